@@ -9,10 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible.plugins.action import ActionBase
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import due, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen, due
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
@@ -22,10 +21,6 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import fac
 def _place(host: str) -> str:
     """The name that it is kept under. A look at the host does not replace it: in check mode the node is as it was."""
     return host + "\nforeseen"
-
-
-def _foreseen(host: str) -> Foreseen:
-    return Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {}))
 
 
 def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) -> None:
@@ -54,7 +49,7 @@ class ActionModule(ActionBase):
             return result
         host = str(task_vars.get("inventory_hostname", ""))
         foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to
-        foreseen = _foreseen(host) if foresees else Foreseen()
+        foreseen = Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {})) if foresees else Foreseen()
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
         installed = (
             None if pairs is None else {name: version for name, version in {**dict(pairs), **foreseen.installed}.items() if name not in foreseen.removed}

@@ -70,6 +70,12 @@ class InvalidInput(RdmaError):
         self.problems = tuple(problems)
 
 
+def require_none(problems: t.Sequence[Problem]) -> None:
+    """Raise InvalidInput where there are any."""
+    if problems:
+        raise InvalidInput(problems)
+
+
 class Refused(RdmaError):
     """Possible, but dangerous: `msg` says what, why and how to override."""
 

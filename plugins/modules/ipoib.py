@@ -321,8 +321,8 @@ problems:
 import os
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
 
 

@@ -4,18 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""The families of distributions, in the order in which messages name them. Pure."""
+"""The families of distributions, in the order in which messages name them, and what is installed of their packages."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._debian import DEBIAN
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._redhat import RED_HAT
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._families import DEBIAN, RED_HAT, SUSE
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Distribution, Family
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 FAMILIES: tuple[Family, ...] = (DEBIAN, RED_HAT, SUSE)
 UNKNOWN = "Unknown"
@@ -47,3 +47,24 @@ def known_packages() -> frozenset[str]:
 def packages_by_family(purpose: str) -> str:
     """In words, the packages for a purpose by family: `iproute2 on Debian and Ubuntu, iproute on Red Hat`."""
     return ", ".join("%s on %s" % (" ".join(family.packages[purpose]), family.title) for family in FAMILIES)
+
+
+def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] = ()) -> list[str]:
+    """The packages for the purposes, and `names`, each once. Raises InvalidInput for an unknown purpose."""
+    known = family.packages
+    require_none([Problem("purposes[%d]" % index, each, ", ".join(sorted(known))) for index, each in enumerate(purposes) if each not in known])
+    return list(dict.fromkeys([*family.names(purposes), *names]))
+
+
+def installed_packages(run: Runner, family: Family | None, names: t.Iterable[str] = (), *, root: str = "/") -> dict[str, str]:
+    """Versions of the installed packages among `names` and those that any family knows; no process where dpkg keeps the database, else one.
+
+    The family of the node decides which database counts: both a dpkg on an RPM system and an rpm on a Debian exist as tools for
+    containers. On a node of no known family it is the first database that has one of the packages.
+    """
+    wanted = {name for name in {*known_packages(), *names} if name and "*" not in name}
+    for each in FAMILIES if family is None else (family,):
+        found = each.manager.database(run, root, names=wanted)
+        if found:
+            return {name: package.version for name, package in found.items() if package.state == "installed"}
+    return {}

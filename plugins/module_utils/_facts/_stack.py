@@ -12,8 +12,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record

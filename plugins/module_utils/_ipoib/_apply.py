@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Carry out a plan: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
+"""One run of the module: look, plan, and carry the plan out: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
 
 Interrupted at any step, the next run finds what is left: interfaces go before the files that describe them, and files
 come before what is made of them.
@@ -12,23 +12,25 @@ come before what is made of them.
 from __future__ import annotations
 
 import dataclasses
+import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 # How long a back-end may take until its effects show, in seconds. A busy node with many interfaces takes a while.
 SETTLE_TIMEOUT = 60.0
@@ -167,9 +169,14 @@ class Applier:
             found = self.look()
         if not driver.kernel_first:
             return found
-        left = self._leave(todo, found)
-        came = not driver.makes_bonds and self._children(todo, found)
-        if left or came:
+        leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
+        for name in leaving:
+            self.kernel.set_link(name, "nomaster")
+        # Children that a bond needs, of parents whose mode does not matter to them.
+        coming = [each for each in todo.live if each.is_child and each.master and each.name not in found.netdevs and not driver.makes_bonds]
+        for interface in coming:
+            self.kernel.add_child(interface)
+        if leaving or coming:
             found = self.look()
         # Ports before bonds: a bond can have the MTU that all of its ports can have.
         for interface in todo.live:
@@ -179,20 +186,6 @@ class Applier:
         for interface in bonds:
             self.kernel.bond(interface, found)
         return self.look() if bonds else found
-
-    def _leave(self, todo: IpoibPlan, found: Found) -> bool:
-        """Take ports out of bonds that they shall leave."""
-        leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
-        for name in leaving:
-            self.kernel.set_link(name, "nomaster")
-        return bool(leaving)
-
-    def _children(self, todo: IpoibPlan, found: Found) -> bool:
-        """Children that a bond needs, of parents whose mode does not matter to them."""
-        missing = [interface for interface in todo.live if interface.is_child and interface.master and interface.name not in found.netdevs]
-        for interface in missing:
-            self.kernel.add_child(interface)
-        return bool(missing)
 
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""
@@ -218,3 +211,41 @@ class Applier:
                     left=left,
                 )
             self.sleep(SETTLE_STEP)
+
+
+def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
+    """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
+    if options.confirm:
+        if not module.check_mode:
+            _rollback.confirm(run, options.confirm, root)
+        return dict(Plan().result(), backend="", interfaces=[])
+
+    def look() -> Found:
+        return look_whole(run, environ, root)
+
+    found = look()
+    wanted = wanted_of(options, found)
+    todo = plan(wanted, found)
+    if module.check_mode or not todo.plan:
+        return result_of(wanted, todo, found.netdevs, predicted=bool(todo.plan))
+    if found.armed:
+        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % _rollback.UNIT)
+
+    def replan(seen: Found) -> IpoibPlan:
+        return plan(wanted, seen)
+
+    extra: dict[str, t.Any] = {}
+    applier = Applier(module, run, found, backend=_registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
+    if todo.cutting:
+        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
+        extra["rollback"] = {"unit": _rollback.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
+    try:
+        after = applier.apply(todo)
+    except RdmaError as exc:
+        if extra:
+            exc.msg += "; the node returns to its former state within %d s" % options.rollback_timeout
+        raise
+    if applier.backups:
+        extra["backup_files"] = applier.backups
+    # The changes that were made, with what is left and worth saying after them.
+    return {**result_of(wanted, after._replace(plan=todo.plan), look().netdevs, predicted=False), **extra}

@@ -40,7 +40,6 @@ class Evidence(t.NamedTuple):
     files: Files = {}
 
     def is_active(self, name: str) -> bool:
-        """Whether the unit runs."""
         unit = self.units.get(name)
         return unit is not None and unit.active in ("active", "activating", "reloading")
 
@@ -170,7 +169,6 @@ class Backend:
     # Files
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
-        """The files, whole, by path."""
         return self.format.render(interfaces)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:

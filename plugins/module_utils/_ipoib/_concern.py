@@ -9,23 +9,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import (
-    Interface,
-    Wanted,
-    child_name,
-    interfaces_of,
-    is_guid,
-    is_name,
-    parse_pkey,
-    settled,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, child_name, interfaces_of, settled
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -42,14 +34,14 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
             continue
-        pkey, parent, bond, guid = parse_pkey(entry.get("pkey")), entry.get("parent"), entry.get("bond"), entry.get("port_guid")
+        pkey, parent, bond, guid = _wanted.parse_pkey(entry.get("pkey")), entry.get("parent"), entry.get("bond"), entry.get("port_guid")
         ports = bond.get("ports") if isinstance(bond, dict) else ()
         names.update({port: names.get(port, "") for port in (ports if isinstance(ports, list) else ()) if isinstance(port, str)})
         if isinstance(entry.get("name"), str):
-            names[entry["name"]] = str(guid).lower() if is_guid(guid) else ""
+            names[entry["name"]] = str(guid).lower() if _wanted.is_guid(guid) else ""
         elif pkey is not None and isinstance(parent, str):
             names[child_name(parent, pkey)] = ""
-    return {"names": {name: guid for name, guid in names.items() if is_name(name)}}
+    return {"names": {name: guid for name, guid in names.items() if _wanted.is_name(name)}}
 
 
 class Options(t.NamedTuple):
@@ -70,9 +62,7 @@ class Options(t.NamedTuple):
 def wanted_of(options: Options, found: Found) -> Wanted:
     """The declared state, validated. Raises InvalidInput; Refused or Unsupported where no back-end can be used."""
     facts = found.facts
-    wrong = problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts))
     resolution = resolve([("", item) for item in options.interfaces if options.state != "absent"], facts)
     entries = interfaces_of(resolution.interfaces)
     declared = [item for item in entries if item.present]

@@ -10,17 +10,17 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of, infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import is_ipv6
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of, infiniband_ports
 
 # Kinds of netdev (see rdma_facts) that this module configures.
 IPOIB_KINDS = ("ipoib", "ipoib_child")
 
 
 def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What the node can't do."""
     netdevs = {str(netdev.get("name")): netdev for netdev in facts.get("netdevs") or ()}
     existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
     loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())
@@ -50,7 +50,7 @@ def node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> l
                     found.append(Problem(entry.name_path, wanted.name, *fault))
                     continue
             found += [*_mode_problems(path, wanted, facts), *_partition_problems(path, wanted, netdevs.get(wanted.parent))]
-        found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else _ipv6.DEFAULT, ""))
+        found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else DEFAULT, ""))
     return found
 
 

@@ -16,29 +16,23 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import (
-    BOND_MIIMON,
-    BOND_MODE,
-    BOND_POLICY,
-    KERNEL_MODE,
-    KERNEL_MTU,
-    Route,
-    is_address,
-    is_name,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 
+# Instead of a name in `ipv6_refused`: what an interface starts with that is still to come.
+DEFAULT = "default"
 # A netdev that ib_ipoib, or the bonding driver, has not made yet.
-UNBORN = Netdev("", "ipoib", mode=KERNEL_MODE, mtu=KERNEL_MTU)
+UNBORN = Netdev("", "ipoib", mode=_wanted.KERNEL_MODE, mtu=_wanted.KERNEL_MTU)
 UNBORN_BOND = Netdev("", "bond", mtu=1500)
 
 
 class BondState(t.NamedTuple):
     """The options of an existing bond, from /sys/class/net/BOND/bonding."""
 
-    mode: str = BOND_MODE
-    miimon: int = BOND_MIIMON
+    mode: str = _wanted.BOND_MODE
+    miimon: int = _wanted.BOND_MIIMON
     primary: str = ""
-    fail_over_mac: str = BOND_POLICY
+    fail_over_mac: str = _wanted.BOND_POLICY
 
 
 class Record(t.NamedTuple):
@@ -53,10 +47,10 @@ def records_of(rows: t.Iterable[tuple[str, t.Iterable[str], str]]) -> dict[str, 
     """Records from the names, addresses and MTUs that files of ours have. An editor may have been there: what is none of these is left out."""
     found = {}
     for name, addresses, mtu in rows:
-        if is_name(name):
+        if _wanted.is_name(name):
             # A gateway may follow.
             plain = (address.partition(",")[0].strip() for address in addresses)
-            found[name] = Record(name, tuple(address for address in plain if is_address(address)), decimal(mtu, 0))
+            found[name] = Record(name, tuple(address for address in plain if _wanted.is_address(address)), decimal(mtu, 0))
     return found
 
 
@@ -120,7 +114,7 @@ class Found(t.NamedTuple):
     loaded: bool = False
     """ib_ipoib is loaded."""
     ipv6_refused: t.Mapping[str, str] = {}
-    """See _ipv6."""
+    """Why an interface, or `DEFAULT`, can have no IPv6 address."""
     armed: bool = False
     """An earlier run has armed a rollback that neither went off nor was confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
@@ -144,7 +138,3 @@ class Found(t.NamedTuple):
     def raised(self) -> bool:
         """Whether something brings up every interface that appears."""
         return any(presence.raises for presence in self.backends.values())
-
-    def pkeys(self, port: str) -> tuple[str, ...]:
-        """The P_Key table of a port, by the port's name."""
-        return next((each.pkeys for each in self.ports if each.name == port), ())

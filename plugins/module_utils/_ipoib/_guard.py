@@ -36,7 +36,9 @@ def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.
     """Files of others that configure a wanted interface, or lie where ours shall be."""
     guids = {naming.name: naming.guid for naming in namings}
     conflicting = []
-    for rival in _rivals(backend, found):
+    # The back-ends whose foreign files matter beside those of `backend`.
+    rivals = {each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through}
+    for rival in sorted({backend, *rivals}, key=lambda each: each.name):
         conflicting += [
             "%s configures %s" % (path, interface.name) for interface in interfaces for path in conflicts(rival, interface.name, found, guids=guids)
         ]
@@ -48,21 +50,11 @@ def foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.
     return list(dict.fromkeys(conflicting))
 
 
-def _rivals(backend: Backend, found: Found) -> list[Backend]:
-    """The back-ends whose foreign files matter beside those of `backend`."""
-    others = [each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through]
-    return sorted({backend, *others}, key=lambda each: each.name)
-
-
 def masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:
     """Wanted interfaces that are in a bond, bridge or team which is not of this collection."""
-    names = {interface.name for interface in interfaces}
-    conflicting = []
-    for interface in interfaces:
-        netdev = found.netdevs.get(interface.name)
-        if netdev is not None and netdev.master and netdev.master not in names and netdev.master not in records:
-            conflicting.append("%s is a port of %s, which is not declared" % (interface.name, netdev.master))
-    return conflicting
+    names = [interface.name for interface in interfaces]
+    owners = {name: found.netdevs[name].master for name in names if name in found.netdevs}
+    return ["%s is a port of %s, which is not declared" % (name, owner) for name, owner in owners.items() if owner not in ("", *names, *records)]
 
 
 def cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:

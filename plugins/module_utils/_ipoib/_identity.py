@@ -3,9 +3,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""By what files of others may call an interface. Pure.
+"""The port of an interface: by what files of others may call the interface, and whether the port can do connected mode. Pure.
 
-The last 8 bytes of a hardware address are the GUID of the port. The driver gives the other 12 anew at each load, so files of others, which
+The last 8 bytes of a hardware address are the GUID of the port. The other 12 are others after each load of the driver, so files of others, which
 have the address of some earlier day, are compared by these 8, as readers of profiles do.
 """
 
@@ -14,9 +14,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_pkey, same_partition
 
 if t.TYPE_CHECKING:
@@ -54,6 +55,11 @@ class Identity(t.NamedTuple):
         return any(same_partition(number, self.pkey) for number in (decimal(pkey), hexadecimal(pkey)) if self.pkey and number)
 
 
+def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
+    """The ports of the rdma facts on which ib_ipoib makes a netdev, in the order in which it does."""
+    return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
+
+
 def coming(found: Found) -> dict[str, str]:
     """What the kernel calls the interfaces of the ports when it makes them, with the GUID of the port."""
     return {"ib%d" % position: str(port.get("port_guid") or "") for position, port in enumerate(infiniband_ports(found.facts))}
@@ -73,3 +79,33 @@ def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) 
     taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
     guid = (guids or {}).get(name) or coming(found).get(name, "")
     return Identity(name, "" if guid in taken and name not in (guids or {}) else guid)
+
+
+def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
+    """The capability on the port that `name` will be on.
+
+    The kernel counts `ibN` in the order of the ports. A node whose ports are renamed says nothing before they exist,
+    so there every port has to be capable.
+    """
+    ports = infiniband_ports(facts)
+    stack = facts.get("stack") or {}
+    refused = connected_refused(Stack(str(stack.get("kind") or ""), ofed_version=str(stack.get("ofed_version") or "")))
+    if not ports:
+        return Capability(False, "the node has no InfiniBand port")
+    hcas = {hca.get("name"): hca for hca in facts.get("hcas") or ()}
+    cards = [hcas.get(port.get("device"), {}) for port in ports]
+    capabilities = [of_driver(str(hca.get("driver") or ""), str(hca.get("type") or ""), refused) for hca in cards]
+    position = decimal(name[2:]) if name.startswith("ib") else None
+    if position is not None and position < len(capabilities):
+        return capabilities[position]
+    return next((capability for capability in capabilities if not capability.capable), capabilities[0])
+
+
+def capability_of(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Capability:
+    """The capability on a declared interface: its own netdev, else its parent's, else the driver's."""
+    netdevs = {netdev.get("name"): netdev for netdev in facts.get("netdevs") or ()}
+    for candidate in (name, parent):
+        netdev = netdevs.get(candidate)
+        if candidate and netdev is not None:
+            return Capability(bool(netdev.get("connected_capable")), str(netdev.get("connected_reason") or ""))
+    return predict(parent or name, facts)

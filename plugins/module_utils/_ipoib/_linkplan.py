@@ -121,7 +121,7 @@ def _narrow(interface: Interface, found: Found) -> str:
 def _unassigned(interface: Interface, found: Found) -> str:
     """A child on a partition that the subnet manager has not given to the port: it is made, and waits for a carrier."""
     port = found.netdevs[interface.parent].port if interface.parent in found.netdevs else ""
-    table = found.pkeys(port)
+    table = next((each.pkeys for each in found.ports if each.name == port), ())
     if not table or any(_wanted.same_partition(hexadecimal(pkey, 0), interface.pkey) for pkey in table):
         return ""
     text = "%s: the P_Key 0x%04x is not in the table of port %s (%s): no carrier until the subnet manager assigns it"

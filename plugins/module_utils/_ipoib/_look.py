@@ -3,7 +3,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection."""
+"""Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection.
+
+The state leaves the node without the content of foreign files, which may hold secrets, and small. Planning on it comes to
+the same result, or raises _guard.Undecided.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +19,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _mo
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _condense, _ipv6, _registry, _rename, _rollback
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import ipv6_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 
@@ -26,8 +32,8 @@ if t.TYPE_CHECKING:
 
 
 def look(run: Runner, environ: t.Mapping[str, str], root: str = "/", *, declared: t.Mapping[str, str] | None = None) -> Found:
-    """The state in the form in which it may leave the node, see _condense."""
-    return _condense.condensed(look_whole(run, environ, root), declared)
+    """The state in the form in which it may leave the node, see `condensed`."""
+    return condensed(look_whole(run, environ, root), declared)
 
 
 def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
@@ -56,7 +62,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         ports=tuple(ports),
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
-        ipv6_refused=_ipv6.refused(root, by_name, enabled),
+        ipv6_refused=ipv6_refused(root, by_name, enabled),
         armed=_rollback.is_armed(run, root),
     )
 
@@ -83,3 +89,54 @@ def read_files(root: str = "/") -> dict[str, str]:
     patterns = [*_boot.PATHS, _rename.RULE_PATH, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
     paths = sorted({path for pattern in patterns for path in glob.glob(os.path.join(root, pattern.lstrip("/"))) if os.path.isfile(path)})
     return {"/" + os.path.relpath(path, root): read_text(path) for path in paths}
+
+
+def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
+    """`declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or ""."""
+    declared = declared or {}
+    own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
+    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found)})
+    return found._replace(
+        netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
+        files=_files(found),
+        backends={name: _presence(presence, own) for name, presence in found.backends.items()},
+        ssh_path=found.ssh_path & own,
+        bonds={name: bond for name, bond in found.bonds.items() if name in own},
+        routes={name: routes for name, routes in found.routes.items() if name in own},
+        hcas=tuple(_hcas.Hca(hca.name, hca.type, hca.driver, hca.pci) for hca in found.hcas),
+        ports=tuple(
+            _ports.Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, rate_gbps=0.0, pkeys=port.pkeys) for port in found.ports
+        ),
+        stack=_stack.Stack(found.stack.kind, ofed_version=found.stack.ofed_version),
+        ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
+        examined=frozenset(names),
+        foreign={backend.name: _conflicts(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
+    )
+
+
+def _is_own(netdev: _netdevs.Netdev) -> bool:
+    """Whether a declared interface may mean it."""
+    return netdev.kind in ("ipoib", "ipoib_child", "bond")
+
+
+def _netdev(netdev: _netdevs.Netdev) -> _netdevs.Netdev:
+    """What planning reads of it; of others', what validation says of their names."""
+    if _is_own(netdev):
+        return netdev._replace(carrier=False, dynamic_addresses=(), hwaddr="", driver="")
+    return _netdevs.Netdev(netdev.name, netdev.kind, parent=netdev.parent, master=netdev.master, members=netdev.members)
+
+
+def _files(found: Found) -> dict[str, str]:
+    shared = {path: backend for backend in _registry.BACKENDS for path in backend.shared}
+    files = {path: text for path, text in found.files.items() if path not in shared and _registry.is_ours(path, text)}
+    files.update({path: backend.outline(found.files[path]) for path, backend in shared.items() if path in found.files})
+    return files
+
+
+def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
+    return presence._replace(active={name: active for name, active in presence.active.items() if name in names})
+
+
+def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    conflicts = {name: _guard.conflicts(backend, name, found, guids=guids) for name in names}
+    return {name: paths for name, paths in conflicts.items() if paths}

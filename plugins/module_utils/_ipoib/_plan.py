@@ -65,7 +65,8 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     _refuse(found, wanted, backend, records=records, paths=files)
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
     changes += _file_changes(found, files)
-    changes += _unit_changes(found, files)
+    enabled = _boot.ENABLED if found.boot_unit.enabled == "enabled" else _boot.DISABLED
+    changes += changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", enabled, _boot.ENABLED if _boot.UNIT_PATH in files else _boot.DISABLED))
     changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
     for interface in live:
@@ -134,11 +135,6 @@ def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, 
     names = {change.subject for change in changes if change.kind == Kind.INTERFACE}
     written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}
     return frozenset(names | {interface.name for interface in interfaces if written.intersection(backend.render([interface], found))})
-
-
-def _unit_changes(found: Found, wanted: t.Container[str]) -> tuple[Change, ...]:
-    before = _boot.ENABLED if found.boot_unit.enabled == "enabled" else _boot.DISABLED
-    return changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", before, _boot.ENABLED if _boot.UNIT_PATH in wanted else _boot.DISABLED))
 
 
 def _rank(found: Found, name: str) -> int:

@@ -3,10 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""Interfaces that are declared by their port GUID or PCI address: what they are called on this node. Pure.
-
-The GUID is the last 8 bytes of the hardware address. The other 12 are another every time that the driver is loaded.
-"""
+"""Interfaces that are declared by their port GUID or PCI address: what they are called on this node. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming, is_guid
 
 PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"

@@ -94,7 +94,6 @@ def recorded(files: Files) -> dict[str, Record]:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """Whether a file belongs to this collection."""
     if path in (*_boot.PATHS, _rename.RULE_PATH):
         return HEADER in text
     return any(backend.format.is_ours(path, text) for backend in BACKENDS)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 
@@ -30,12 +31,7 @@ def render(namings: t.Sequence[Naming]) -> dict[str, str]:
     if not namings:
         return {}
     ordered = sorted(namings, key=lambda naming: naming.name)
-    return {RULE_PATH: HEADER + "".join(_RULE % (_tail(naming.guid), naming.name) for naming in ordered)}
-
-
-def _tail(guid: str) -> str:
-    digits = guid[2:]
-    return ":".join(digits[at : at + 2] for at in range(0, len(digits), 2))
+    return {RULE_PATH: HEADER + "".join(_RULE % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)}
 
 
 def obstacle(naming: Naming, found: Found) -> str:
@@ -54,7 +50,6 @@ def change_of(naming: Naming) -> Change:
 
 
 def reason_of(pending: Pending) -> str:
-    """In words."""
     change = pending.change
     return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
 

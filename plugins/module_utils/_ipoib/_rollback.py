@@ -34,17 +34,15 @@ PATIENCE = 600
 """Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own."""
 DIRECTORY = "/run/rdma-ofed-ipoib-rollback"
 SCRIPT = "undo"
+# The two never work at the same time: the rollback waits for a run that takes longer than the timer.
+_BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
-class Undo(t.NamedTuple):
-    """The script, and the former files that it copies from its directory, by their names there."""
+def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
+    """What puts a node back to `found`: the script, and the former files that it copies from its directory, by their names there. Pure.
 
-    script: str
-    files: dict[str, str]
-
-
-def undo_of(todo: IpoibPlan, found: Found) -> Undo:
-    """What puts a node back to `found`. No line depends on the success of another. Pure."""
+    No line depends on the success of another.
+    """
     lines, kept = _files(todo, found)
     names = [interface.name for interface in todo.interfaces] + [record.name for record in todo.removed]
     before = [found.netdevs[name] for name in dict.fromkeys(names) if name in found.netdevs]
@@ -62,12 +60,7 @@ def undo_of(todo: IpoibPlan, found: Found) -> Undo:
     for netdev in before:
         lines += _link(netdev, found, interfaces.get(netdev.name))
     lines += [line for backend in _registry.BACKENDS for line in backend.shell_resume([netdev.name for netdev in before], found)]
-    return Undo("\n".join(lines) + "\n", kept)
-
-
-def _begin(pid: int) -> str:
-    """The two never work at the same time: the rollback waits for a run that takes longer than the timer."""
-    return "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n" % (PATIENCE, pid)
+    return {SCRIPT: "\n".join(lines) + "\n", **kept}
 
 
 def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
@@ -135,7 +128,7 @@ def is_armed(run: Runner, root: str = "/") -> bool:
     return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and Systemd(run).is_active(UNIT + ".timer", UNIT + ".service")
 
 
-def arm(run: Runner, undo: Undo, *, seconds: int, pid: int, root: str = "/") -> None:
+def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root: str = "/") -> None:
     """Before the first change of the process `pid`: write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
@@ -143,7 +136,7 @@ def arm(run: Runner, undo: Undo, *, seconds: int, pid: int, root: str = "/") -> 
     shutil.rmtree(directory, ignore_errors=True)
     # Keyfiles are for root only.
     os.makedirs(directory, mode=0o700)
-    for name, text in {SCRIPT: _begin(pid) + undo.script, **undo.files}.items():
+    for name, text in {**undo, SCRIPT: _BEGIN % (PATIENCE, pid) + undo[SCRIPT]}.items():
         with open(os.path.join(directory, name), "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
     options = ["--unit=" + UNIT, "--collect", "--on-active=%d" % seconds, "--timer-property=AccuracySec=1s"]

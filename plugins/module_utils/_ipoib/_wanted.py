@@ -147,13 +147,9 @@ class Wanted(t.NamedTuple):
 
 def parse_pkey(value: t.Any) -> int | None:
     """A P_Key given as an integer or as hexadecimal text (`0x8001`, `8001`); None where it is neither."""
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int):
-        return value
-    if isinstance(value, str) and re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value):
-        return hexadecimal(value)
-    return None
+    if isinstance(value, str):
+        return hexadecimal(value) if re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value) else None
+    return parse_number(value)
 
 
 def parse_number(value: t.Any) -> int | None:
@@ -238,11 +234,6 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
     )
 
 
-def to_start(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """The interfaces to bring up: bonds bring up their ports themselves."""
-    return tuple(interface.name for interface in interfaces if not interface.master)
-
-
 def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:
     """The declared interfaces, parents before children, ports before bonds. The input has passed `problems`."""
     return together([entry_of(item) for item in interfaces])
@@ -268,11 +259,10 @@ def settled(declared: t.Sequence[Interface]) -> tuple[Interface, ...]:
     Connected mode is never chosen here. ConnectX-4 and later can't do it, and on a fabric with two MTUs large packets are lost.
     A bond always gets an MTU, which is that of its ports too: the kernel would make it with Ethernet's 1500 and force that on them.
     """
-    return tuple(_settled(item) for item in declared)
-
-
-def _settled(item: Interface) -> Interface:
-    mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
-    bonded = item.bond is not None or bool(item.master)
-    mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
-    return item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu)
+    found = []
+    for item in declared:
+        mode, reason = (KERNEL_MODE, "the default") if item.mode == "auto" else (item.mode, "declared")
+        bonded = item.bond is not None or bool(item.master)
+        mtu = MTU_MAX[mode] if mode == "connected" else (KERNEL_MTU if bonded else 0)
+        found.append(item._replace(mode=mode, mode_reason=reason, mtu=item.mtu or mtu))
+    return tuple(found)

@@ -4,29 +4,37 @@
 
 # Private to this collection: it may change without notice.
 
-"""Writes the files, rebuilds the images and loads the modules that a plan names."""
+"""One run of the module kernel_modules: look, plan, write the files, rebuild the images and load the modules."""
 
 from __future__ import annotations
 
 import os
+import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, installed_images, rebuild
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import describe
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import lists_of_devices, look, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 
 LOAD_TIMEOUT = 180.0
+
+# What the udev rules of rdma-core start for the devices that are there.
+UNITS = {RDMA_PATH: "rdma-load-modules@rdma.service", INFINIBAND_PATH: "rdma-load-modules@infiniband.service"}
+PATIENCE = 10.0
 
 # What modprobe prints, and what the user can do about it.
 _HINTS = (
@@ -43,6 +51,17 @@ def _hint(stderr: str, found: Found) -> str:
     return next((hint for text, hint in _HINTS if text in stderr.lower()), "see the kernel log of the node")
 
 
+def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: float = 0.5) -> None:
+    """Wait for what the installation of rdma-core has just set going. `patience` and `pause` are seconds."""
+    units = [UNITS[path] for path in lists_of_devices(root)]
+    if not units or not run.has("udevadm"):
+        return
+    run(["udevadm", "settle", "--timeout=30"], ok=None, timeout=40)
+    end = time.monotonic() + patience
+    while any(unit.active not in ("active", "failed") for unit in show_units(run, units).values()) and time.monotonic() < end:
+        time.sleep(pause)
+
+
 def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/") -> None:
     """Load the modules with one modprobe, and verify that they are loaded: its exit status is that of the last one only."""
     output = run(["modprobe", "-a", *modules], ok=None, timeout=LOAD_TIMEOUT)
@@ -55,7 +74,7 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
 
 
 def _write(module: AnsibleModule, change: Change, backup: bool = False) -> str | None:
-    """Write a file; initramfs-tools runs executable hooks only."""
+    # initramfs-tools runs executable hooks only.
     return apply_file(module, change, mode=0o755 if change.subject == HOOK_PATH else 0o644, backup=backup)
 
 
@@ -88,3 +107,45 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
     if modules:
         load(run, modules, found, root=root)
     return backups
+
+
+def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
+    """Look, plan, apply, look again; returns the result of the module."""
+    options = module.params
+    require_none(problems({"kernel_modules_" + name: value for name, value in options.items()}))
+    wanted = planner.wanted_of(options)
+    assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
+
+    def observe() -> Found:
+        return look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
+
+    found = observe()
+    if (
+        found.rdma_core
+        and wanted.load_now
+        and not module.check_mode
+        and not all(planner.is_loaded(name, found) for name in planner.kernel_names(wanted, found))
+    ):
+        settle(run, root)
+        found = observe()
+    need_modules(wanted, found)
+    require_none(check(wanted, found))
+    for text in planner.warnings(wanted, found):
+        module.warn(text)
+    changed = planner.changed_options(wanted, found)
+    everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)
+    builder = builder_of(run) if changed or everywhere else None
+    stale: tuple[Image, ...] = ()
+    if builder is not None:
+        stale = installed_images(found.installed, root)
+        stale = stale if everywhere else images_with(run, builder, images=stale, modules=changed)
+    todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
+    result = todo.result(planner.pending(wanted, found))
+    if options["initramfs"] == "never":
+        result["reasons"] = ["%s %s: rebuild it before the next boot" % (image.path, planner.stale_words(wanted, found)) for image in stale]
+    if todo and not module.check_mode:
+        result["backup_files"] = apply(module, run, todo, found=found, builder=builder, backup=options["backup"], root=root)
+        found = observe()
+        planner.plan(wanted, found).require_empty()
+    result["modules"] = describe(wanted, found)
+    return result

@@ -14,14 +14,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded, kernel_names
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted, is_loaded, kernel_names
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted
 
 # Hardening guides switch modules off with these; hooks of packages that do run modprobe are left in peace.
 _DISABLED = re.compile(r"^(?:/usr)?(?:/bin/)?(?:true|false)\b")
@@ -31,13 +30,28 @@ IN_CONTAINER = (
     "its own kernel, set kernel_modules_load_now: false (option load_now)"
 )
 
+# The types of include/linux/moduleparam.h; how they are read is kernel/params.c: numbers by kstrtol() with base 0, booleans by kstrtobool(), which
+# looks at one letter, or at two after an `o`. A module that is given a value that it does not take is not loaded at all, at the next boot at the latest.
+
+# Bits, and whether it is signed. long is that of a 64 bit kernel.
+_INTEGERS = {
+    "byte": (8, False),
+    "short": (16, True),
+    "ushort": (16, False),
+    "int": (32, True),
+    "uint": (32, False),
+    "hexint": (32, False),
+    "long": (64, True),
+    "ulong": (64, False),
+    "ullong": (64, False),
+}
+_BOOLEANS = ("bool", "invbool", "bint")
+_BOOLEAN = re.compile(r"^(?:[01]|y|yes|n|no|on|off)$", re.IGNORECASE)
+_ARRAY = "array of "
+
 
 def _similar(names: t.Sequence[str], otherwise: str) -> str:
     return "did you mean %s?" % " or ".join(names) if names else otherwise
-
-
-def _kernel(found: Found, wanted: Wanted) -> str:
-    return "kernel %s" % found.release if wanted.load_now else "kernel " + ", ".join(found.installed)
 
 
 def need_modules(wanted: Wanted, found: Found) -> None:
@@ -56,7 +70,8 @@ def _unknown(variable: str, name: str, value: t.Any, *, wanted: Wanted, found: F
     if not found.catalogue or found.catalogue.resolve(name) or name in found.loaded:
         return None
     otherwise = "it may be in another package (%s); Debian's cloud kernels have no InfiniBand" % packages_by_family(EXTRA_MODULES)
-    return Problem(variable, value, "a module of %s" % _kernel(found, wanted), _similar(found.catalogue.nearest(name), otherwise))
+    kernels = found.release if wanted.load_now else ", ".join(found.installed)
+    return Problem(variable, value, "a module of kernel %s" % kernels, _similar(found.catalogue.nearest(name), otherwise))
 
 
 def _switched_off(module: str, name: str, found: Found) -> Problem | None:
@@ -67,6 +82,25 @@ def _switched_off(module: str, name: str, found: Found) -> Problem | None:
             line = ("%s %s %s" % (directive.kind, directive.module, directive.rest)).strip()
             return Problem("kernel_modules_load", name, "a module that is not switched off", "%s line %d says: %s" % (directive.path, directive.line, line))
     return None
+
+
+def allowed(kind: str, value: str) -> str:
+    """What the kernel takes for a parameter of that type; "" where `value` is good, or where nothing is known about the type."""
+    if kind.startswith(_ARRAY):
+        element = kind[len(_ARRAY) :]
+        # The kernel has no arrays of arrays.
+        wrong = [] if element.startswith(_ARRAY) else [words for words in (allowed(element, part) for part in value.split(",")) if words]
+        return "a list with commas and without blanks, each entry %s" % wrong[0] if wrong else ""
+    if kind in _BOOLEANS:
+        return "" if _BOOLEAN.match(value) else "1 or 0, y or n, on or off"
+    if kind not in _INTEGERS:
+        return ""
+    bits, signed = _INTEGERS[kind]
+    least, largest = (-(1 << bits - 1), (1 << bits - 1) - 1) if signed else (0, (1 << bits) - 1)
+    found = integer(value)
+    if found is None or not least <= found <= largest or (value.startswith("-") and not signed):
+        return "a number from %d to %d" % (least, largest)
+    return ""
 
 
 def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]:
@@ -94,9 +128,6 @@ def _option_problems(module: str, wanted: Wanted, found: Found) -> list[Problem]
     return problems
 
 
-_CMDLINE = "kernel_modules_initramfs_cmdline"
-
-
 def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     drivers = sorted(wanted.initramfs_drivers)
     if drivers and not found.dracut and not found.initramfs_tools:
@@ -104,7 +135,14 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     if "ib_ipoib" in drivers and found.dracut and not found.dracut_network:
         return [Problem("kernel_modules_initramfs_drivers", drivers, "drivers without ib_ipoib", "for IPoIB, install the package dracut-network first")]
     if wanted.initramfs_cmdline and not found.dracut:
-        return [Problem(_CMDLINE, list(wanted.initramfs_cmdline), "nothing", "only dracut can put it into an initramfs; give it to the boot loader")]
+        return [
+            Problem(
+                "kernel_modules_initramfs_cmdline",
+                list(wanted.initramfs_cmdline),
+                "nothing",
+                "only dracut can put it into an initramfs; give it to the boot loader",
+            )
+        ]
     return []
 
 

@@ -28,9 +28,9 @@ DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
 DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
 # initramfs-tools runs this while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
-# The files that determine the content of an image. They must not be newer than the images.
 # Of the same name as the file of rdma-core, which it replaces.
 NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
+# The files that determine the content of an image. They must not be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
 
 UNMANAGED = "unmanaged"
@@ -86,12 +86,8 @@ class Directive(t.NamedTuple):
 
 def parse_list(path: str, text: str) -> list[Entry]:
     """A file of modules-load.d(5): one name on each line, `#` and `;` begin a comment. Names are canonical."""
-    entries = []
-    for number, line in enumerate(text.splitlines(), 1):
-        fields = line.split()
-        if fields and fields[0][0] not in "#;":
-            entries.append(Entry(canonical(fields[0]), path, number))
-    return entries
+    rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+    return [Entry(canonical(fields[0]), path, number) for number, fields in rows if fields and fields[0][0] not in "#;"]
 
 
 def parse_modprobe(path: str, text: str) -> list[Directive]:

@@ -17,9 +17,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
 # Modules that old recipes still name.
 GONE: t.Mapping[str, str] = {
     "ib_sdp": "SDP is gone from every supported kernel and driver stack; use TCP over IPoIB or an rsocket preload (librspreload) instead",
@@ -95,7 +92,7 @@ def _memlock_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if is_limit(value) else [Problem(variable, value, "unlimited, keep, or a number of KiB")]
 
 
-def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role kernel_modules.
 
     What only the node's kernel knows (whether the module exists and has that parameter) is checked by the module, before

@@ -68,12 +68,8 @@ def read_sessions(path: str, text: str) -> list[Line]:
 
 def read_services(path: str, text: str) -> list[Line]:
     """What a file of systemd says: one value, or soft and hard limit."""
-    found = []
-    for number, line in enumerate(text.splitlines(), 1):
-        match = _SERVICES.match(line)
-        if match:
-            found.append(Line(path, number, _kibibytes(match[1].split(":")[0])))
-    return found
+    matches = ((number, _SERVICES.match(line)) for number, line in enumerate(text.splitlines(), 1))
+    return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
 
 
 def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import glob
 import os
 import stat
@@ -15,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as entries_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as names_in
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
@@ -25,7 +26,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
 
 if t.TYPE_CHECKING:
@@ -54,11 +54,7 @@ def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iter
     """Path and text of each file in effect, but for the collection's own, in the order in which they are read."""
     files: dict[str, str] = {}
     for directory in directories:
-        try:
-            names = os.listdir(_at(root, directory))
-        except OSError:
-            continue
-        for name in names:
+        for name in names_in(root, directory):
             if name.endswith(".conf"):
                 files.setdefault(name, "/%s/%s" % (directory, name))
     for name in sorted(files):
@@ -68,53 +64,33 @@ def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iter
 
 def _releases(root: str) -> tuple[str, ...]:
     base = _at(root, "lib/modules")
-    try:
-        names = os.listdir(base)
-    except OSError:
-        return ()
-    return tuple(sorted(name for name in names if os.path.isfile(os.path.join(base, name, "modules.dep"))))
+    return tuple(name for name in names_in(base) if os.path.isfile(os.path.join(base, name, "modules.dep")))
 
 
 def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
     """The modules that the kernels have, from what depmod left in /lib/modules."""
-    loadable: frozenset[str] = frozenset()
-    builtin: frozenset[str] = frozenset()
-    by_device: frozenset[str] = frozenset()
-    aliases: dict[str, str] = {}
-    for release in releases:
-        base = _at(root, os.path.join("lib/modules", release))
-        loadable |= parse_dep(read_text(os.path.join(base, "modules.dep")))
-        builtin |= parse_dep(read_text(os.path.join(base, "modules.builtin")))
-        plain, devices = parse_alias(read_text(os.path.join(base, "modules.alias")))
-        aliases.update(plain)
-        by_device |= devices
-    return Catalogue(loadable, builtin, aliases, by_device)
+    bases = [_at(root, os.path.join("lib/modules", release)) for release in releases]
+    loadable, builtin, aliases = (
+        "\n".join(read_text(os.path.join(base, name)) for base in bases) for name in ("modules.dep", "modules.builtin", "modules.alias")
+    )
+    return Catalogue(parse_dep(loadable), parse_dep(builtin), *parse_alias(aliases))
 
 
 def read_loaded(root: str) -> dict[str, bool]:
     """/proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
-    loaded = {}
-    for line in read_text(_at(root, "proc/modules")).splitlines():
-        fields = line.split()
-        loaded[fields[0]] = len(fields) > 3 and "[permanent]" in fields[3]
-    return loaded
+    rows = [line.split() for line in read_text(_at(root, "proc/modules")).splitlines()]
+    return {fields[0]: "[permanent]" in "".join(fields[3:4]) for fields in rows}
 
 
 def read_live(root: str, module: str) -> dict[str, str]:
     """The readable parameters of a loaded module; some exist and are write-only."""
     base = _at(root, os.path.join("sys/module", module, "parameters"))
     live = {}
-    try:
-        names = os.listdir(base)
-    except OSError:
-        return {}
-    for name in names:
+    for name in names_in(base):
         path = os.path.join(base, name)
-        try:
+        with contextlib.suppress(OSError):
             if os.stat(path).st_mode & stat.S_IRUSR:
                 live[name] = read_text(path).strip()
-        except OSError:
-            continue
     return live
 
 
@@ -123,9 +99,16 @@ def known_parameters(run: Runner, release: str, module: str) -> dict[str, str] |
     if not release or not run.has("modinfo"):
         return None
     output = run(["modinfo", "-k", release, "-p", module], ok=None)
-    if output.rc != 0:
-        return None
-    return parse_parameters(output.stdout)
+    return parse_parameters(output.stdout) if output.rc == 0 else None
+
+
+def lists_of_devices(root: str = "/") -> tuple[str, ...]:
+    """The lists that udev has loaded for the RDMA devices of this node; none where no udev runs, as in containers."""
+    ports = glob.glob(os.path.join(root, "sys/class/infiniband/*/ports/*/link_layer"))
+    if not ports or not os.path.exists(os.path.join(root, "run/udev/control")):
+        return ()
+    infiniband = any(read_text(port).strip() == "InfiniBand" for port in ports)
+    return (config.RDMA_PATH, config.INFINIBAND_PATH) if infiniband else (config.RDMA_PATH,)
 
 
 def in_container(root: str) -> bool:
@@ -179,12 +162,8 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         coming = [catalogue.resolve(entry.name) for path in lists_of_devices(root) for entry in config.parse_list(path, lists[path])]
         loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
-    entries: list[config.Entry] = []
-    if rdma_core:
-        entries.extend(config.parse_list(config.RDMA_PATH, config.without_block(lists[config.RDMA_PATH])))
-        entries.extend(config.parse_list(config.INFINIBAND_PATH, lists[config.INFINIBAND_PATH]))
-    for path, text in _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH):
-        entries.extend(config.parse_list(path, text))
+    files = list({**lists, config.RDMA_PATH: config.without_block(lists[config.RDMA_PATH])}.items()) if rdma_core else []
+    files += _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH)
     return Found(
         release=release,
         installed=installed,
@@ -201,7 +180,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
         hook_text=read_text(_at(root, config.HOOK_PATH)),
         load_text=read_text(_at(root, config.LOAD_PATH)),
-        entries=tuple(entries),
+        entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
         directives=tuple(
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
@@ -212,7 +191,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
         naming_text=read_text(_at(root, config.NAMING_PATH)),
-        devices=tuple(name for name in entries_of(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
+        devices=tuple(name for name in names_in(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 
 

@@ -56,12 +56,8 @@ def nearest(name: str, pool: t.Iterable[str]) -> list[str]:
 
 def parse_dep(text: str) -> frozenset[str]:
     """modules.dep and modules.builtin: one file a line, `kernel/.../ib_ipoib.ko.xz: ...`."""
-    names = set()
-    for line in text.splitlines():
-        base = line.split(":", 1)[0].rsplit("/", 1)[-1]
-        if ".ko" in base:
-            names.add(canonical(base.split(".ko", 1)[0]))
-    return frozenset(names)
+    bases = [line.split(":", 1)[0].rsplit("/", 1)[-1] for line in text.splitlines()]
+    return frozenset(canonical(base.split(".ko", 1)[0]) for base in bases if ".ko" in base)
 
 
 def parse_alias(text: str) -> tuple[dict[str, str], frozenset[str]]:

@@ -101,7 +101,6 @@ def _dracut_text(wanted: Wanted, options: bool) -> str:
 
 
 def naming_change(wanted: Wanted, found: Found) -> Change | None:
-    """The change of the rule for the names of RDMA devices."""
     return file_change(config.NAMING_PATH, found.naming_text, config.naming_text(found.naming_text, wanted.device_names))
 
 
@@ -143,8 +142,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     """
     names = kernel_names(wanted, found)
     missing = [name for module, name in names.items() if not persisted_by(module, found)]
-    in_lists = missing if uses_rdma_core(wanted, found) else []
-    elsewhere = [] if uses_rdma_core(wanted, found) else missing
+    in_lists, elsewhere = (missing, []) if uses_rdma_core(wanted, found) else ([], missing)
     return Plan(
         changes_of(
             # Without a builder there is no place for drivers, and `check` has refused them.
@@ -195,9 +193,7 @@ def same_value(declared: str, live: str) -> bool:
 def _normal(text: str) -> int | str:
     booleans = {"y": 1, "yes": 1, "on": 1, "n": 0, "no": 0, "off": 0}
     low = text.strip().lower()
-    if low in booleans:
-        return booleans[low]
-    value = integer(low)
+    value = booleans.get(low, integer(low))
     return low if value is None else value
 
 

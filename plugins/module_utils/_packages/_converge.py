@@ -14,11 +14,10 @@ import re
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name, known_packages, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._services import forbidden
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
@@ -34,15 +33,54 @@ _DAY = 86400.0
 # Other forms are left to the package manager: patterns, versions, paths.
 _PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
 
+# Debian's maintainer scripts run it before they start a service, and its exit status 101 forbids the start: see invoke-rc.d(8).
+_POLICY = "usr/sbin/policy-rc.d"
+_SAVED = _POLICY + ".rdma-ofed"
+_MARK = "# Of rdma.ofed, for one installation. Without the process %d it forbids nothing.\n"
+_SCRIPT = """#!/bin/sh
+%skill -0 %d 2>/dev/null && exit 101
+[ ! -x '%s' ] || exec '%s' "$@"
+exit 0
+"""
 
-def lacking(names: t.Iterable[str], found: t.Mapping[str, Package]) -> list[str]:
-    """The names to install: those that are installed stay at their versions."""
-    return [name for name in names if name not in found or not found[name].is_installed]
+
+def due(names: t.Sequence[str], state: str, installed: t.Mapping[str, str] | None) -> list[str]:
+    """The packages to hand to the package manager; none where all are as they shall be.
+
+    `installed` has the versions of the installed packages, as far as a family knows them; None where nothing is known. A
+    name that is in neither, or that has a version in it, is left to the package manager.
+    """
+    if installed is None:
+        return list(names)
+    if state == "present":
+        return [] if all(name in installed for name in names) else list(names)
+    known = known_packages()
+    return [name for name in names if name in installed or name not in known]
 
 
-def excess(names: t.Iterable[str], found: t.Mapping[str, Package]) -> list[str]:
-    """The names to remove."""
-    return [name for name in names if name in found or not _PLAIN.match(name)]
+def script(pid: int, saved: str) -> str:
+    """Forbids every start while the process lives. After one that was killed, the site's own policy counts, which is in the file `saved`."""
+    return _SCRIPT % (_MARK % pid, pid, saved, saved)
+
+
+@contextlib.contextmanager
+def forbidden(root: str = "/") -> t.Iterator[None]:
+    """No service starts within. The site's own policy is put aside, and back afterwards; also what a run that was killed has left."""
+    path, saved = os.path.join(root, _POLICY), os.path.join(root, _SAVED)
+    if _MARK.partition("%d")[0] not in read_text(path) and os.path.lexists(path):
+        os.rename(path, saved)
+    temporary = temporary_of(path)
+    with open(temporary, "w", encoding="utf-8") as stream:
+        stream.write(script(os.getpid(), saved))
+    os.chmod(temporary, 0o755)
+    os.rename(temporary, path)
+    try:
+        yield
+    finally:
+        if os.path.lexists(saved):
+            os.rename(saved, path)
+        else:
+            os.unlink(path)
 
 
 def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tuple[Change, ...]:
@@ -66,11 +104,6 @@ class Foreseen(t.NamedTuple):
         """What is left to do of a transaction that the package manager previewed without knowing of those tasks."""
         installed = {name: version for name, version in transaction.installed.items() if self.installed.get(name) != version}
         return Transaction({name: version for name, version in transaction.removed.items() if name not in self.removed}, installed)
-
-
-def _foreseen(options: t.Mapping[str, t.Any]) -> Foreseen:
-    given = options["foreseen"] or {}
-    return Foreseen(given.get("installed") or {}, given.get("removed") or (), bool(options["lifted"]))
 
 
 def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
@@ -131,7 +164,8 @@ class _Node(t.NamedTuple):
     def install(self, names: t.Sequence[str], *, start_services: bool) -> _Done:
         run, manager = self.run, self.manager
         found = manager.database(run, self.root)
-        missing = [name for name in lacking(names, found) if name not in self.foreseen.installed]
+        # Those that are installed stay at their versions.
+        missing = [name for name in names if not (name in found and found[name].is_installed) and name not in self.foreseen.installed]
         if not missing:
             return _Done()
         old = lists_are_old(manager, time.time(), self.root)
@@ -159,7 +193,7 @@ class _Node(t.NamedTuple):
         run, manager = self.run, self.manager
         found = manager.database(run, self.root)
         before = [name for name in self.foreseen.removed if name in found]
-        gone = [name for name in excess(names, found) if name not in before]
+        gone = [name for name in names if (name in found or not _PLAIN.match(name)) and name not in before]
         if gone and keep_needed:
             answer = run(["/bin/sh", "-c", manager.removal_script([*gone, *before])], ok=None, timeout=_PREVIEW_SECONDS)
             if answer.rc not in (0, 1):
@@ -186,7 +220,11 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if family is None:
         raise Unsupported(("this node runs %s (family %s); allowed: the families %s. %s" % (system.name, system.family, NAMES, options["unsupported"])).strip())
     names = names_of(family, options["purposes"], options["names"])
-    node = _Node(run, family.manager, module.check_mode, root, _foreseen(options) if module.check_mode else Foreseen())
+    foreseen = Foreseen()
+    if module.check_mode:
+        given = options["foreseen"] or {}
+        foreseen = Foreseen(given.get("installed") or {}, given.get("removed") or (), bool(options["lifted"]))
+    node = _Node(run, family.manager, module.check_mode, root, foreseen)
     result: dict[str, t.Any] = {}
     if options["state"] == "present":
         done = node.install(names, start_services=options["start_services"])

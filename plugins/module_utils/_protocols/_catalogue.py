@@ -120,7 +120,6 @@ TARGETS = ("isert", "ib_isert", "nvmet", "ib_srpt", "srpt")
 
 
 def modules_of(names: t.Iterable[str]) -> list[str]:
-    """The kernel modules of the named protocols."""
     return sorted({module for name in names for module in PROTOCOLS[name].modules})
 
 

@@ -8,22 +8,22 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load, settle
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as KernelModules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
@@ -40,19 +40,7 @@ if t.TYPE_CHECKING:
 _TIMEOUT = 120.0
 
 
-def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module."""
-    return Wanted(
-        names=tuple(sorted(parameters["protocols"])),
-        source=parameters["source"],
-        declared_conf=frozenset(parameters["openib_conf"]),
-        renewed=parameters["renewed"],
-        start=parameters["start"],
-    )
-
-
 def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
-    """The node."""
     record = read_record(root)
     return Found(
         record=record,
@@ -91,17 +79,6 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: 
     return wrong
 
 
-def _write(module: AnsibleModule, path: str, *, before: str, after: str, root: str, backup: bool = False) -> None:
-    change = file_change(root.rstrip("/") + path, before, after)
-    if change is not None:
-        apply_file(module, change, backup=backup)
-
-
-def _write_record(module: AnsibleModule, record: Record, root: str) -> None:
-    path = "/" + RECORD
-    _write(module, path, before=read_text(root.rstrip("/") + path), after=record_text(record), root=root)
-
-
 def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> None:
     if units:
         run(["systemctl", *verb, "--", *units], timeout=_TIMEOUT)
@@ -109,11 +86,20 @@ def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> No
 
 def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
     """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
-    _write_record(module, planner.record_meanwhile(wanted, found), root)
+
+    def write(path: str, before: str, after: str) -> None:
+        change = file_change(path, before, after)
+        if change is not None:
+            apply_file(module, change, backup=path == CONF_PATH, root=root)
+
+    def write_record(record: Record) -> None:
+        write("/" + RECORD, read_text(os.path.join(root, RECORD)), record_text(record))
+
+    write_record(planner.record_meanwhile(wanted, found))
     _systemctl(run, ["disable", "--now"], planner.units_off(wanted, found))
-    _write(module, ULPS_PATH, before=found.load_text, after=load_text(modules_of(wanted.names)), root=root)
+    write(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)))
     if found.conf_text:
-        _write(module, CONF_PATH, before=found.conf_text, after=edited(found.conf_text, planner.conf_values(wanted, found)), root=root, backup=True)
+        write(CONF_PATH, found.conf_text, edited(found.conf_text, planner.conf_values(wanted, found)))
     missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
     if wanted.start and missing:
         load(run, missing, modules, root=root)
@@ -122,7 +108,7 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
     _systemctl(
         run, ["start"], [service.name for service in services if planner.runs(service, wanted, found) and not planner.is_active(found.unit(service.name))]
     )
-    _write_record(module, planner.record_after(wanted, found), root)
+    write_record(planner.record_after(wanted, found))
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
@@ -141,10 +127,14 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     """Look, plan, apply, look again; returns the result of the module."""
     variables = {VARIABLE: module.params["protocols"], "ofed_source": "inbox"}
     machine = read_machine(root)
-    wrong = ulp_problems(variables, {"machine": machine._asdict()})
-    if wrong:
-        raise InvalidInput(wrong)
-    wanted = wanted_of(module.params)
+    require_none(ulp_problems(variables, {"machine": machine._asdict()}))
+    wanted = Wanted(
+        names=tuple(sorted(module.params["protocols"])),
+        source=module.params["source"],
+        declared_conf=frozenset(module.params["openib_conf"]),
+        renewed=module.params["renewed"],
+        start=module.params["start"],
+    )
     record = read_record(root)
     if record.protocols and not machine.systemd:
         raise Unsupported("%s can't be turned off: systemd does not run here, and their services are units of it" % ", ".join(sorted(record.protocols)))
@@ -158,9 +148,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if wanted.start and not module.check_mode and any(name not in record.protocols for name in wanted.names):
         settle(run, root)
     modules, found = observe()
-    wrong = node_problems(wanted, found, modules, dry=module.check_mode, root=root)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(node_problems(wanted, found, modules, dry=module.check_mode, root=root))
     todo = planner.plan(wanted, found)
     if todo and not module.check_mode:
         apply(module, run, wanted=wanted, found=found, modules=modules, root=root)

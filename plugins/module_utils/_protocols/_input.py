@@ -16,13 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
 VARIABLE = "ofed_ulps"
 
 
-def part(facts: Mapping[str, t.Any] | None, name: str) -> Mapping[str, t.Any]:
+def part(facts: t.Mapping[str, t.Any] | None, name: str) -> t.Mapping[str, t.Any]:
     """A part of the facts; empty where it is not there."""
     found = facts.get(name) if isinstance(facts, dict) else None
     return found if isinstance(found, dict) else {}
@@ -53,7 +50,7 @@ def name_problems(value: t.Any) -> list[Problem]:
     return [problem for problem in found if problem]
 
 
-def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def _inbox_problems(protocol: Protocol, facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """A protocol whose modules the running kernel lacks. What the facts do not tell, the module checks on the node."""
     kernels = part(facts, "kernels").get("installed")
     running = [kernel for kernel in kernels if isinstance(kernel, dict) and kernel.get("running")] if isinstance(kernels, list) else []
@@ -66,7 +63,7 @@ def _inbox_problems(protocol: Protocol, facts: Mapping[str, t.Any] | None) -> li
     return [Problem(VARIABLE, protocol.name, "protocols that the running kernel has modules for", words)]
 
 
-def ulp_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+def ulp_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
     """What is wrong with the declared protocols, whatever a vendor's stack has of them."""
     value = variables.get(VARIABLE)
     if value is None:

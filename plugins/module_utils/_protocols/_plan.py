@@ -71,7 +71,6 @@ def is_active(unit: Unit) -> bool:
 
 
 def runs(service: Service, wanted: Wanted, found: Found) -> bool:
-    """Whether the unit shall run now."""
     return wanted.start and service.start != AT_BOOT and (service.start != WITH_HARDWARE or found.hardware)
 
 

@@ -18,7 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import assignments, quoted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 PATH = "/etc/infiniband/openib.conf"

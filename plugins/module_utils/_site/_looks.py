@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look as ipoib

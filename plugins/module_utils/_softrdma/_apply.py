@@ -7,38 +7,39 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units, records, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, Found, Netdev, check, plan, same
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, SHOW, Link, parse_netdevs, type_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
-    from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found
+
+
+# It exists where the node was booted with systemd (sd_booted(3)); the command exists in containers and chroots as well.
+_SYSTEMD = "run/systemd/system"
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module. `release` is the running kernel's."""
-    wrong = problems({"soft_rdma_" + name: value for name, value in module.params.items()})
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems({"soft_rdma_" + name: value for name, value in module.params.items()}))
     links = () if module.params["state"] == "absent" else links_of(module.params["links"])
     found = look(run, links, release, root=root)
-    wrong = check(links, found)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(check(links, found))
     todo = plan(links, found)
     result = todo.result()
     if todo and not module.check_mode:
@@ -49,6 +50,44 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     made = {link.name for link in links if link.name in found.links and same(found.links[link.name], link)}
     result["links"] = [dict(link._asdict(), present=link.name in made) for link in links]
     return result
+
+
+def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
+    """One process for the RDMA devices, where there are any, and one for the units of `links` and of earlier runs."""
+    files = read_units(root)
+    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
+    names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
+    units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
+    soft, hardware = read_links(run, root)
+    return Found(
+        links=soft,
+        hardware=hardware,
+        netdevs=read_netdevs(root),
+        files=files,
+        systemd=systemd,
+        units=units,
+        catalogue=read_catalogue(root, [release]),
+        loaded=frozenset(read_loaded(root)),
+        release=release,
+        container=in_container(root),
+    )
+
+
+def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset[str]]:
+    """The software RDMA devices, and the names of the others. Without any device, netlink of RDMA may not even exist."""
+    base = os.path.join(root, "sys/class/infiniband")
+    types = {name: type_of("/devices/virtual/" in os.path.realpath(os.path.join(base, name)), attribute(base, name, "node_type")) for name in entries(base)}
+    soft = sorted(name for name, kind in types.items() if kind)
+    output = run(SHOW, ok=None, timeout=10) if soft and run.has("rdma") else None
+    netdevs = parse_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
+    links = {name: Link(name, types[name], netdevs.get(name) or attribute(base, name, "parent")) for name in soft}
+    return links, frozenset(name for name in types if name not in links)
+
+
+def read_netdevs(root: str = "/") -> dict[str, Netdev]:
+    base = os.path.join(root, "sys/class/net")
+    names = [name for name in entries(base) if os.path.isdir(os.path.join(base, name))]
+    return {name: Netdev(attribute(base, name, "type"), "DEVTYPE=vlan" in attribute(base, name, "uevent").split()) for name in names}
 
 
 def _need_tools(run: Runner, todo: Plan, found: Found) -> None:
@@ -65,32 +104,23 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
         # The kernel would load them by itself. A driver that does not load, unsigned or blocked by the site, is found before any change.
         for driver in sorted({MODULES[wanted[change.subject].type] for change in todo.about(Kind.RDMA_LINK) if change.after}):
             run(["modprobe", driver], timeout=180)
-    reload_needed = False
+    systemd, files = Systemd(run), todo.about(Kind.FILE)
     moved: list[str] = []
     for change in todo.changes:
         if change.kind == Kind.FILE:
             if change.before and change.after:
                 # Only the old text tells what wants the unit.
                 moved.append(posixpath.basename(change.subject))
-                Systemd(run).disable(moved[-1])
+                systemd.disable(moved[-1])
             apply_file(module, change, root=root)
-            reload_needed = True
-            continue
-        if reload_needed:
-            _reload(run, moved)
-            reload_needed = False
-        if change.kind == Kind.UNIT:
-            Systemd(run).set_enabled(change.subject, change.after == YES)
+            if change == files[-1]:
+                systemd.daemon_reload()
+                if moved:
+                    systemd.enable(*moved)
+        elif change.kind == Kind.UNIT:
+            systemd.set_enabled(change.subject, change.after == YES)
         else:
             _link(run, change, wanted.get(change.subject), found=found, root=root)
-    if reload_needed:
-        _reload(run, moved)
-
-
-def _reload(run: Runner, units: t.Sequence[str]) -> None:
-    Systemd(run).daemon_reload()
-    if units:
-        Systemd(run).enable(*units)
 
 
 def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, root: str) -> None:

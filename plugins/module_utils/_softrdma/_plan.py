@@ -7,24 +7,49 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import path_of, records, unit_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._unit import render
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, PROTOCOLS, Link
 
 YES, NO = "yes", "no"
 
 # ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
 _TYPES = ("1", "772")
+
+# Bound to the interface: it starts when that appears, early or late, and ends when it goes, which takes the link along.
+# A link that exists already, made by a run or by hand, is none of its business.
+_TEXT = (
+    HEADER
+    + """\
+[Unit]
+Description=Software RDMA link {name}, {protocol} on {netdev}
+BindsTo={device}
+After={device} systemd-modules-load.service
+Before=remote-fs-pre.target
+Wants=remote-fs-pre.target
+ConditionPathExists=!/sys/class/infiniband/{name}
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStartPre=/usr/bin/env modprobe {module}
+ExecStart=/usr/bin/env rdma link add {name} type {type} netdev {netdev}
+ExecStop=-/usr/bin/env rdma link delete {name}
+
+[Install]
+WantedBy={device}
+"""
+)
 
 
 class Netdev(t.NamedTuple):
@@ -104,6 +129,22 @@ def _driver_problems(where: str, link: Link, found: Found) -> list[Problem]:
 def same(one: Link, other: Link) -> bool:
     """Whether both are links of one type on one interface, whatever their names."""
     return (one.type, one.netdev) == (other.type, other.netdev)
+
+
+def device_unit(netdev: str) -> str:
+    """systemd's unit of a network interface, whose name is escaped: `br-lan` is `br\\x2dlan`."""
+    escaped = re.sub(r"[^A-Za-z0-9:_.]", lambda match: "\\x%02x" % ord(match.group(0)), netdev)
+    return "sys-subsystem-net-devices-%s.device" % escaped
+
+
+def render(links: t.Iterable[Link]) -> dict[str, str]:
+    """The units that make the links at boot, by path. They are the record of what this collection made as well."""
+    return {
+        path_of(link.name): _TEXT.format(
+            device=device_unit(link.netdev), module=MODULES[link.type], name=link.name, netdev=link.netdev, protocol=PROTOCOLS[link.type], type=link.type
+        )
+        for link in links
+    }
 
 
 def plan(links: t.Sequence[Link], found: Found) -> Plan:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages

@@ -23,11 +23,10 @@ import typing as t
 import uuid
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route, version
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route, version
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 
@@ -37,10 +36,6 @@ PATTERNS = _FOLDER.patterns
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
 # Neither network-scripts nor NetworkManager read these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
-
-# The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
-LIMITED_SINCE = (1, 44)
-SCRIPTS_DATAGRAM_MTU = 2044
 
 
 def uuid_of(name: str) -> str:
@@ -74,11 +69,19 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     yield "ONBOOT", "no" if port and nm else "yes"
     yield "BOOTPROTO", "none"
     if interface.bond:
-        yield from _bond(interface.bond, nm)
+        yield "BONDING_MASTER", "yes"
+        yield "BONDING_OPTS", " ".join(interface.bond.options)
+        if nm:
+            yield "AUTOCONNECT_SLAVES", "yes"
     else:
         yield "CONNECTED_MODE", "yes" if interface.mode == "connected" else "no"
     if interface.is_child:
-        yield from _child(interface)
+        yield "PKEY", "yes"
+        yield "PHYSDEV", interface.parent
+        # With 0x: the shell of ifup-ib would take it for a decimal number.
+        yield "PKEY_ID", "0x%04x" % interface.pkey
+        if interface.is_limited:
+            yield "PKEY_ID_NM", "0x%04x" % interface.pkey
     if interface.mtu:
         yield "MTU", str(interface.mtu)
     if port:
@@ -87,22 +90,6 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     else:
         yield from _addresses(interface)
         yield from ((("IPV6_DEFAULTGW" if version(route.to) == 6 else "GATEWAY"), route.via) for route in _gateways(interface, nm))
-
-
-def _bond(bond: Bond, nm: bool) -> t.Iterator[tuple[str, str]]:
-    yield "BONDING_MASTER", "yes"
-    yield "BONDING_OPTS", " ".join(bond.options)
-    if nm:
-        yield "AUTOCONNECT_SLAVES", "yes"
-
-
-def _child(interface: Interface) -> t.Iterator[tuple[str, str]]:
-    yield "PKEY", "yes"
-    yield "PHYSDEV", interface.parent
-    # With 0x: the shell of ifup-ib would take it for a decimal number.
-    yield "PKEY_ID", "0x%04x" % interface.pkey
-    if interface.is_limited:
-        yield "PKEY_ID_NM", "0x%04x" % interface.pkey
 
 
 def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
@@ -132,7 +119,6 @@ def _gateways(interface: Interface, nm: bool) -> list[Route]:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our ifcfg files say."""
     return _FOLDER.records(files, _recorded)
 
 
@@ -162,27 +148,3 @@ def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:
     if parent or interface.pkey:
         return False
     return on_port and (bool(address) or variables.get("TYPE", "").lower() == "infiniband")
-
-
-def refused(interfaces: t.Sequence[Interface], nm: tuple[int, int] | None) -> tuple[str, ...]:
-    """What the reader can't do, in words. `nm` is the release of NetworkManager, None stands for network-scripts."""
-    reader = "network-scripts" if nm is None else "NetworkManager %d.%d" % nm
-    if nm is not None and nm >= LIMITED_SINCE:
-        return ()
-    return tuple(
-        "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another back-end"
-        % (interface.name, interface.pkey, reader, interface.pkey | FULL_MEMBER)
-        for interface in interfaces
-        if interface.is_limited
-    )
-
-
-def remarks(interfaces: t.Sequence[Interface], nm: bool) -> tuple[str, ...]:
-    """What may turn out otherwise at boot."""
-    if nm:
-        return ()
-    return tuple(
-        "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
-        for interface in interfaces
-        if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
-    )

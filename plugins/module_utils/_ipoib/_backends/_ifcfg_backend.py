@@ -13,11 +13,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import U
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 UNIT = "network.service"
+# The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
+LIMITED_SINCE = (1, 44)
+SCRIPTS_DATAGRAM_MTU = 2044
 
 
 class NetworkScriptsDriver(Driver):
@@ -38,11 +42,6 @@ class NetworkScriptsDriver(Driver):
                     # ifup fails on an address that exists already.
                     self._kernel.clear(netdev)
                 self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
-
-
-def by_uuid(name: str) -> tuple[str, str]:
-    """How nmcli finds a profile from an ifcfg file: its name is that of the interface, which others may have too."""
-    return "uuid", _ifcfg.uuid_of(name)
 
 
 class Ifcfg(Backend):
@@ -73,15 +72,31 @@ class Ifcfg(Backend):
         return _ifcfg.render(interfaces, NETWORKMANAGER.version(found) is not None)
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
-        return _ifcfg.refused(interfaces, NETWORKMANAGER.version(found))
+        release = NETWORKMANAGER.version(found)
+        if release is not None and release >= LIMITED_SINCE:
+            return ()
+        reader = "network-scripts" if release is None else "NetworkManager %d.%d" % release
+        return tuple(
+            "%s: P_Key 0x%04x is a limited membership, to which %s adds the bit of full membership in an ifcfg file; declare 0x%04x, or use another back-end"
+            % (interface.name, interface.pkey, reader, interface.pkey | FULL_MEMBER)
+            for interface in interfaces
+            if interface.is_limited
+        )
 
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
-        return _ifcfg.remarks(interfaces, NETWORKMANAGER.version(found) is not None)
+        if NETWORKMANAGER.version(found) is not None:
+            return ()
+        return tuple(
+            "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
+            for interface in interfaces
+            if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
+        )
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if NETWORKMANAGER.version(found) is None:
             return NetworkScriptsDriver(tools)
-        return NetworkManagerDriver(tools, by_uuid)
+        # The name of a profile from an ifcfg file is that of the interface, which others may have too.
+        return NetworkManagerDriver(tools, _ifcfg.uuid_of, key="uuid")
 
 
 IFCFG = Ifcfg()

@@ -54,7 +54,6 @@ def path_of(name: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
@@ -127,7 +126,6 @@ def _indented(lines: t.Sequence[str]) -> list[str]:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our files say."""
     return records_of(row for path, text in files.items() if is_ours(path, text) for row in _rows(text))
 
 
@@ -206,11 +204,6 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
     if main and not main.endswith("\n"):
         main += "\n"
     return main + SOURCE + "\n"
-
-
-def outline(main: str) -> str:
-    """The lines of `/etc/network/interfaces` that include other files. `sourced` changes these where it changes the whole."""
-    return "".join(line for line in main.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(main)
 
 
 def up_interfaces(state: str) -> frozenset[str]:

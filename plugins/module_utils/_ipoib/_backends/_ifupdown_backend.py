@@ -71,7 +71,8 @@ class Ifupdown(Backend):
         return {_ifupdown.MAIN: sourced} if main or sourced else {}
 
     def outline(self, text: str) -> str:
-        return _ifupdown.outline(text)
+        """The lines that include other files: `sourced` changes these where it changes the whole."""
+        return "".join(line for line in text.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(text)
 
     def held(self, found: Found) -> frozenset[str] | None:
         return frozenset(self.active(found))

@@ -14,7 +14,6 @@ What whoever applies these files has to know:
 * `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and
   the one parser that is sure to be there. `conflicts` reads foreign files without one, see there.
 * systemd-networkd 252 takes no mode from what netplan writes: that is for the boot unit (_boot.py), which sets the MTU as well.
-* Of bonds under NetworkManager only the bond is activated, never a port.
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ _DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return (path == PATH or _DROPIN_PATH.match(path) is not None) and text.startswith(HEADER)
 
 

@@ -6,16 +6,24 @@
 """netplan as a back-end: its files are rendered again, and its renderer is told of them.
 
 `netplan apply` would restart the renderer and touch every interface of the node; `netplan generate` touches none, if
-what it writes is kept from being new (see _netplan_generated).
+what it writes for systemd-networkd is kept from being new where it says the same.
+
+netplan writes its files for all interfaces of the node again, also whenever systemd reads its units again. networkd (252)
+knows a file by inode and time: at its next reload it reconfigures whatever has a new file, and the interface of the
+connection gives its lease back (seen: no address for two seconds). So the files are put aside as hard links before they
+are written again, and take their places back where the text is the same.
 """
 
 from __future__ import annotations
 
+import glob
+import os
 import re
+import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _netplan_generated, _networkd, _networkmanager
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD, NetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence
@@ -26,8 +34,16 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
+FOLDER = "/run/systemd/network"
+# Hidden, so no daemon reads what is in it; of the same file system, so it can hold links.
+ASIDE = FOLDER + "/.rdma-ofed"
+PATTERN = "10-netplan-*"
+
+# Putting files aside and back, for a shell.
+SHELL_PUT_ASIDE = "mkdir -p %s; ln %s/%s %s/" % (ASIDE, FOLDER, PATTERN, ASIDE)
+SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old %s/; done; rm -rf %s" % (ASIDE, FOLDER, FOLDER, ASIDE)
 # One of the files that netplan writes for networkd.
-GENERATED = "/run/systemd/network/10-netplan.network"
+GENERATED = FOLDER + "/10-netplan.network"
 
 
 class _Generating(Driver):
@@ -67,6 +83,14 @@ def renderer_of(files: Files) -> str:
     return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
 
 
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
+
+
 class Netplan(Backend):
     name = "netplan"
     format = _netplan
@@ -97,13 +121,12 @@ class Netplan(Backend):
         # The list of features: not every release prints its version.
         if found.claim is not None and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
             settings["infiniband_mode"] = "no"
-        return found._replace(settings=settings, unfinished=_netplan_generated.is_aside(root))
+        return found._replace(settings=settings, unfinished=os.path.isdir(os.path.join(root, ASIDE[1:])))
 
     def renderer(self, found: Found) -> str:
         return self.presence(found).settings.get("renderer", _netplan.NETWORKD)
 
     def _infiniband_mode(self, found: Found) -> bool:
-        """Whether netplan knows `infiniband-mode`."""
         return self.presence(found).settings.get("infiniband_mode", "yes") == "yes"
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
@@ -124,10 +147,10 @@ class Netplan(Backend):
         # Which profiles are netplan's, and which are written beside it.
         beside = _netplan.outside(interfaces)
 
-        def calls(name: str) -> tuple[str, str]:
-            return "id", (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
+        def call(name: str) -> str:
+            return (_networkmanager.connection_id if name in beside else _networkmanager.generated_id)(name)
 
-        return NetplanNetworkManagerDriver(tools, calls)
+        return NetplanNetworkManagerDriver(tools, call)
 
     def tells(self, found: Found) -> tuple[str, ...]:
         # As the renderer, networkd is told once, in the end: told before, it would make the new bond by itself, and with ports that
@@ -135,13 +158,25 @@ class Netplan(Backend):
         return (self.name, NETWORKD.name) if self.renderer(found) == _netplan.NETWORKD else (self.name,)
 
     def put_aside(self, root: str) -> None:
-        _netplan_generated.put_aside(root)
+        """What is aside already stays: an interrupted run has put it there, and networkd was told of nothing else since."""
+        aside = os.path.join(root, ASIDE[1:])
+        for path in glob.glob(os.path.join(root, FOLDER[1:], PATTERN)):
+            os.makedirs(aside, exist_ok=True)
+            link = os.path.join(aside, os.path.basename(path))
+            if not os.path.lexists(link):
+                os.link(path, link)
 
     def put_back(self, root: str) -> None:
-        _netplan_generated.put_back(root)
+        aside = os.path.join(root, ASIDE[1:])
+        for link in glob.glob(os.path.join(aside, PATTERN)):
+            path = os.path.join(root, FOLDER[1:], os.path.basename(link))
+            if _content(link) == _content(path):
+                # Between two names of one file, this does nothing.
+                os.replace(link, path)
+        shutil.rmtree(aside, ignore_errors=True)
 
     def shell_files(self, lines: list[str], touched: t.Collection[str]) -> list[str]:
-        around = [_netplan_generated.SHELL_PUT_ASIDE, *lines, "netplan generate", _netplan_generated.SHELL_PUT_BACK]
+        around = [SHELL_PUT_ASIDE, *lines, "netplan generate", SHELL_PUT_BACK]
         return around if self.name in touched else lines
 
 

@@ -24,8 +24,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import recorded, sections
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
@@ -46,7 +46,6 @@ def path_of(name: str, suffix: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file that belongs to this collection: by its name and its first line."""
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
@@ -97,18 +96,9 @@ def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
     """What our .network files say. The MTU of a connected parent is on record in the boot unit."""
-    return records_of(_rows(files))
-
-
-def _rows(files: t.Mapping[str, str]) -> t.Iterator[tuple[str, list[str], str]]:
-    for path, text in files.items():
-        match = _OURS.match(path)
-        if match is None or not path.endswith(".network") or not text.startswith(HEADER):
-            continue
-        parsed = sections(text)
-        addresses = [value for key, value in parsed.get("Network", []) if key == "Address"]
-        mtu = [value for key, value in parsed.get("Link", []) if key == "MTUBytes"]
-        yield match.group("name"), addresses, mtu[-1] if mtu else ""
+    ours = {posixpath.basename(path): text for path, text in files.items() if path.endswith(".network") and is_ours(path, text)}
+    texts = {name[len(PREFIX) : -len(".network")]: text for name, text in ours.items()}
+    return recorded(texts, r"Network\.Address$", r"Link\.MTUBytes$")
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:

@@ -68,7 +68,6 @@ class NetworkdDriver(Driver):
 
 
 def is_read(paths: t.Iterable[str]) -> bool:
-    """Whether one of the files is networkd's."""
     return any(path.endswith((".network", ".netdev", ".network.d/50-rdma-ofed.conf")) for path in paths)
 
 

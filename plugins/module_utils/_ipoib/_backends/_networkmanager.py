@@ -20,6 +20,7 @@ What whoever applies these files has to know:
 from __future__ import annotations
 
 import fnmatch
+import posixpath
 import re
 import typing as t
 import uuid
@@ -28,8 +29,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import recorded, sections
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
 
@@ -167,19 +168,9 @@ def _route(route: Route) -> str:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our keyfiles say."""
-    return records_of(_rows(files))
-
-
-def _rows(files: t.Mapping[str, str]) -> t.Iterator[tuple[str, list[str], str]]:
-    for path, text in files.items():
-        match = _OURS.match(path)
-        if match is None or not is_ours(path, text):
-            continue
-        parsed = sections(text)
-        addresses = [value for section in ("ipv4", "ipv6") for key, value in parsed.get(section, ()) if re.match(r"^address\d*$", key)]
-        mtu = [value for section in ("infiniband", "ethernet") for key, value in parsed.get(section, ()) if key == "mtu"]
-        yield match.group("name"), addresses, mtu[-1] if mtu else ""
+    ours = {posixpath.basename(path): text for path, text in files.items() if _OURS.match(path) and is_ours(path, text)}
+    texts = {name[len(PREFIX) : -len(SUFFIX)]: text for name, text in ours.items()}
+    return recorded(texts, r"ipv[46]\.address\d*$", r"(infiniband|ethernet)\.mtu$")
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:

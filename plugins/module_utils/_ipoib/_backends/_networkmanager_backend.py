@@ -3,11 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""NetworkManager as a back-end, driven through nmcli.
-
-Ports of bonds are never activated: one that is leaves its bond and enters it again without end (seen with 1.42). Their
-bond brings them.
-"""
+"""NetworkManager as a back-end, driven through nmcli. Ports of bonds are never activated, see _networkmanager: their bond brings them."""
 
 from __future__ import annotations
 
@@ -58,18 +54,14 @@ def read_active(run: Runner) -> dict[str, Active]:
     return parse_active(output.stdout) if output.rc == 0 else {}
 
 
-def _by_id(name: str) -> tuple[str, str]:
-    return "id", _networkmanager.connection_id(name)
-
-
 class NetworkManagerDriver(Driver):
-    """`calls` gives the words by which nmcli finds the profile of an interface: `(id, rdma-ib0)`, `(uuid, ...)`."""
+    """`call` gives the `id` or the `uuid` by which nmcli finds the profile of an interface; `key` says which of them."""
 
     kernel_first = False
 
-    def __init__(self, tools: Tools, calls: t.Callable[[str], tuple[str, str]] = _by_id) -> None:
+    def __init__(self, tools: Tools, call: t.Callable[[str], str] = _networkmanager.connection_id, *, key: str = "id") -> None:
         super().__init__(tools)
-        self._calls = calls
+        self._call, self._key = call, key
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         """Deactivating stops what would bring the interface back. The mode and the MTU it leaves to others."""
@@ -79,8 +71,7 @@ class NetworkManagerDriver(Driver):
                 self._run(["nmcli", "connection", "down", "uuid", active.uuid], ok=None, timeout=UP_TIMEOUT)
 
     def _is_ours(self, name: str, active: Active) -> bool:
-        kind, value = self._calls(name)
-        return value == (active.uuid if kind == "uuid" else active.profile)
+        return self._call(name) == (active.uuid if self._key == "uuid" else active.profile)
 
     def forget(self, paths: t.Sequence[str]) -> None:
         """Failures are ignored: NetworkManager may have been stopped."""
@@ -108,7 +99,7 @@ class NetworkManagerDriver(Driver):
         self._up(interface.name)
 
     def _up(self, name: str, ok: t.Collection[int] | None = (0,)) -> None:
-        self._run(["nmcli", "--wait", "60", "connection", "up", *self._calls(name)], ok=ok, timeout=UP_TIMEOUT)
+        self._run(["nmcli", "--wait", "60", "connection", "up", self._key, self._call(name)], ok=ok, timeout=UP_TIMEOUT)
 
     def busy(self, found: Found) -> bool:
         return any(active.activating and self._is_ours(name, active) for name, active in NETWORKMANAGER.active(found).items())

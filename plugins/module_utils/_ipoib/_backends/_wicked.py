@@ -17,11 +17,10 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_folder import Folder
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER, Bond, Interface, Route
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
@@ -36,7 +35,6 @@ _LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """The files of every interface, by path."""
     files: dict[str, str] = {}
     for interface in interfaces:
         files.update(_FOLDER.described(interface.name, _ifcfg(interface)))
@@ -54,7 +52,9 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
     yield "STARTMODE", "hotplug" if interface.master else "auto"
     yield "BOOTPROTO", "none" if interface.master else "static"
     if interface.bond:
-        yield from _bond(interface.bond)
+        yield "BONDING_MASTER", "yes"
+        yield from (("BONDING_SLAVE_%d" % position, port) for position, port in enumerate(interface.bond.ports))
+        yield "BONDING_MODULE_OPTS", " ".join(interface.bond.options)
     else:
         yield "IPOIB", "yes"
         yield "IPOIB_MODE", interface.mode
@@ -71,13 +71,6 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
         yield "IPADDR_%d" % position, str(ipaddress.ip_interface(address))
 
 
-def _bond(bond: Bond) -> t.Iterator[tuple[str, str]]:
-    yield "BONDING_MASTER", "yes"
-    for position, port in enumerate(bond.ports):
-        yield "BONDING_SLAVE_%d" % position, port
-    yield "BONDING_MODULE_OPTS", " ".join(bond.options)
-
-
 def _route(route: Route, name: str) -> str:
     """Destination, gateway, netmask (obsolete), interface, options. `default` has no version without a gateway."""
     default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
@@ -86,7 +79,6 @@ def _route(route: Route, name: str) -> str:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our ifcfg files say."""
     return _FOLDER.records(files, lambda variables: [value for key, value in variables.items() if re.match(r"^IPADDR_\d+$", key)])
 
 
@@ -101,12 +93,3 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     if any(line.split()[3:4] == [name] for line in files.get(SHARED_ROUTES, "").splitlines() if not line.lstrip().startswith("#")):
         found.append(SHARED_ROUTES)
     return tuple(found)
-
-
-def refused(interfaces: t.Sequence[Interface]) -> tuple[str, ...]:
-    """What wicked can't do, in words: it takes P_Keys from 0x8000 on only."""
-    return tuple(
-        "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL_MEMBER)
-        for interface in interfaces
-        if interface.is_limited
-    )

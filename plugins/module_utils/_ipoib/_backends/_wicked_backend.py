@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import to_start
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
@@ -41,7 +41,7 @@ class WickedDriver(Driver):
             return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in _wicked.KINDS)
 
         late = {interface.master or interface.name for interface in todo.live if is_late(interface.name)}
-        return [name for name in to_start(todo.live) if name in late]
+        return [interface.name for interface in todo.live if interface.name in late]
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
         names = self._late(again, ())
@@ -62,7 +62,12 @@ class Wicked(Backend):
         return Claim("%s is active" % self.service, 2) if evidence.is_active(self.service) else None
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
-        return _wicked.refused(interfaces)
+        # It takes P_Keys from 0x8000 on only.
+        return tuple(
+            "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL_MEMBER)
+            for interface in interfaces
+            if interface.is_limited
+        )
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         return WickedDriver(tools)

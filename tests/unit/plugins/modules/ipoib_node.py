@@ -13,10 +13,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._sections import sections
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 from module_files import ModuleFiles
 
 CAPABLE = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"

@@ -15,8 +15,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._services import forbidden, script
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import converge, forbidden, script
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
 
 STATUS = "Package: %s\nStatus: install ok %s\nVersion: 44.0-2\n\n"

@@ -10,8 +10,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._packages import installed_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 STATUS = """Package: rdma-core

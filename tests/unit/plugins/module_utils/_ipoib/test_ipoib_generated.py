@@ -11,7 +11,7 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan_generated as _generated
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan_backend as _generated
 
 OLD = {"10-netplan-eth0.network": "management", "10-netplan-ib0.network": "old", "10-netplan-ib1.network": "goes"}
 NEW = {"10-netplan-eth0.network": "management", "10-netplan-ib0.network": "new", "10-netplan-ib2.network": "comes"}
@@ -31,7 +31,7 @@ def found(folder: pathlib.Path) -> dict[str, str]:
 
 
 def by_module(root: pathlib.Path) -> tuple[t.Callable[[], None], t.Callable[[], None]]:
-    return lambda: _generated.put_aside(str(root)), lambda: _generated.put_back(str(root))
+    return lambda: _generated.NETPLAN.put_aside(str(root)), lambda: _generated.NETPLAN.put_back(str(root))
 
 
 def by_shell(root: pathlib.Path) -> tuple[t.Callable[[], None], t.Callable[[], None]]:
@@ -59,16 +59,16 @@ def test_a_run_that_is_broken_off_leaves_them_to_the_next(tmp_path: pathlib.Path
     folder = tmp_path / _generated.FOLDER[1:]
     generate(folder, OLD)
     before = (folder / "10-netplan-eth0.network").stat().st_ino
-    _generated.put_aside(str(tmp_path))
+    _generated.NETPLAN.put_aside(str(tmp_path))
     generate(folder, NEW)
-    _generated.put_aside(str(tmp_path))
+    _generated.NETPLAN.put_aside(str(tmp_path))
     generate(folder, NEW)
-    _generated.put_back(str(tmp_path))
+    _generated.NETPLAN.put_back(str(tmp_path))
     assert (folder / "10-netplan-eth0.network").stat().st_ino == before
     assert found(folder) == NEW
 
 
 def test_without_netplan_nothing_is_made(tmp_path: pathlib.Path) -> None:
-    _generated.put_aside(str(tmp_path))
-    _generated.put_back(str(tmp_path))
+    _generated.NETPLAN.put_aside(str(tmp_path))
+    _generated.NETPLAN.put_back(str(tmp_path))
     assert list(tmp_path.iterdir()) == []

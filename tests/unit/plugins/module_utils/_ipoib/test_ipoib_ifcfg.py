@@ -16,10 +16,13 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import assignments, lines_of, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._shellvars import assignments, lines_of, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, to_start
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -222,23 +225,23 @@ def test_own_files_are_those_of_the_administrator() -> None:
     assert _wicked.own_files(suse) == (_wicked.path_of("eth0"),)
 
 
-def test_bonds_start_their_ports() -> None:
-    assert to_start(BOND) == ("bond0",)
-    assert to_start(CHILD) == ("ib0", "ib0.8001")
+def reader(nm: tuple[int, int] | None) -> Found:
+    """A node with this release of NetworkManager; None stands for network-scripts."""
+    return Found(backends={NETWORKMANAGER.name: Presence(settings={"version": "%d.%d" % nm} if nm else {})})
 
 
 @pytest.mark.parametrize(("nm", "refused"), [(None, True), ((1, 40), True), ((1, 44), False)])
 def test_limited_membership_is_for_newer_readers(nm: tuple[int, int] | None, refused: bool) -> None:
-    found = _ifcfg.refused(LIMITED, nm)
+    found = IFCFG.faults(LIMITED, reader(nm))
     assert bool(found) == refused
     assert all(text.startswith("ib0.0002: P_Key 0x0002 is a limited membership") and "declare 0x8002" in text for text in found)
-    assert _wicked.refused(CHILD) == ()
-    assert _wicked.refused(LIMITED) == ("ib0.0002: P_Key 0x0002 is a limited membership, which wicked refuses; declare 0x8002",)
+    assert WICKED.faults(CHILD, Found()) == ()
+    assert WICKED.faults(LIMITED, Found()) == ("ib0.0002: P_Key 0x0002 is a limited membership, which wicked refuses; declare 0x8002",)
 
 
 def test_remarks_name_what_network_scripts_may_do() -> None:
-    assert _ifcfg.remarks(DATAGRAM, nm=False) == ("ib0: releases of ifup-ib exist that lower the MTU of datagram mode to 2044",)
-    assert _ifcfg.remarks(DATAGRAM, nm=True) == _ifcfg.remarks(CONNECTED, nm=False) == ()
+    assert IFCFG.remarks(DATAGRAM, reader(None)) == ("ib0: releases of ifup-ib exist that lower the MTU of datagram mode to 2044",)
+    assert IFCFG.remarks(DATAGRAM, reader((1, 44))) == IFCFG.remarks(CONNECTED, reader(None)) == ()
 
 
 def test_the_profile_has_one_uuid_for_ever() -> None:

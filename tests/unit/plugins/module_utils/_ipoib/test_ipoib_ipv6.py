@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pathlib
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _ipv6
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import ipv6_refused, is_ipv6_off
 
 
 def test_a_kernel_without_ipv6_refuses_it_to_every_stack(tmp_path: pathlib.Path) -> None:
     (tmp_path / "proc/sys/net/ipv4").mkdir(parents=True)
-    found = _ipv6.refused(str(tmp_path), ["ib0"], enabled=True)
+    found = ipv6_refused(str(tmp_path), ["ib0"], enabled=True)
     assert set(found) == {"ib0", "default"}
     assert "ipv6.disable=1" in found["ib0"]
 
@@ -21,5 +21,5 @@ def test_networkd_turns_the_switch_itself(tmp_path: pathlib.Path) -> None:
         folder = tmp_path / "proc/sys/net/ipv6/conf" / name
         folder.mkdir(parents=True)
         (folder / "disable_ipv6").write_text("1\n", encoding="utf-8")
-    assert _ipv6.refused(str(tmp_path), ["ib0"], enabled=True) == {}
-    assert _ipv6.is_off(str(tmp_path), "ib0")
+    assert ipv6_refused(str(tmp_path), ["ib0"], enabled=True) == {}
+    assert is_ipv6_off(str(tmp_path), "ib0")

@@ -14,8 +14,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import N
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._capability import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, interfaces_of, settled

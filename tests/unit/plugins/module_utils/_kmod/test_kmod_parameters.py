@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._parameters import allowed
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import allowed
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -9,9 +9,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._udev import lists_of_devices, settle
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import lists_of_devices, look
 
 
 class FakeRun:

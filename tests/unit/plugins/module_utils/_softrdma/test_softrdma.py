@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unexpecte
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan, _unit
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rdma_link
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
@@ -44,7 +44,7 @@ def made(*links: Link) -> Found:
     """The node after a run."""
     return BARE._replace(
         links={link.name: link for link in links},
-        files=_unit.render(links),
+        files=_plan.render(links),
         units={_soft_links.unit_of(link.name): Unit(_soft_links.unit_of(link.name), load="loaded", enabled="enabled") for link in links},
     )
 
@@ -54,7 +54,7 @@ def words(links: t.Sequence[Link], node: Found) -> list[str]:
 
 
 def test_golden_units(tmp_path: pathlib.Path) -> None:
-    files = _unit.render((RXE, SIW))
+    files = _plan.render((RXE, SIW))
     text = "".join("==> %s\n%s" % (path, content) for path, content in sorted(files.items()))
     golden = GOLDEN / "units.txt"
     if os.environ.get("GOLDEN") == "write":
@@ -72,12 +72,12 @@ def test_golden_units(tmp_path: pathlib.Path) -> None:
 
 @pytest.mark.parametrize(("netdev", "escaped"), [("eth0", "eth0"), ("br-lan", "br\\x2dlan"), ("eth0.7", "eth0.7"), ("en_a", "en_a")])
 def test_systemd_names_of_interfaces(netdev: str, escaped: str) -> None:
-    assert _unit.device_unit(netdev) == "sys-subsystem-net-devices-%s.device" % escaped
+    assert _plan.device_unit(netdev) == "sys-subsystem-net-devices-%s.device" % escaped
     if shutil.which("systemd-escape"):
         done = subprocess.run(
             ["systemd-escape", "--path", "--suffix=device", "/sys/subsystem/net/devices/" + netdev], check=True, capture_output=True, text=True
         )
-        assert done.stdout.strip() == _unit.device_unit(netdev)
+        assert done.stdout.strip() == _plan.device_unit(netdev)
 
 
 def test_what_rdma_prints() -> None:

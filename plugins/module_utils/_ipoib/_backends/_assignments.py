@@ -1,0 +1,124 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""Files of assignments: in sections, as systemd and GLib read them, and of a shell, as distributions have them in /etc/sysconfig. Pure.
+
+Of the latter, scripts source them; daemons parse them with parsers of their own, which know quotes and comments
+and expand nothing. What is written here means the same to all of them.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Files
+
+_ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
+_PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")
+# What a value is made of; at anything else, such as a blank, a comment or a quote without its end, it ends.
+_PIECE = re.compile(r"""'(?P<literal>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^\s'"\\;&|<>()]+)""")
+
+
+def sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd and GLib have it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    current: list[tuple[str, str]] = []
+    for raw in text.splitlines():
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if line.startswith("[") and line.endswith("]"):
+            current = found.setdefault(line[1:-1], [])
+        elif "=" in line:
+            key, value = line.split("=", 1)
+            current.append((key.strip(), value.strip()))
+    return found
+
+
+def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, Record]:
+    """What files of sections say, by interface. The patterns match the keys of these values, as `SECTION.KEY`."""
+    rows = []
+    for name, text in texts.items():
+        pairs = [("%s.%s" % (section, key), value) for section, found in sections(text).items() for key, value in found]
+        mtus = [value for key, value in pairs if re.match(mtu, key)]
+        rows.append((name, [value for key, value in pairs if re.match(addresses, key)], mtus[-1] if mtus else ""))
+    return records_of(rows)
+
+
+def assignments(text: str) -> dict[str, str]:
+    """The variables of a file; of several assignments the last one counts. A line that is no assignment is passed over."""
+    matches = map(_ASSIGNMENT.match, text.splitlines())
+    return {match.group(1): _value(match.group(2)) for match in matches if match}
+
+
+def _value(text: str) -> str:
+    """One word of the shell, with nothing expanded."""
+    value, position = "", 0
+    piece = _PIECE.match(text)
+    while piece is not None:
+        if piece.lastgroup == "quoted":
+            # Between double quotes, a backslash takes their meaning from these only.
+            value += re.sub(r'\\([\\"$`])', r"\1", piece.group("quoted"))
+        else:
+            value += piece.group(piece.lastgroup or 0)
+        position = piece.end()
+        piece = _PIECE.match(text, position)
+    return value
+
+
+def quoted(value: str) -> str:
+    """A value that every reader takes literally. Double quotes: ifup-ib looks for `MASTER="bond0"` with grep."""
+    if value and _PLAIN.match(value):
+        return value
+    return '"%s"' % re.sub(r'([\\"$`])', r"\\\1", value)
+
+
+def lines_of(variables: t.Iterable[tuple[str, str]]) -> list[str]:
+    """One assignment a line, in the given order."""
+    return ["%s=%s" % (name, quoted(value)) for name, value in variables]
+
+
+class Folder:
+    """A folder of files `KIND-NAME`. Those of the first kind describe an interface by assignments of a shell."""
+
+    def __init__(self, directory: str, kinds: t.Sequence[str]) -> None:
+        self._directory = directory
+        self._main = kinds[0]
+        self._path = re.compile(r"^%s/(?P<kind>%s)-(?P<name>[^/]+)$" % (re.escape(directory), "|".join(kinds)))
+        self.patterns = tuple("%s/%s-*" % (directory, kind) for kind in kinds)
+
+    def path_of(self, name: str, kind: str = "") -> str:
+        return "%s/%s-%s" % (self._directory, kind or self._main, name)
+
+    def described(self, name: str, variables: t.Iterable[tuple[str, str]]) -> dict[str, str]:
+        """The file that describes an interface, by its path."""
+        return {self.path_of(name): HEADER + "\n".join(lines_of(variables)) + "\n"}
+
+    def is_ours(self, path: str, text: str) -> bool:
+        """A file that belongs to this collection: by its name and its first line."""
+        return self._path.match(path) is not None and text.startswith(HEADER)
+
+    def records(self, files: Files, addresses: t.Callable[[t.Mapping[str, str]], t.Iterable[str]]) -> dict[str, Record]:
+        """What our files say of interfaces. `addresses` finds these among the variables."""
+        matches = ((self._path.match(path), text) for path, text in files.items() if text.startswith(HEADER))
+        ours = ((match.group("name"), assignments(text)) for match, text in matches if match is not None and match.group("kind") == self._main)
+        return records_of((name, addresses(variables), variables.get("MTU", "")) for name, variables in ours)
+
+    def foreign(self, files: Files) -> t.Iterator[tuple[str, str, str]]:
+        """The files of others: path, kind and name of each, in order."""
+        for path, text in sorted(files.items()):
+            match = self._path.match(path)
+            if match is not None and not text.startswith(HEADER):
+                yield path, match.group("kind"), match.group("name")
+
+    def own_files(self, files: Files) -> tuple[str, ...]:
+        """The administrator's descriptions of interfaces, but for the loopback's: the sign that the folder is in use here."""
+        return tuple(path for path, kind, name in self.foreign(files) if kind == self._main and name != "lo")
