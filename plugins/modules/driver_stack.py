@@ -234,23 +234,19 @@ stack:
     before:
       description: The C(kind), which is V(inbox), V(mlnx_ofed), V(doca) or V(none), and the C(version) of the stack that was found.
       type: dict
-      returned: always
       sample: {kind: inbox, version: "44.0"}
     after:
       description:
         - The same after the task. In check mode, what it would be; the version is empty where only the repository knows it.
       type: dict
-      returned: always
       sample: {kind: mlnx_ofed, version: 23.10-0.5.5.0}
     withheld:
       description: Whether a change of the stack takes O(allow_upgrade), and was left undone. It is in C(pending).
       type: bool
-      returned: always
       sample: false
     replaced:
       description: Whether another stack was installed, or the same one again because it was not whole.
       type: bool
-      returned: always
       sample: true
 packages_changed:
   description: Whether anything was changed besides C(openib.conf). In check mode, whether it would be.

@@ -115,17 +115,14 @@ protocols:
     name:
       description: Its name.
       type: str
-      returned: always
       sample: srp
     modules:
       description: Its kernel modules, and whether they are loaded.
       type: dict
-      returned: always
       sample: {ib_srp: true}
     services:
       description: Its units, and whether they are active.
       type: dict
-      returned: always
       sample: {srp_daemon.service: true}
 problems:
   description: Everything that is wrong with the input or with the node, one entry each.
