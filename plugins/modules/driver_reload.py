@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: driver_reload
 short_description: Load the installed RDMA driver in place of the loaded one, with consent and unless it is in use
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
@@ -31,7 +29,6 @@ description:
     loaded again, where all of its files are still on the node, and the module fails.
   - It never reboots.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   policy:

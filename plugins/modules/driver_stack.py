@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: driver_stack
 short_description: Install, upgrade, replace and remove MLNX_OFED and DOCA-OFED
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Brings a node to a release of MLNX_OFED, by its installer or from a repository, or to a profile of DOCA-OFED, from
     whatever stack is there, and back to none.
@@ -24,7 +22,6 @@ description:
   - A stack that is in use is replaced or removed only with O(allow_upgrade).
   - The module neither loads nor unloads a driver, and does not reboot.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:

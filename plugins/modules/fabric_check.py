@@ -15,10 +15,7 @@ description:
   - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
     M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
   - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 attributes:
   check_mode:

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: ib_counters
 short_description: Reads, compares, judges and clears the error counters of an InfiniBand fabric
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns the counters of all ports in the subnet of this host, or of named ones. Run it on one host per fabric.
   - Without O(hosts), O(guids) and O(lids), C(ibqueryerrors) reads the error counters of the whole fabric and C(PortXmitWait). The named nodes are read with
@@ -21,7 +19,6 @@ description:
   - A counter that was reset, that stands at its maximum or that wrapped is marked as such, and no error is made up from it.
   - What can't be read is in RV(problems), with the reason, and is no failure. So a result is complete where that list is empty.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.fabric
 attributes:

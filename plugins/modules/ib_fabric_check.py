@@ -12,8 +12,6 @@ DOCUMENTATION = r"""
 module: ib_fabric_check
 short_description: Judges an InfiniBand fabric, and compares it with a saved baseline
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Looks at the whole subnet of this host with M(rdma.ofed.ib_fabric_info), and returns what is wrong with it. Run it on one host per fabric.
   - Links are judged by what both of their ends can do. Subnet managers, names and GUIDs of nodes, and the firmware of equal switches are judged
@@ -22,7 +20,6 @@ description:
     vanished or appeared, links that slowed down and cards that were replaced are findings. What one finding explains is not in another one.
   - The codes of findings are explained in C(docs/findings.md).
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 attributes:
   action:

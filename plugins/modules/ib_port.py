@@ -10,14 +10,11 @@ DOCUMENTATION = r"""
 module: ib_port
 short_description: Disables, enables or resets a port of an InfiniBand fabric, or chooses its widths and speeds
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Controls one port over the fabric with C(ibportstate). Run it on any host of the fabric, such as that of the subnet manager.
   - The port of a host is controlled at the other end of its cable, on the switch. There it can be reached while the link is down, too.
   - Refuses to disable or reset a link without which the fabric loses the subnet manager or the host that the module runs on.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 attributes:
   diff_mode:

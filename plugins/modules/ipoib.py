@@ -163,7 +163,6 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
@@ -173,8 +172,6 @@ notes:
     is kept on record, and RV(reasons) names what the subnet manager would have to offer.
 seealso:
   - module: rdma.ofed.rdma_facts
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 """
 
 EXAMPLES = r"""

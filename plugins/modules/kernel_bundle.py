@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_bundle
 short_description: Builds a bundle of MLNX_OFED with modules for a kernel
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Builds, with C(mlnx_add_kernel_support.sh) of a bundle, the bundle that has modules for one kernel. All nodes with this kernel can install it, so that
     the driver is built once and not on each of them.
@@ -21,7 +19,6 @@ description:
     the packages that the script of the vendor names as missing.
   - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:

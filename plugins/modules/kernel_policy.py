@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_policy
 short_description: Ensure that the kernel that boots next has the driver of MLNX_OFED or DOCA-OFED
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Finds the kernel that boots next, from the menu of GRUB or systemd-boot, and whether it has the modules of the vendor's driver.
   - A kernel that was installed after the driver would boot with the modules of the distribution, or with none, and so without
@@ -22,7 +20,6 @@ description:
   - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails if the driver is not signed, or with a key that
     is not enrolled, and names the steps to sign and enrol.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:

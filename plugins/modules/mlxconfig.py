@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: mlxconfig
 short_description: Declare the firmware configuration of HCAs
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Sets firmware parameters, such as the link type of a port or the number of virtual functions, of all adapters of a
     node in one task, through C(mlxconfig) of MFT or C(mstconfig) of mstflint.
@@ -25,7 +23,6 @@ description:
   - An unchanged adapter costs one query. Adapters are handled side by side, and a lock for each keeps other runs of the
     collection away.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   devices:

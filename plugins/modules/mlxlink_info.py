@@ -10,15 +10,12 @@ DOCUMENTATION = r"""
 module: mlxlink_info
 short_description: Reports links and cables of NVIDIA adapters, and their faults
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Reads link, cable and error counters of every port with C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed.
   - Reports wrong cables. A cable that is too slow, that has an undeclared part number, or that the firmware objects to is a problem,
     which names the port, the part number, the length and the serial number.
   - A port that the tool can't read is returned with an error, and does not make the module fail.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 options:
   ports:

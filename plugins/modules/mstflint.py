@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: mstflint
 short_description: Burn firmware images onto HCAs, each card once and only its own
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares what is in the flash of all HCAs of a node with the images that are offered for them, and burns those that
     hold another version.
@@ -24,7 +22,6 @@ description:
   - A card runs its old firmware until it is reset. Nothing is reset here. What is burned and does not run yet is
     returned in RV(pending), run after run, and is not burned again.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   state:

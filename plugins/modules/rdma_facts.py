@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: rdma_facts
 short_description: Collect what a node is, in terms of RDMA
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Collects the RDMA software, the kernels that have it, adapters, ports, network interfaces, users of RDMA, and the
     way by which the node is managed, and returns all of it as the fact C(rdma).
@@ -49,9 +47,11 @@ options:
     type: dict
     default: {}
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
-  - rdma.ofed.attributes.facts
+attributes:
+  facts:
+    description: Returns C(ansible_facts), which are added to the facts of the host.
+    support: full
 notes:
   - Run it as root. Other users can't see which processes have an RDMA device open, nor the part number of an adapter.
   - GUIDs are texts of C(0x) and 16 lower case hexadecimal digits, P_Keys of C(0x) and four. Lists are sorted by name.
