@@ -20,7 +20,7 @@ import textwrap
 import typing as t
 
 from common import ROOT, SetupError, main
-from schema_text import inline, module_entry, parse, python, reference, table
+from schema_text import inline, module_entry, paragraphs, parse, python, reference, table
 
 Option = t.Dict[str, t.Any]
 Options = t.Dict[str, Option]
@@ -125,7 +125,8 @@ class Tree:
         found = parse(_documentation(self.text(self.root / "plugins/modules" / (module + ".py"))))
         options: Options = found.get("options") or {}
         for fragment in found.get("extends_documentation_fragment", ()):
-            options.update(self._fragment(fragment))
+            for name, entry in self._fragment(fragment).items():
+                options[name] = {**entry, **options.get(name, {})}
         return options
 
     def _fragment(self, name: str) -> Options:
@@ -163,7 +164,10 @@ class Tree:
             self.wrong.append("%s has the choices %s, but %s has %s" % (where, sorted(mine), binding.variable, sorted(theirs)))
         if found is None or "options" in variable or (binding.whole and mine != theirs):
             kept = found and {**found, "choices": variable.get("choices") if binding.whole else found.get("choices")}
-            self.made[path] = _with_option(self.text(path), binding.option, module_entry(binding.option, variable, names, kept))
+            entry = module_entry(binding.option, variable, names, kept)
+            # What a fragment has of it stays there.
+            if found is None or _texts(parse(entry)[binding.option]) != _texts(found):
+                self.made[path] = _with_option(self.text(path), binding.option, entry)
 
     def _defaults(self, role: str) -> None:
         path = self.root / "roles" / role / "defaults/main.yml"
@@ -258,6 +262,13 @@ def _with_option(source: str, name: str, entry: str) -> str:
     old = re.compile(r"^  %s:\n(?:(?: {4}.*)?\n)*" % name, re.MULTILINE)
     block = old.sub(lambda _match: entry, block) if old.search(block) else block + entry
     return source[:begin] + block + source[end:]
+
+
+def _texts(option: t.Any) -> t.Any:
+    """An option with each description as a list of paragraphs."""
+    if not isinstance(option, dict):
+        return option
+    return {key: paragraphs(option) if key == "description" and not isinstance(value, dict) else _texts(value) for key, value in option.items()}
 
 
 def _shape(option: Option) -> Option:
