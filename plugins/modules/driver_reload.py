@@ -170,18 +170,9 @@ modules:
       description: Whether another build is loaded.
       type: bool
 job:
-  description: The job that did the work.
+  description: The job that did the work, as RV(rdma.ofed.driver_stack#module:job).
   returned: when the driver was unloaded, or that was tried
   type: dict
-  contains:
-    id: {description: Its identifier., type: str}
-    running: {description: Whether it still runs., type: bool}
-    stage: {description: 'What it does, or did last.', type: str}
-    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
-    step: {description: The number of the step., type: int}
-    steps: {description: The number of all steps., type: int}
-    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
-    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/driver-reload/log}
 """
 
 import os

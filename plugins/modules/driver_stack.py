@@ -53,12 +53,6 @@ options:
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and otherwise unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
-  bundle_on:
-    description:
-      - Where the path O(bundle) is. From the V(controller), it is transferred to a node that needs it and does not have it.
-    type: str
-    choices: [node, controller]
-    default: node
   bundle_checksum:
     description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. It is compared before the bundle is unpacked.
     type: str

@@ -158,30 +158,31 @@ ports:
   type: list
   elements: dict
   contains:
-    node_guid:
-      description: Node GUID.
-      type: str
-    name:
-      description: The name of the node in O(node_name_map), else the node description.
-      type: str
-    port:
-      description: Number of the port.
-      type: int
-    port_guid:
-      description: Port GUID.
-      type: str
+    <<: &port
+      node_guid:
+        description: Node GUID.
+        type: str
+      name:
+        description: The name of the node in O(node_name_map), else the node description.
+        type: str
+      port:
+        description: Number of the port.
+        type: int
+      port_guid:
+        description: Port GUID.
+        type: str
+      peer_name:
+        description: Name of the node at the other end; empty without a link.
+        type: str
+      peer_port:
+        description: Number of the port at the other end.
+        type: int
     lid:
       description: Base LID.
       type: int
     peer_node_guid:
       description: Node GUID at the other end; empty without a link.
       type: str
-    peer_name:
-      description: Name of that node.
-      type: str
-    peer_port:
-      description: Number of the port at the other end.
-      type: int
     counters:
       description: The counters that are or were above zero, by the names that the diagnostics have for them.
       type: dict
@@ -233,24 +234,7 @@ findings:
     object:
       description: Name of the node and number of the port.
       type: str
-    node_guid:
-      description: Node GUID.
-      type: str
-    name:
-      description: Name of the node.
-      type: str
-    port:
-      description: Number of the port.
-      type: int
-    port_guid:
-      description: Port GUID.
-      type: str
-    peer_name:
-      description: Name of the node at the other end; empty without a link.
-      type: str
-    peer_port:
-      description: Number of the port at the other end.
-      type: int
+    <<: *port
     counter:
       description: Name of the counter, or V(EffectiveBER).
       type: str
