@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._addresses import 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import grouped, message
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

@@ -30,7 +30,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _election, _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
 from plays import plays_of
@@ -434,8 +434,8 @@ def kept_by(number: int) -> int:
     given.update(ansible_play_hosts=hosts, ansible_play_batch=hosts)
     run(validate_site, {}, uuid=str(number), inventory_hostname=hosts[0], ansible_facts={}, **given)
     key = "%s %s" % (number, hosts[-1])
-    assert _election.recall(key) == elect([Member(hosts[0], "ib")])
-    return pathlib.Path(_election._path(key)).stat().st_size
+    assert _looks.recall_election(key) == elect([Member(hosts[0], "ib")])
+    return pathlib.Path(_looks._path(_looks._ELECTED, key)).stat().st_size
 
 
 def test_what_each_host_reads_does_not_grow_with_the_group() -> None:
