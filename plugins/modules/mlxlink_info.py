@@ -217,25 +217,20 @@ ports:
           type: int
 """
 
-import typing as t
-
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
-if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-
 
 def main() -> None:
-    answer(OPTIONS, _result, runner=ThreadRunner)
-
-
-def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
-    limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
-    return look(run, module.params["ports"], limits)
+    answer(
+        OPTIONS,
+        lambda module, run: look(
+            run, module.params["ports"], Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
+        ),
+        runner=ThreadRunner,
+    )
 
 
 if __name__ == "__main__":
