@@ -64,8 +64,11 @@ _PARAMETERS = r"""
 
 
 class ModuleDocFragment:
-    """The keys of entries; the option itself is in the module."""
+    """The keys of entries; the option itself is in the module. The type is there because ansible-test takes what has none for a literal."""
 
-    IMAGES = "options:\n  devices:" + _SELECTORS
-    CONFIG = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices")
-    CHECKED = "options:\n  hca_firmware_devices:%s\n  hca_firmware_config:%s" % (_SELECTORS, _SELECTORS + _PARAMETERS.replace("OPTION", "hca_firmware_config"))
+    IMAGES: str = "options:\n  devices:" + _SELECTORS
+    CONFIG: str = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices")
+    CHECKED: str = "options:\n  hca_firmware_devices:%s\n  hca_firmware_config:%s" % (
+        _SELECTORS,
+        _SELECTORS + _PARAMETERS.replace("OPTION", "hca_firmware_config"),
+    )

@@ -33,10 +33,10 @@ _CHANGES_NOTHING = r"""
 
 
 class ModuleDocFragment:
-    """Each module has one of these."""
+    """Each module has one of these. They have their type because ansible-test takes what has none for a literal."""
 
     # Changes a node.
-    STATE = (
+    STATE: str = (
         _ALL
         + _ON_NODES
         + r"""
@@ -50,10 +50,10 @@ class ModuleDocFragment:
     )
 
     # Looks at a node.
-    INFO = _ALL + _ON_NODES + _CHANGES_NOTHING
+    INFO: str = _ALL + _ON_NODES + _CHANGES_NOTHING
 
     # Runs on the controller, and changes nothing there.
-    ACTION = (
+    ACTION: str = (
         _ALL
         + _CHANGES_NOTHING
         + r"""
