@@ -93,9 +93,6 @@ options:
     type: str
     choices: [nothing, errors, all]
     default: nothing
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 notes:
   - Without a subnet manager, C(ibqueryerrors) reads nothing, and ports have no LID to read them by.
 seealso:

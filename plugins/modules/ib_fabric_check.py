@@ -21,6 +21,7 @@ description:
   - The codes of findings are explained in C(docs/findings.md).
 extends_documentation_fragment:
   - rdma.ofed.attributes.action
+  - rdma.ofed.fabric.port
 attributes:
   action:
     description: The action plugin runs M(rdma.ofed.ib_fabric_info) on the host. It reads and writes files on the controller.
@@ -91,14 +92,8 @@ options:
     elements: str
     choices: [subnet_managers, partitions, switch_firmware]
     default: [subnet_managers, partitions, switch_firmware]
-  port:
-    description: The port to query through, as in M(rdma.ofed.ib_fabric_info).
-    type: str
-    default: ""
   node_name_map:
     description: The file on the host with names of nodes by node GUID. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
   sa_key:
     description: The key for trusted queries, as in M(rdma.ofed.ib_fabric_info).
     type: str
@@ -126,9 +121,6 @@ options:
     description: Fail where there is a finding of severity V(error).
     type: bool
     default: true
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 seealso:
   - module: rdma.ofed.ib_fabric_info
   - module: rdma.ofed.ib_counters

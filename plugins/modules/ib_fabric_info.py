@@ -35,9 +35,6 @@ options:
       - Users of this host can see the key in the list of processes while C(saquery) runs.
     type: str
     default: ""
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 notes:
   - A fabric that is split in two is seen up to the split.
   - Only end ports are members of a partition. The tables by which external ports of switches enforce partitions are not shown.
