@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import dif
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, foreseen, render, render_foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

@@ -20,8 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import extended, parse_history, run_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, extended, parse_history, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
 
 _SAVE = "fabric_save_baseline=true of the playbook rdma.ofed.fabric, or save=true of this module"

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):

@@ -12,7 +12,7 @@ from __future__ import annotations
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._planned import PlannedAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):

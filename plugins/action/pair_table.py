@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import S
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 _ABSENT = "it has no result; see its tasks above"
 

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table i
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, grouped, message, shared
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 
 
 class ActionModule(ControllerAction):

@@ -14,7 +14,7 @@ import typing as t
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
 
 

@@ -27,9 +27,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN,
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _election, _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._on_controller import ControllerAction
 
 
 def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement) -> list[str]:
@@ -82,7 +82,7 @@ class ActionModule(ControllerAction):
             playing = task_vars.get("ansible_play_hosts") or [host]
             # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
             key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
-            known = None if host == playing[0] else _election.recall(key)
+            known = None if host == playing[0] else _looks.recall_election(key)
             place = placement(
                 host,
                 groups=task_vars["groups"],
@@ -92,7 +92,7 @@ class ActionModule(ControllerAction):
                 known=known,
             )
             if known is None:
-                _election.keep(key, place.election)
+                _looks.keep_election(key, place.election)
             # The playbooks leave such a node out, and go on with the others.
             unknown = [] if arguments["fail"] else unknown_distribution(variables, facts)
             result["left_out"] = "; ".join(map(str, unknown))

@@ -2,16 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The attributes that modules of this collection have in common."""
+"""The author and the attributes that modules of this collection have in common."""
 
 from __future__ import annotations
 
-
-class ModuleDocFragment:
-    """C(rdma.ofed.attributes) is for all, one of the others comes in addition."""
-
-    DOCUMENTATION = r"""
-options: {}
+_ALL = r"""
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
 attributes:
   action_group:
     description: Use C(group/rdma.ofed.rdma) in C(module_defaults) to set defaults for this module.
@@ -19,63 +16,53 @@ attributes:
     membership:
       - rdma.ofed.rdma
 """
+_ON_NODES = r"""
+  platform:
+    description: The systems on which it works.
+    platforms: linux
+    support: full
+"""
+_CHANGES_NOTHING = r"""
+  check_mode:
+    description: It changes nothing, so it does the same in check mode.
+    support: full
+  diff_mode:
+    description: It changes nothing, so there are no differences to show.
+    support: N/A
+"""
+
+
+class ModuleDocFragment:
+    """Each module has one of these. They have their type because ansible-test takes what has none for a literal."""
 
     # Changes a node.
-    STATE = r"""
-options: {}
-attributes:
+    STATE: str = (
+        _ALL
+        + _ON_NODES
+        + r"""
   check_mode:
     description: Makes no change and returns the changes that a run would make.
     support: full
   diff_mode:
     description: Shows files and settings before and after.
     support: full
-  platform:
-    description: The systems on which it works.
-    platforms: linux
-    support: full
 """
+    )
 
     # Looks at a node.
-    INFO = r"""
-options: {}
-attributes:
-  check_mode:
-    description: It changes nothing, so it does the same in check mode.
-    support: full
-  diff_mode:
-    description: It changes nothing, so there are no differences to show.
-    support: N/A
-  platform:
-    description: The systems on which it works.
-    platforms: linux
-    support: full
-"""
-
-    # Returns facts.
-    FACTS = r"""
-options: {}
-attributes:
-  facts:
-    description: Returns C(ansible_facts), which are added to the facts of the host.
-    support: full
-"""
+    INFO: str = _ALL + _ON_NODES + _CHANGES_NOTHING
 
     # Runs on the controller, and changes nothing there.
-    ACTION = r"""
-options: {}
-attributes:
+    ACTION: str = (
+        _ALL
+        + _CHANGES_NOTHING
+        + r"""
   action:
     description: It is an action plugin; no module is executed on the host.
     support: full
-  check_mode:
-    description: It changes nothing, so it does the same in check mode.
-    support: full
-  diff_mode:
-    description: It changes nothing, so there are no differences to show.
-    support: N/A
   platform:
     description: It runs on the controller, whatever the host is.
     platforms: all
     support: full
 """
+    )

@@ -2,15 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options by which modules choose a fabric and nodes of it."""
+"""How modules come to a fabric, and choose nodes of it."""
 
 from __future__ import annotations
 
-
-class ModuleDocFragment:
-    """For the modules that look at a whole fabric, or at some nodes of it."""
-
-    DOCUMENTATION = r"""
+_PORT = r"""
+requirements:
+  - infiniband-diags
+  - root, and the kernel module C(ib_umad)
 options:
   port:
     description:
@@ -18,6 +17,12 @@ options:
         V(mlx5_0/1). The default is the first InfiniBand port with a link.
     type: str
     default: ""
+  node_name_map:
+    description: The file with names of nodes by node GUID, in the format of the diagnostics. It may be absent.
+    type: path
+    default: /etc/rdma/ib-node-name-map
+"""
+_NODES = r"""
   hosts:
     description:
       - Take only nodes of these names, with or without a domain. A node is known by its name in O(node_name_map), by its node description, and
@@ -36,8 +41,13 @@ options:
     type: list
     elements: int
     default: []
-  node_name_map:
-    description: The file with names of nodes by node GUID, in the format of the diagnostics. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
 """
+
+
+class ModuleDocFragment:
+    """They have their type because ansible-test takes what has none for a literal."""
+
+    # Looks at a whole fabric, or at some nodes of it.
+    DOCUMENTATION: str = _PORT + _NODES
+
+    PORT: str = _PORT

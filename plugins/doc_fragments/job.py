@@ -2,16 +2,28 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options between a module that works through a job, and its action plugin."""
+"""The options of modules that work through a job, and may need a bundle from the controller for it."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """For the modules that may need a bundle from the controller, and wait for a job."""
+    """What a module says of an option itself goes before."""
 
     DOCUMENTATION = r"""
 options:
+  bundle_on:
+    description: Where the path O(bundle) is. From the V(controller), it is transferred to a node that needs it and does not have it.
+    type: str
+    choices: [node, controller]
+    default: node
+  bundle_checksum:
+    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. A URL needs it.
+    type: str
+  timeout:
+    description: The time limit of a build, download included, in seconds.
+    type: int
+    default: 3600
   poll:
     description: How long one execution of the module waits for the job, in seconds.
     type: int

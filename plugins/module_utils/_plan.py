@@ -24,6 +24,9 @@ NEEDS = ("", "restart", "interface_bounce", "driver_reload", "device_reset", "re
 
 REBOOTS = ("reboot", "cold_boot")
 
+# What the result of a module has of a change, besides its kind.
+_TEXTS = ("subject", "aspect", "before", "after", "needs")
+
 
 class Kind(str, enum.Enum):
     """What a change is about. It says what Change.subject names."""
@@ -127,21 +130,12 @@ class Pending(t.NamedTuple):
 
     def result(self) -> dict[str, t.Any]:
         """In the shape of the key `pending` of all modules, and of the fact `rdma_pending`."""
-        change = self.change
-        return {
-            "kind": change.kind.value,
-            "subject": change.subject,
-            "aspect": change.aspect,
-            "before": change.before,
-            "after": change.after,
-            "needs": change.needs,
-            "why": list(self.why),
-        }
+        return {"kind": self.change.kind.value, **{name: getattr(self.change, name) for name in _TEXTS}, "why": list(self.why)}
 
     @classmethod
     def of_result(cls, entry: t.Mapping[str, t.Any]) -> Pending:
         """The inverse of `result`. Raises KeyError, TypeError or ValueError for what is no such entry."""
-        change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in ("subject", "aspect", "before", "after", "needs")))
+        change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in _TEXTS))
         if change.needs not in NEEDS[1:] or isinstance(entry["why"], str):
             raise ValueError(entry)
         return cls(change, tuple(str(line) for line in entry["why"]))

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: driver_reload
 short_description: Load the installed RDMA driver in place of the loaded one, with consent and unless it is in use
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares the loaded modules of the RDMA stack with those on disk. Where they are the same build, it does nothing.
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
@@ -31,7 +29,6 @@ description:
     loaded again, where all of its files are still on the node, and the module fails.
   - It never reboots.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   policy:
@@ -173,18 +170,9 @@ modules:
       description: Whether another build is loaded.
       type: bool
 job:
-  description: The job that did the work.
+  description: The job that did the work, as RV(rdma.ofed.driver_stack#module:job).
   returned: when the driver was unloaded, or that was tried
   type: dict
-  contains:
-    id: {description: Its identifier., type: str}
-    running: {description: Whether it still runs., type: bool}
-    stage: {description: 'What it does, or did last.', type: str}
-    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
-    step: {description: The number of the step., type: int}
-    steps: {description: The number of all steps., type: int}
-    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
-    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/driver-reload/log}
 """
 
 import os

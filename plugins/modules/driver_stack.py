@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: driver_stack
 short_description: Install, upgrade, replace and remove MLNX_OFED and DOCA-OFED
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Brings a node to a release of MLNX_OFED, by its installer or from a repository, or to a profile of DOCA-OFED, from
     whatever stack is there, and back to none.
@@ -24,7 +22,6 @@ description:
   - A stack that is in use is replaced or removed only with O(allow_upgrade).
   - The module neither loads nor unloads a driver, and does not reboot.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:
@@ -56,12 +53,6 @@ options:
       - It is unpacked once, below C(/var/lib/rdma.ofed/bundles), and removed from there after success. An ISO image is
         mounted where the node has loop devices, and otherwise unpacked by C(bsdtar), C(xorriso) or C(7z).
     type: str
-  bundle_on:
-    description:
-      - Where the path O(bundle) is. From the V(controller), it is transferred to a node that needs it and does not have it.
-    type: str
-    choices: [node, controller]
-    default: node
   bundle_checksum:
     description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. It is compared before the bundle is unpacked.
     type: str
@@ -234,23 +225,19 @@ stack:
     before:
       description: The C(kind), which is V(inbox), V(mlnx_ofed), V(doca) or V(none), and the C(version) of the stack that was found.
       type: dict
-      returned: always
       sample: {kind: inbox, version: "44.0"}
     after:
       description:
         - The same after the task. In check mode, what it would be; the version is empty where only the repository knows it.
       type: dict
-      returned: always
       sample: {kind: mlnx_ofed, version: 23.10-0.5.5.0}
     withheld:
       description: Whether a change of the stack takes O(allow_upgrade), and was left undone. It is in C(pending).
       type: bool
-      returned: always
       sample: false
     replaced:
       description: Whether another stack was installed, or the same one again because it was not whole.
       type: bool
-      returned: always
       sample: true
 packages_changed:
   description: Whether anything was changed besides C(openib.conf). In check mode, whether it would be.

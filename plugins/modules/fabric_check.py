@@ -15,11 +15,9 @@ description:
   - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
     M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
   - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
+  - rdma.ofed.adapters.checked
 attributes:
   check_mode:
     details: In check mode it looks once and does not wait.
@@ -140,32 +138,6 @@ options:
     type: list
     elements: dict
     default: [{all: true}]
-    suboptions:
-      all:
-        description: All adapters of the node. It excludes the other selectors.
-        type: bool
-        default: false
-      pci:
-        description: The PCI address of a function of the adapter, with or without domain.
-        type: str
-      psid:
-        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
-        type: str
-      part_number:
-        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
-        type: str
-      type:
-        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
-        type: str
-      guid:
-        description: The node GUID, or the GUID of a port. Write it in quotes.
-        type: str
-      netdev:
-        description: The name of a network interface of the adapter.
-        type: str
-      rdma:
-        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
-        type: str
   hca_firmware_images:
     description:
       - See O(rdma.ofed.mstflint#module:images). An image at a URL that was never downloaded to the node can't be compared, which is a deviation.
@@ -184,53 +156,6 @@ options:
     type: list
     elements: dict
     default: []
-    suboptions:
-      all:
-        description: All adapters of the node. It excludes the other selectors.
-        type: bool
-        default: false
-      pci:
-        description: The PCI address of a function of the adapter, with or without domain.
-        type: str
-      psid:
-        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
-        type: str
-      part_number:
-        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
-        type: str
-      type:
-        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
-        type: str
-      guid:
-        description: The node GUID, or the GUID of a port. Write it in quotes.
-        type: str
-      netdev:
-        description: The name of a network interface of the adapter.
-        type: str
-      rdma:
-        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
-        type: str
-      state:
-        description:
-          - V(present) gives O(hca_firmware_config[].parameters) their values.
-          - V(default) gives O(hca_firmware_config[].names) their defaults. Without names, it does so with all
-            parameters except those in O(hca_firmware_config[].parameters).
-        type: str
-        choices: [present, default]
-        default: present
-      parameters:
-        description:
-          - Parameters and their values. A value is the name or the number of an enumeration, a number (decimal, or
-            hexadecimal with C(0x)), or a boolean. Digits are decimal also for bit masks.
-          - An element of an array is V(NAME[2]), a range of them V(NAME[0..3]), with one value for all or a list.
-          - A parameter that exists only while another one is set can be declared together with it.
-        type: dict
-        default: {}
-      names:
-        description: The parameters that O(hca_firmware_config[].state=default) resets.
-        type: list
-        elements: str
-        default: []
   hca_firmware_missing:
     description: See O(rdma.ofed.mstflint#module:missing).
     type: str

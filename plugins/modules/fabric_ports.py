@@ -10,15 +10,12 @@ DOCUMENTATION = r"""
 module: fabric_ports
 short_description: Finds the ports of a fabric that went down during maintenance
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Records the active ports of the whole fabric, as this node sees them, before maintenance of some of its nodes, and reports the missing
     ones afterwards.
   - The record grows with the fabric and stays on this node, in C(/var/lib/rdma.ofed/fabric/ports.json).
   - Where the ports can't be listed, because C(iblinkinfo) is missing or no port is up, it returns the reason and does not fail.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 attributes:
   check_mode:

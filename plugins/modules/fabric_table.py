@@ -18,10 +18,7 @@ description:
   - Also compares the hosts with each other. This is the only way to find two masters that do not see each other, in a fabric that is split.
   - Different versions are shown, and are no deviation. They are firmware of adapters with one PSID, and releases of one vendor's stack.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 options:
   variable:

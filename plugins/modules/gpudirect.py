@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: gpudirect
 short_description: Let RDMA adapters reach the memory of NVIDIA GPUs, now and at boot
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Decides how the adapters of a node reach GPU memory, says why, and sets up what that needs.
   - V(nvidia_peermem) is a module of NVIDIA's driver from release 470 on, and stands on MLNX_OFED or DOCA-OFED. It is loaded, and a
@@ -21,7 +19,6 @@ description:
   - V(nv_peer_mem) is for GPU drivers before 470. It is built from its source, and installed as a package.
   - A node without an NVIDIA GPU is left alone. What stands against a method is named before anything is changed.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   method:

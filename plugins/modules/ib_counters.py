@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: ib_counters
 short_description: Reads, compares, judges and clears the error counters of an InfiniBand fabric
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns the counters of all ports in the subnet of this host, or of named ones. Run it on one host per fabric.
   - Without O(hosts), O(guids) and O(lids), C(ibqueryerrors) reads the error counters of the whole fabric and C(PortXmitWait). The named nodes are read with
@@ -21,7 +19,6 @@ description:
   - A counter that was reset, that stands at its maximum or that wrapped is marked as such, and no error is made up from it.
   - What can't be read is in RV(problems), with the reason, and is no failure. So a result is complete where that list is empty.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.fabric
 attributes:
@@ -96,9 +93,6 @@ options:
     type: str
     choices: [nothing, errors, all]
     default: nothing
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 notes:
   - Without a subnet manager, C(ibqueryerrors) reads nothing, and ports have no LID to read them by.
 seealso:
@@ -161,30 +155,31 @@ ports:
   type: list
   elements: dict
   contains:
-    node_guid:
-      description: Node GUID.
-      type: str
-    name:
-      description: The name of the node in O(node_name_map), else the node description.
-      type: str
-    port:
-      description: Number of the port.
-      type: int
-    port_guid:
-      description: Port GUID.
-      type: str
+    <<: &port
+      node_guid:
+        description: Node GUID.
+        type: str
+      name:
+        description: The name of the node in O(node_name_map), else the node description.
+        type: str
+      port:
+        description: Number of the port.
+        type: int
+      port_guid:
+        description: Port GUID.
+        type: str
+      peer_name:
+        description: Name of the node at the other end; empty without a link.
+        type: str
+      peer_port:
+        description: Number of the port at the other end.
+        type: int
     lid:
       description: Base LID.
       type: int
     peer_node_guid:
       description: Node GUID at the other end; empty without a link.
       type: str
-    peer_name:
-      description: Name of that node.
-      type: str
-    peer_port:
-      description: Number of the port at the other end.
-      type: int
     counters:
       description: The counters that are or were above zero, by the names that the diagnostics have for them.
       type: dict
@@ -236,24 +231,7 @@ findings:
     object:
       description: Name of the node and number of the port.
       type: str
-    node_guid:
-      description: Node GUID.
-      type: str
-    name:
-      description: Name of the node.
-      type: str
-    port:
-      description: Number of the port.
-      type: int
-    port_guid:
-      description: Port GUID.
-      type: str
-    peer_name:
-      description: Name of the node at the other end; empty without a link.
-      type: str
-    peer_port:
-      description: Number of the port at the other end.
-      type: int
+    <<: *port
     counter:
       description: Name of the counter, or V(EffectiveBER).
       type: str

@@ -12,8 +12,6 @@ DOCUMENTATION = r"""
 module: ib_fabric_check
 short_description: Judges an InfiniBand fabric, and compares it with a saved baseline
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Looks at the whole subnet of this host with M(rdma.ofed.ib_fabric_info), and returns what is wrong with it. Run it on one host per fabric.
   - Links are judged by what both of their ends can do. Subnet managers, names and GUIDs of nodes, and the firmware of equal switches are judged
@@ -22,8 +20,8 @@ description:
     vanished or appeared, links that slowed down and cards that were replaced are findings. What one finding explains is not in another one.
   - The codes of findings are explained in C(docs/findings.md).
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
+  - rdma.ofed.fabric.port
 attributes:
   action:
     description: The action plugin runs M(rdma.ofed.ib_fabric_info) on the host. It reads and writes files on the controller.
@@ -94,14 +92,8 @@ options:
     elements: str
     choices: [subnet_managers, partitions, switch_firmware]
     default: [subnet_managers, partitions, switch_firmware]
-  port:
-    description: The port to query through, as in M(rdma.ofed.ib_fabric_info).
-    type: str
-    default: ""
   node_name_map:
     description: The file on the host with names of nodes by node GUID. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
   sa_key:
     description: The key for trusted queries, as in M(rdma.ofed.ib_fabric_info).
     type: str
@@ -129,9 +121,6 @@ options:
     description: Fail where there is a finding of severity V(error).
     type: bool
     default: true
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 seealso:
   - module: rdma.ofed.ib_fabric_info
   - module: rdma.ofed.ib_counters

@@ -10,14 +10,11 @@ DOCUMENTATION = r"""
 module: ib_fabric_info
 short_description: Shows an InfiniBand fabric as data, nodes, links, subnet managers, partitions and multicast groups
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns the whole subnet that a port of this host is in. Run it on one host per fabric.
   - Nodes, ports and links are known without a subnet manager. The rest is what the subnet administration of the master tells.
   - What can't be had or read is in RV(problems), with the reason, and is no failure. So a result is complete where that list is empty.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
   - rdma.ofed.fabric
 options:
@@ -38,9 +35,6 @@ options:
       - Users of this host can see the key in the list of processes while C(saquery) runs.
     type: str
     default: ""
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 notes:
   - A fabric that is split in two is seen up to the split.
   - Only end ports are members of a partition. The tables by which external ports of switches enforce partitions are not shown.

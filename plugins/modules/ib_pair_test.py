@@ -10,15 +10,12 @@ DOCUMENTATION = r"""
 module: ib_pair_test
 short_description: One end of a measurement between two hosts with perftest, ibping and iperf3
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Tells how this host can take part, serves one client, measures as a client, or stops the servers. The playbook C(rdma.ofed.pair_test) uses it on all
     hosts, in rounds in which no host has two parts.
   - A server is a transient unit of systemd, C(rdma-ofed-pair-TEST.service). It ends by itself, whatever becomes of the controller.
   - A measurement saturates the link for some seconds.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 attributes:
   check_mode:

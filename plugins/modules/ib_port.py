@@ -10,15 +10,13 @@ DOCUMENTATION = r"""
 module: ib_port
 short_description: Disables, enables or resets a port of an InfiniBand fabric, or chooses its widths and speeds
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Controls one port over the fabric with C(ibportstate). Run it on any host of the fabric, such as that of the subnet manager.
   - The port of a host is controlled at the other end of its cable, on the switch. There it can be reached while the link is down, too.
   - Refuses to disable or reset a link without which the fabric loses the subnet manager or the host that the module runs on.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.fabric.port
 attributes:
   diff_mode:
     description: RV(before) and RV(after) are the settings of the port, with or without it.
@@ -62,19 +60,6 @@ options:
     description: Disable or reset the link even if the fabric loses its subnet manager or this host without it.
     type: bool
     default: false
-  port:
-    description:
-      - The port of this host to work through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
-        V(mlx5_0/1). The default is the first InfiniBand port with a link.
-    type: str
-    default: ""
-  node_name_map:
-    description: The file with names of nodes by node GUID, in the format of the diagnostics. It may be absent.
-    type: path
-    default: /etc/rdma/ib-node-name-map
-requirements:
-  - infiniband-diags
-  - root, and the kernel module C(ib_umad)
 notes:
   - A subnet manager that enforces speeds or widths sets them again when it sweeps.
   - Settings last until the switch restarts.

@@ -19,10 +19,7 @@ description:
     distribution comes first, where it is new enough, then Python 3.11, then later and earlier ones.
   - Where C(ansible_python_interpreter) is set, that one has to be new enough.
   - With ansible-core from 2.20 on, nodes need Python 3.9 or later.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 attributes:
   check_mode:

@@ -163,7 +163,6 @@ options:
     type: bool
     default: false
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
@@ -173,8 +172,6 @@ notes:
     is kept on record, and RV(reasons) names what the subnet manager would have to offer.
 seealso:
   - module: rdma.ofed.rdma_facts
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 """
 
 EXAMPLES = r"""
@@ -224,28 +221,23 @@ interfaces:
     name:
       description: The interface.
       type: str
-      returned: always
       sample: ib0
     mode:
       description: The mode; empty for an interface without modes.
       type: str
-      returned: always
       sample: datagram
     mode_reason:
       description: Why this mode, V(declared) or V(the default).
       type: str
-      returned: always
       sample: declared
     mtu:
       description: The effective MTU, in bytes.
       type: int
-      returned: always
       sample: 2044
     addresses:
       description: The addresses with prefix length.
       type: list
       elements: str
-      returned: always
       sample: [10.20.0.1/24]
 backend:
   description: The network back-end used; empty where nothing is declared.
@@ -298,17 +290,14 @@ rollback:
     unit:
       description: The timer.
       type: str
-      returned: always
       sample: rdma-ofed-ipoib-rollback.timer
     seconds:
       description: The time after which it goes off.
       type: int
-      returned: always
       sample: 60
     confirmed:
       description: Whether the node could be reached again, and the timer was stopped.
       type: bool
-      returned: always
       sample: true
 problems:
   description: The problems of the input, one entry each.

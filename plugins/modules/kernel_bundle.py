@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_bundle
 short_description: Builds a bundle of MLNX_OFED with modules for a kernel
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Builds, with C(mlnx_add_kernel_support.sh) of a bundle, the bundle that has modules for one kernel. All nodes with this kernel can install it, so that
     the driver is built once and not on each of them.
@@ -21,7 +19,6 @@ description:
     the packages that the script of the vendor names as missing.
   - Building is a job of its own on the node, which outlives the connection. While it runs, its stage and the time are shown.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:
@@ -34,14 +31,6 @@ options:
     description: The bundle, as the option O(rdma.ofed.driver_stack#module:bundle). It is transferred to the node only where something is built.
     type: str
     required: true
-  bundle_on:
-    description: Where the path O(bundle) is.
-    type: str
-    choices: [node, controller]
-    default: node
-  bundle_checksum:
-    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. A URL needs it.
-    type: str
   version:
     description: The release of MLNX_OFED, where the name of the bundle does not tell it.
     type: str
@@ -52,10 +41,6 @@ options:
     description: Whether to build, on RHEL and SUSE, packages of modules that other kernels with the same symbols can load, too.
     type: bool
     default: false
-  timeout:
-    description: The time limit of a build, download included, in seconds.
-    type: int
-    default: 3600
 seealso:
   - module: rdma.ofed.driver_stack
   - module: rdma.ofed.kernel_policy
@@ -126,18 +111,9 @@ bundle_needed:
   type: str
   sample: transfer
 job:
-  description: The job that did the work.
+  description: The job that did the work, as RV(rdma.ofed.driver_stack#module:job).
   returned: when something was done
   type: dict
-  contains:
-    id: {description: Its identifier., type: str}
-    running: {description: Whether it still runs., type: bool}
-    stage: {description: 'What it does, or did last.', type: str}
-    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
-    step: {description: The number of the step., type: int}
-    steps: {description: The number of all steps., type: int}
-    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
-    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/kernel-bundle/log}
 """
 
 import platform

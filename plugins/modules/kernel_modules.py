@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_modules
 short_description: Load RDMA kernel modules, now and at boot, with their options
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Loads the declared kernel modules that are not loaded yet, all with one C(modprobe).
   - Makes them come back at boot through the mechanism of the platform. What is listed already, or is loaded by udev
@@ -23,7 +21,6 @@ description:
   - Unknown modules and parameters, options of built-in modules, and modules that C(modprobe.d) switches off are found
     before anything is changed.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   load:

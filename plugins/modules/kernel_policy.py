@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: kernel_policy
 short_description: Ensure that the kernel that boots next has the driver of MLNX_OFED or DOCA-OFED
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Finds the kernel that boots next, from the menu of GRUB or systemd-boot, and whether it has the modules of the vendor's driver.
   - A kernel that was installed after the driver would boot with the modules of the distribution, or with none, and so without
@@ -22,7 +20,6 @@ description:
   - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails if the driver is not signed, or with a key that
     is not enrolled, and names the steps to sign and enrol.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
   - rdma.ofed.job
 options:
@@ -47,18 +44,6 @@ options:
       - The bundle of the installed release of MLNX_OFED, as the option O(rdma.ofed.driver_stack#module:bundle). It is
         needed, and transferred to the node, only where a driver is built from it.
     type: str
-  bundle_on:
-    description: Where the path O(bundle) is.
-    type: str
-    choices: [node, controller]
-    default: node
-  bundle_checksum:
-    description: The checksum of the bundle, V(sha256:) and 64 hexadecimal digits. A URL needs it.
-    type: str
-  timeout:
-    description: The time limit of a build, download included, in seconds.
-    type: int
-    default: 3600
 seealso:
   - module: rdma.ofed.driver_stack
   - module: rdma.ofed.rdma_facts
@@ -116,18 +101,9 @@ bundle_needed:
   type: str
   sample: transfer
 job:
-  description: The job that did the work.
+  description: The job that did the work, as RV(rdma.ofed.driver_stack#module:job).
   returned: when something was done
   type: dict
-  contains:
-    id: {description: Its identifier., type: str}
-    running: {description: Whether it still runs., type: bool}
-    stage: {description: 'What it does, or did last.', type: str}
-    detail: {description: 'The progress of the stage, where it is known. Empty at the end.', type: str}
-    step: {description: The number of the step., type: int}
-    steps: {description: The number of all steps., type: int}
-    elapsed: {description: 'The seconds since it began, or that it took.', type: int}
-    log: {description: The path of its output on the node., type: str, sample: /var/lib/rdma.ofed/jobs/kernel-policy/log}
 """
 
 import platform

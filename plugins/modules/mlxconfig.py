@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: mlxconfig
 short_description: Declare the firmware configuration of HCAs
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Sets firmware parameters, such as the link type of a port or the number of virtual functions, of all adapters of a
     node in one task, through C(mlxconfig) of MFT or C(mstconfig) of mstflint.
@@ -25,8 +23,8 @@ description:
   - An unchanged adapter costs one query. Adapters are handled side by side, and a lock for each keeps other runs of the
     collection away.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.adapters.config
 options:
   devices:
     description:
@@ -35,53 +33,6 @@ options:
     type: list
     elements: dict
     required: true
-    suboptions:
-      all:
-        description: All adapters of the node. It excludes the other selectors.
-        type: bool
-        default: false
-      pci:
-        description: The PCI address of a function of the adapter, with or without domain.
-        type: str
-      psid:
-        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
-        type: str
-      part_number:
-        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
-        type: str
-      type:
-        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
-        type: str
-      guid:
-        description: The node GUID, or the GUID of a port. Write it in quotes.
-        type: str
-      netdev:
-        description: The name of a network interface of the adapter.
-        type: str
-      rdma:
-        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
-        type: str
-      state:
-        description:
-          - V(present) gives O(devices[].parameters) their values.
-          - V(default) gives O(devices[].names) their defaults. Without names, it does so with all parameters except
-            those in O(devices[].parameters).
-        type: str
-        choices: [present, default]
-        default: present
-      parameters:
-        description:
-          - Parameters and their values. A value is the name or the number of an enumeration, a number (decimal, or
-            hexadecimal with C(0x)), or a boolean. Digits are decimal also for bit masks.
-          - An element of an array is V(NAME[2]), a range of them V(NAME[0..3]), with one value for all or a list.
-          - A parameter that exists only while another one is set can be declared together with it.
-        type: dict
-        default: {}
-      names:
-        description: The parameters that O(devices[].state=default) resets.
-        type: list
-        elements: str
-        default: []
   missing:
     description: Whether an entry that matches no adapter of the node fails or is ignored.
     type: str

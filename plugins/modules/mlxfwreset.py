@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: mlxfwreset
 short_description: Report what pending firmware and firmware configuration need, and reset adapters
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Reports for every NVIDIA adapter what is set and not effective yet, burned images and firmware parameters, and
     whether that needs a reset of the adapter, a reboot, or a cold boot.
@@ -22,7 +20,6 @@ description:
     on all cards are found before the first reset.
   - In a virtual machine the tools refuse to work, so what is pending there needs a reboot.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   state:

@@ -10,15 +10,12 @@ DOCUMENTATION = r"""
 module: mlxlink_info
 short_description: Reports links and cables of NVIDIA adapters, and their faults
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Reads link, cable and error counters of every port with C(mlxlink) of MFT or C(mstlink) of mstflint, whichever is installed.
   - Reports wrong cables. A cable that is too slow, that has an undeclared part number, or that the firmware objects to is a problem,
     which names the port, the part number, the length and the serial number.
   - A port that the tool can't read is returned with an error, and does not make the module fail.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 options:
   ports:
@@ -220,25 +217,20 @@ ports:
           type: int
 """
 
-import typing as t
-
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
-if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-
 
 def main() -> None:
-    answer(OPTIONS, _result, runner=ThreadRunner)
-
-
-def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
-    limits = Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
-    return look(run, module.params["ports"], limits)
+    answer(
+        OPTIONS,
+        lambda module, run: look(
+            run, module.params["ports"], Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
+        ),
+        runner=ThreadRunner,
+    )
 
 
 if __name__ == "__main__":

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: mstflint
 short_description: Burn firmware images onto HCAs, each card once and only its own
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Compares what is in the flash of all HCAs of a node with the images that are offered for them, and burns those that
     hold another version.
@@ -24,8 +22,8 @@ description:
   - A card runs its old firmware until it is reset. Nothing is reset here. What is burned and does not run yet is
     returned in RV(pending), run after run, and is not burned again.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
+  - rdma.ofed.adapters.images
 options:
   state:
     description:
@@ -40,32 +38,6 @@ options:
     type: list
     elements: dict
     default: [{all: true}]
-    suboptions:
-      all:
-        description: All adapters of the node. It excludes the other selectors.
-        type: bool
-        default: false
-      pci:
-        description: The PCI address of a function of the adapter, with or without domain.
-        type: str
-      psid:
-        description: The PSID, the identity of board and firmware. It can be read only while a driver is loaded.
-        type: str
-      part_number:
-        description: The part number in the card's vital product data, such as V(MCX556A-ECAT).
-        type: str
-      type:
-        description: The type, as V(ConnectX-7), V(ConnectX7) or V(MT4129).
-        type: str
-      guid:
-        description: The node GUID, or the GUID of a port. Write it in quotes.
-        type: str
-      netdev:
-        description: The name of a network interface of the adapter.
-        type: str
-      rdma:
-        description: The name of an RDMA device of the adapter, such as V(mlx5_0).
-        type: str
   missing:
     description: Whether an entry of O(devices) that matches no adapter of the node fails or is ignored.
     type: str

@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: opensm
 short_description: Run the subnet managers of fabrics on a node, or keep them from running
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Runs opensm for each of O(instances) as C(rdma-opensm@FABRIC.service), bound to the GUID of one port, with its configuration in
     C(/etc/rdma-ofed/opensm/FABRIC). systemd restarts it when it ends.
@@ -24,7 +22,6 @@ description:
     and RV(reasons) reports it, so the fabric keeps a master until the new one is started.
   - Masks work before a package is installed, so that the package can't start one.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   state:

@@ -10,14 +10,11 @@ DOCUMENTATION = r"""
 module: opensm_info
 short_description: Show which subnet managers manage the fabrics of a node
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Asks through each InfiniBand port which subnet manager is master, which others the master knows, and whether it is alive.
   - Lists the subnet managers that run on this node, started by this collection or not.
   - Where a port can't be used to ask, because the tools are missing or the link is down, RV(fabrics) has the reason. That is not a failure.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 options:
   ports:

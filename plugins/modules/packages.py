@@ -17,10 +17,7 @@ description:
     along, unless O(needed=remove).
   - Packages that are installed stay at their versions.
   - Executes nothing on the host if O(rdma.ofed.rdma_facts#module:keep_look) was used before, and found that there is nothing to do.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 attributes:
   check_mode:

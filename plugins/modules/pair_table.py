@@ -12,15 +12,12 @@ DOCUMENTATION = r"""
 module: pair_table
 short_description: Judges what pairs of hosts measured, and prints it as a matrix
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Prints for each test a matrix of clients and servers. For more than 16 hosts, it prints the worst pairs and the hosts with the worst medians instead.
   - Compares the results with limits, with the rate of the links, and with each other. The codes of findings are explained in C(docs/findings.md).
   - In check mode it prints the pairs that would be measured.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 attributes:
   check_mode:

@@ -17,10 +17,7 @@ description:
     it for all hosts of the play, with hosts that wait for the same change on one line.
   - It prints nothing when nothing is pending.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 options: {}
 seealso:

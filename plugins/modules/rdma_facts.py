@@ -9,8 +9,6 @@ DOCUMENTATION = r"""
 module: rdma_facts
 short_description: Collect what a node is, in terms of RDMA
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Collects the RDMA software, the kernels that have it, adapters, ports, network interfaces, users of RDMA, and the
     way by which the node is managed, and returns all of it as the fact C(rdma).
@@ -49,9 +47,11 @@ options:
     type: dict
     default: {}
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
-  - rdma.ofed.attributes.facts
+attributes:
+  facts:
+    description: Returns C(ansible_facts), which are added to the facts of the host.
+    support: full
 notes:
   - Run it as root. Other users can't see which processes have an RDMA device open, nor the part number of an adapter.
   - GUIDs are texts of C(0x) and 16 lower case hexadecimal digits, P_Keys of C(0x) and four. Lists are sorted by name.
@@ -91,34 +91,27 @@ ansible_facts:
   contains:
     rdma:
       description: What the node is, in terms of RDMA.
-      returned: always
       type: dict
       contains:
         os:
           description: The distribution.
-          returned: always
           type: dict
           sample: {family: Debian, id: debian, version: "12", name: "Debian GNU/Linux 12 (bookworm)"}
           contains:
             family:
               description: V(Debian), V(RedHat), V(Suse), V(Arch) or V(Unknown).
-              returned: success
               type: str
             id:
               description: C(ID) of os-release.
-              returned: success
               type: str
             version:
               description: C(VERSION_ID) of os-release.
-              returned: success
               type: str
             name:
               description: C(PRETTY_NAME) of os-release.
-              returned: success
               type: str
         run:
           description: The run that gathered the facts. With it, the collection recognises those that a fact cache has kept from an earlier run.
-          returned: always
           type: str
           sample: ansible-local-4711kq3x0d2m
         machine:
@@ -129,23 +122,18 @@ ansible_facts:
           contains:
             kind:
               description: V(host), V(vm), V(container) or V(chroot).
-              returned: success
               type: str
             container:
               description: The container manager, or empty.
-              returned: success
               type: str
             hypervisor:
               description: The hypervisor below, or empty; V(unknown) where there is one that does not say its name.
-              returned: success
               type: str
             systemd:
               description: Whether systemd runs the services.
-              returned: success
               type: bool
             hostname:
               description: The host name that the kernel knows.
-              returned: success
               type: str
         stack:
           description: The RDMA software.
@@ -163,40 +151,32 @@ ansible_facts:
           contains:
             kind:
               description: V(inbox) (the distribution's own), V(mlnx_ofed), V(doca) or V(none).
-              returned: success
               type: str
             version:
               description: Version of MLNX_OFED, of DOCA, or of the distribution's rdma-core.
-              returned: success
               type: str
             evidence:
               description: How that is known.
-              returned: success
               type: str
             ofed_version:
               description: Release of the OFED drivers in MLNX_OFED and DOCA, or empty.
-              returned: success
               type: str
             loaded:
               description: Whose drivers are loaded, V(inbox) or V(ofed); empty for none.
-              returned: success
               type: str
             ulps:
               description: The upper-layer protocols that M(rdma.ofed.ulps) has turned on.
-              returned: success
               type: list
               elements: str
             complete:
               description:
                 - Whether the installation of a vendor's stack came to its end. MLNX_OFED that was installed by its installer says
                   C(OFED-internal) until then, and has no metapackage of a repository.
-              returned: success
               type: bool
             protected:
               description:
                 - Whether the collection keeps the packages of a vendor's stack from being replaced by an update of the system, or did so for a stack
                   that has gone since.
-              returned: success
               type: bool
         kernels:
           description: The installed kernels.
@@ -205,53 +185,42 @@ ansible_facts:
           contains:
             running:
               description: Release of the running kernel.
-              returned: success
               type: str
               sample: 6.1.0-50-amd64
             next_boot:
               description: Release of the kernel that boots next, by the menu of GRUB or systemd-boot; empty where that can't be told.
-              returned: success
               type: str
               sample: 6.1.0-51-amd64
             next_boot_evidence:
               description: How that is known.
-              returned: success
               type: str
               sample: "GRUB's entry 0 in /boot/grub/grub.cfg: Debian GNU/Linux"
             secure_boot:
               description: Whether UEFI secure boot is on. The kernel takes only signed modules then.
-              returned: success
               type: bool
             installed:
               description: The kernels below C(/lib/modules).
-              returned: success
               type: list
               elements: dict
               contains:
                 release:
                   description: Its release.
-                  returned: success
                   type: str
                 running:
                   description: Whether it is the running one.
-                  returned: success
                   type: bool
                 modules:
                   description: For each module that this collection cares for, whether the kernel has it.
-                  returned: success
                   type: dict
                   sample: {ib_core: true, ib_ipoib: true, mlx5_core: true}
                 rdma:
                   description: Whether C(ib_core), C(ib_uverbs), C(ib_umad) and C(ib_ipoib) are all there.
-                  returned: success
                   type: bool
                 stack:
                   description: Whose C(ib_core) it would load, V(inbox), V(ofed), or V(none).
-                  returned: success
                   type: str
                 dkms:
                   description: Whether DKMS has built the vendor's driver for it, V(built) or V(missing). Empty where DKMS has none to build.
-                  returned: success
                   type: str
         modules:
           description: The loaded modules that belong to the RDMA stack or use it.
@@ -261,29 +230,23 @@ ansible_facts:
           contains:
             name:
               description: Its name.
-              returned: success
               type: str
               sample: ib_core
             refcount:
               description: Number of its users, modules included.
-              returned: success
               type: int
             used_by:
               description: The modules that use it.
-              returned: success
               type: list
               elements: str
             srcversion_loaded:
               description: Identity of the loaded build; empty for a module that has none, as in some distributions' kernels.
-              returned: success
               type: str
             srcversion_disk:
               description: Identity of what would be loaded now; empty where it can't be told or was not looked up.
-              returned: success
               type: str
             differs:
               description: Whether the two differ, so that a reload or reboot would change the driver.
-              returned: success
               type: bool
         hcas:
           description: The RDMA devices. Their driver must be loaded.
@@ -293,62 +256,50 @@ ansible_facts:
           contains:
             name:
               description: Its name.
-              returned: success
               type: str
               sample: mlx5_0
             type:
               description: The kind of adapter, as its driver calls it.
-              returned: success
               type: str
               sample: MT4119
             driver:
               description: The driver of its PCI function.
-              returned: success
               type: str
               sample: mlx5_core
             pci:
               description: Its PCI function; empty for devices in software.
-              returned: success
               type: str
               sample: "0000:03:00.0"
             functions:
               description: All PCI functions of the same card.
-              returned: success
               type: list
               elements: str
               sample: ["0000:03:00.0", "0000:03:00.1"]
             virtual:
               description: Whether it is a virtual function (SR-IOV).
-              returned: success
               type: bool
             psid:
               description: Board identity (PSID), which selects the firmware image.
-              returned: success
               type: str
               sample: MT_0000000008
             firmware:
               description: Version of the running firmware.
-              returned: success
               type: str
               sample: 16.35.2000
             part_number:
               description: Part number in the Vital Product Data, or empty.
-              returned: success
               type: str
               sample: MCX556A-ECAT
             node_guid:
               description: Node GUID. It is not the GUID of a port.
-              returned: success
               type: str
               sample: "0x0c42a10300000010"
             node_description:
               description: The name that the fabric sees.
-              returned: success
               type: str
               sample: node1 mlx5_0
             numa_node:
               description: NUMA node, V(-1) where the platform has none, null for devices in software.
-              returned: success
               type: int
         adapters:
           description:
@@ -360,27 +311,22 @@ ansible_facts:
           contains:
             pci:
               description: The PCI function.
-              returned: success
               type: str
               sample: "0000:03:00.0"
             vendor:
               description: PCI vendor.
-              returned: success
               type: str
               sample: "0x15b3"
             device:
               description: PCI device.
-              returned: success
               type: str
               sample: "0x1017"
             driver:
               description: The driver, or empty.
-              returned: success
               type: str
               sample: mlx5_core
             rdma:
               description: The RDMA devices on it.
-              returned: success
               type: list
               elements: str
               sample: [mlx5_0]
@@ -392,74 +338,58 @@ ansible_facts:
           contains:
             name:
               description: Device and port in the notation of C(rdma link).
-              returned: success
               type: str
               sample: mlx5_0/1
             device:
               description: The RDMA device.
-              returned: success
               type: str
             port:
               description: Number of the port, from 1.
-              returned: success
               type: int
             port_guid:
               description: Port GUID.
-              returned: success
               type: str
               sample: "0x0c42a10300000011"
             gid:
               description: GID 0.
-              returned: success
               type: str
             link_layer:
               description: V(InfiniBand) or V(Ethernet).
-              returned: success
               type: str
             state:
               description: Logical state, V(ACTIVE), V(ARMED), V(INIT) or V(DOWN). Without a subnet manager it stays V(INIT).
-              returned: success
               type: str
             phys_state:
               description: Physical state, such as V(LinkUp), V(Polling) or V(Disabled).
-              returned: success
               type: str
             rate:
               description: Rate in the kernel's words.
-              returned: success
               type: str
               sample: 100 Gb/sec (4X EDR)
             rate_gbps:
               description: Rate in Gbit/s.
-              returned: success
               type: float
             width:
               description: Number of lanes.
-              returned: success
               type: str
               sample: 4X
             speed:
               description: Speed of a lane; empty where the kernel leaves the word out, for SDR.
-              returned: success
               type: str
               sample: EDR
             lid:
               description: LID, V(0) where none is assigned.
-              returned: success
               type: int
             sm_lid:
               description: LID of the subnet manager.
-              returned: success
               type: int
             pkeys:
               description: The P_Keys that the subnet manager gave to the port.
-              returned: success
               type: list
               elements: str
               sample: ["0xffff"]
             netdevs:
               description: The network interfaces of the port, P_Key children included.
-              returned: success
               type: list
               elements: str
               sample: [ib0]
@@ -467,15 +397,12 @@ ansible_facts:
               description:
                 - Whether IPoIB on this port can do connected mode. Without an interface the driver decides.
                 - Null where it can't be told before C(ib_ipoib) is loaded.
-              returned: success
               type: bool
             connected_reason:
               description: How that is known.
-              returned: success
               type: str
             pci:
               description: PCI function of the device; empty for devices in software.
-              returned: success
               type: str
               sample: "0000:03:00.0"
         netdevs:
@@ -488,82 +415,64 @@ ansible_facts:
           contains:
             name:
               description: Its name.
-              returned: success
               type: str
               sample: ib0
             kind:
               description: V(ipoib), V(ipoib_child), V(bond), V(vlan), V(bridge), V(team), V(ethernet) or V(other).
-              returned: success
               type: str
             port:
               description: The RDMA port below it, or empty.
-              returned: success
               type: str
               sample: mlx5_0/1
             port_guid:
               description: GUID of that port.
-              returned: success
               type: str
             parent:
               description: The interface below a P_Key child or VLAN.
-              returned: success
               type: str
             pkey:
               description: P_Key of an IPoIB interface.
-              returned: success
               type: str
               sample: "0xffff"
             mode:
               description: V(datagram) or V(connected); empty where it is no IPoIB interface.
-              returned: success
               type: str
             mtu:
               description: MTU.
-              returned: success
               type: int
             up:
               description: Whether it is switched on.
-              returned: success
               type: bool
             carrier:
               description: Whether it has a carrier.
-              returned: success
               type: bool
             addresses:
               description: Configured addresses, without IPv6 link-local ones.
-              returned: success
               type: list
               elements: str
               sample: ["10.1.0.1/24"]
             dynamic_addresses:
               description: Addresses with a limited lifetime, from DHCP or router advertisements.
-              returned: success
               type: list
               elements: str
             master:
               description: The bond or bridge that it is a member of.
-              returned: success
               type: str
             members:
               description: The members of a bond or bridge.
-              returned: success
               type: list
               elements: str
             hwaddr:
               description: Hardware address. Of the 20 bytes of InfiniBand only the last 8 are permanent.
-              returned: success
               type: str
             driver:
               description: Driver of the device, or empty.
-              returned: success
               type: str
             connected_capable:
               description: Whether it can do connected mode.
-              returned: success
               type: bool
             connected_reason:
               description: How that is known.
-              returned: success
               type: str
         soft_links:
           description: The software RDMA links that this collection made and keeps. RV(ansible_facts.rdma.ports) tells whether they are there.
@@ -573,15 +482,12 @@ ansible_facts:
           contains:
             name:
               description: The RDMA device.
-              returned: success
               type: str
             type:
               description: V(rxe) or V(siw).
-              returned: success
               type: str
             netdev:
               description: The network interface.
-              returned: success
               type: str
           sample: [{name: rxe0, type: rxe, netdev: eth0}]
         gpu:
@@ -593,7 +499,6 @@ ansible_facts:
           contains:
             devices:
               description: The GPUs, whoever drives them.
-              returned: success
               type: list
               elements: dict
               sample: [{pci: "0000:18:00.0", device_id: "0x2330", driver: nvidia, numa_node: 0}]
@@ -602,7 +507,6 @@ ansible_facts:
                 - NVIDIA's kernel driver with C(version), C(flavour) (V(open), V(proprietary)) and whether it is C(loaded).
                 - C(dkms) is what DKMS builds it from, empty where it came otherwise, and C(cuda) the toolkit in C(/usr/local/cuda).
                 - C(unbuilt) says of a loaded one that DKMS has not installed it for the running kernel, so the next boot has none.
-              returned: success
               type: dict
               sample: {version: 535.104.05, flavour: open, loaded: true, dkms: nvidia/535.104.05, cuda: 12.2.0, unbuilt: false}
             peers:
@@ -610,7 +514,6 @@ ansible_facts:
                 - The modules C(nvidia_peermem) and C(nv_peer_mem) with their C(file), what modprobe calls it, empty where the running
                   kernel has none; whether they are C(linked) with the RDMA stack on disk, without which they can't be loaded,
                   or of an C(other_build) of it; whether they are C(loaded); their C(users), and the parameter C(peerdirect_support) of the loaded one.
-              returned: success
               type: list
               elements: dict
               sample: [{name: nvidia_peermem, file: nvidia_peermem, linked: true, other_build: false, loaded: true, users: 0, peerdirect_support: "0"}]
@@ -618,12 +521,10 @@ ansible_facts:
               description:
                 - The modules that offer peer memory, C(installed) for the running kernel and C(loaded). Empty for none, as in the stacks
                   of most distributions. C(core) is whether C(ib_core) is loaded at all.
-              returned: success
               type: dict
               sample: {installed: ib_core, loaded: ib_core, core: true}
             clients:
               description: What has registered with the stack, on releases that show it.
-              returned: success
               type: list
               elements: str
               sample: [nv_mem]
@@ -631,19 +532,16 @@ ansible_facts:
               description:
                 - How each GPU reaches each RDMA device, in the words of C(nvidia-smi topo -m), V(PIX), V(PXB), V(PHB), V(NODE) or V(SYS).
                 - C(acs) names the bridges between whose access control sends the traffic up to the root complex.
-              returned: success
               type: list
               elements: dict
               sample: [{gpu: "0000:18:00.0", hca: mlx5_0, path: PIX, acs: []}]
             managed:
               description: The files of the role C(gpudirect) that exist.
-              returned: success
               type: list
               elements: str
               sample: [/etc/systemd/system/rdma-ofed-gpudirect.service]
             masked:
               description: Of the units that load peer memory at boot, those that an administrator has masked.
-              returned: success
               type: list
               elements: str
               sample: [nv_peer_mem.service]
@@ -654,11 +552,9 @@ ansible_facts:
           contains:
             in_use:
               description: Whether there is any user. A port that is merely up is none.
-              returned: success
               type: bool
             users:
               description: All users.
-              returned: success
               type: list
               elements: dict
               contains:
@@ -669,19 +565,15 @@ ansible_facts:
                       RDMA device open, V(sm) for subnet managers, V(connection) for programs and parts of the kernel with connections over
                       an interface of an RDMA adapter, V(link) for bridges, Open vSwitch, macvlan and others on top of such an interface,
                       V(namespace) for containers that have one, V(vf) for virtual functions.
-                  returned: success
                   type: str
                 name:
                   description: The mount point, session, module, program or interface.
-                  returned: success
                   type: str
                 detail:
                   description: In what way, in words.
-                  returned: success
                   type: str
                 via:
                   description: Network interfaces and files of C(/dev/infiniband) that it is known to use; empty where that can't be told.
-                  returned: success
                   type: list
                   elements: str
         ssh:
@@ -692,24 +584,19 @@ ansible_facts:
           contains:
             client:
               description: Address of the client.
-              returned: success
               type: str
             device:
               description: The interface that answers leave through.
-              returned: success
               type: str
             port:
               description: The RDMA port below it, the first of several.
-              returned: success
               type: str
             ports:
               description: All RDMA ports below it.
-              returned: success
               type: list
               elements: str
             over_rdma:
               description: Whether it stands on an RDMA adapter, be it as InfiniBand or as Ethernet.
-              returned: success
               type: bool
 """
 

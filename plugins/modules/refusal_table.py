@@ -16,10 +16,7 @@ description:
   - Fails if M(rdma.ofed.validate_site) has found wrong input or foreseen refusals on any host of the play, or if two hosts of the play declare
     one address in the same network. Prints one list for all hosts, which has each problem once, with its hosts.
   - Runs on the controller. Use it with C(run_once), C(any_errors_fatal) and the C(linear) strategy, before the first change.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 options:
   variable:

@@ -18,10 +18,7 @@ description:
     fabric come after those that are not.
   - Prints the batches. Returns their hosts in order and their sizes, for C(hosts) and C(serial) of the next play.
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 options:
   due:

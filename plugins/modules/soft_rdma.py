@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: soft_rdma
 short_description: Make software RDMA links on network interfaces, now and at boot
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Takes the complete list of software RDMA links of a node. V(rxe) is RoCE and V(siw) is iWARP, both on any Ethernet
     interface and without an adapter of its own.
@@ -20,7 +18,6 @@ description:
   - What is wrong, such as an interface that does not exist or a kernel without the driver, is found before anything is
     changed.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   links:

@@ -12,14 +12,11 @@ DOCUMENTATION = r"""
 module: support_archive
 short_description: Joins the archives of support_bundle from all hosts of the play into one
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Writes one archive on the controller, which only its owner can read, with a folder for each host and a summary, and removes the folder with the parts.
   - Hosts of the play without an archive, because they were unreachable or failed, are named in the summary.
   - Runs on the controller. Use it with C(run_once).
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 attributes:
   check_mode:

@@ -10,15 +10,12 @@ DOCUMENTATION = r"""
 module: support_bundle
 short_description: Collects what a vendor's support needs of a node, without secrets
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Writes an archive with the output of tools, logs, configuration and versions, in a new folder that only root can read. Fetch it, and remove the folder.
   - The playbook C(rdma.ofed.support_bundle) does so on all hosts, and joins the archives.
   - What is missing, fails or does not end in time is in the manifest of the archive, with the reason, and is no failure.
   - Keys of the fabric, passwords, tokens, private keys and O(secrets) are replaced by C(<removed>). Addresses, host names, GUIDs and serial numbers stay.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.info
 attributes:
   check_mode:

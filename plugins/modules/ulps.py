@@ -10,8 +10,6 @@ DOCUMENTATION = r"""
 module: ulps
 short_description: Turn upper-layer protocols of RDMA on and off, now and at boot
 version_added: 1.0.0
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Loads the kernel modules of the declared protocols, now and at boot, and enables and starts their services.
   - Protocols that the module turned on and that are no longer declared are turned off. Their services are stopped and disabled,
@@ -19,7 +17,6 @@ description:
   - Nothing else is changed. What is on by other means stays on.
   - The role C(ofed) and M(rdma.ofed.driver_stack) install the packages.
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.state
 options:
   protocols:
@@ -115,17 +112,14 @@ protocols:
     name:
       description: Its name.
       type: str
-      returned: always
       sample: srp
     modules:
       description: Its kernel modules, and whether they are loaded.
       type: dict
-      returned: always
       sample: {ib_srp: true}
     services:
       description: Its units, and whether they are active.
       type: dict
-      returned: always
       sample: {srp_daemon.service: true}
 problems:
   description: Everything that is wrong with the input or with the node, one entry each.

@@ -36,10 +36,7 @@ options:
       - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.refusal_table) ends the run with one list for all hosts.
     type: bool
     default: true
-author:
-  - The rdma.ofed engineers (@rdma-ofed)
 extends_documentation_fragment:
-  - rdma.ofed.attributes
   - rdma.ofed.attributes.action
 seealso:
   - module: rdma.ofed.rdma_facts

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What one look found on the hosts of a run, kept on the controller until the run ends.
+"""What a run keeps on the controller until it ends: what one look found on its hosts, and who runs the subnet managers of the site.
 
 It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a
 run and removes with it. So nothing of it is in the variables of a host, in a log, or in the memory of the main process.
@@ -14,25 +14,26 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import math
 import os
 import time
 import typing as t
 
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election
 
-_FOLDER = "rdma-ofed-looks"
+_LOOKS, _ELECTED = "rdma-ofed-looks", "rdma-ofed-elected"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
 _MAX_AGE = 3600
 
 
-def path_of(folder: str, key: str) -> str:
-    """Below the temporary folder of the run."""
-    return os.path.join(constants.DEFAULT_LOCAL_TMP, folder, hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest())
+def _path(folder: str, key: str) -> str:
+    name = hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
+    return os.path.join(constants.DEFAULT_LOCAL_TMP, folder, name)
 
 
-def write(path: str, data: t.Any) -> None:
-    """At once, for other workers of the run."""
+def _write(path: str, data: t.Any) -> None:
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     temporary = "%s.%d" % (path, os.getpid())
     with open(temporary, "w", encoding="utf-8") as stream:
@@ -40,19 +41,24 @@ def write(path: str, data: t.Any) -> None:
     os.replace(temporary, path)
 
 
+def _read(path: str, max_age: float = math.inf) -> t.Any:
+    """What was kept; None where nothing is, or where it is older, in seconds."""
+    try:
+        with open(path, encoding="utf-8") as stream:
+            return read_json(stream.read()) if time.time() - os.fstat(stream.fileno()).st_mtime < max_age else None
+    except FileNotFoundError:
+        return None
+
+
 def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
     """Keep what the look found on a host, by concern, in place of what was kept before."""
-    write(path_of(_FOLDER, host), looks)
+    _write(_path(_LOOKS, host), looks)
 
 
 def recall(host: str, concern: str, *, ages: bool = True) -> t.Any:
     """What the look found of a concern, as the module returned it; None where nothing is kept, or, where that `ages`, only an old look."""
-    try:
-        with open(path_of(_FOLDER, host), encoding="utf-8") as stream:
-            fresh = not ages or time.time() - os.fstat(stream.fileno()).st_mtime < _MAX_AGE
-            return read_table(stream.read()).get(concern) if fresh else None
-    except FileNotFoundError:
-        return None
+    looks = _read(_path(_LOOKS, host), *([_MAX_AGE] if ages else []))
+    return looks.get(concern) if isinstance(looks, dict) else None
 
 
 def forget(*hosts: str | None) -> None:
@@ -60,4 +66,14 @@ def forget(*hosts: str | None) -> None:
     for host in hosts:
         if host:
             with contextlib.suppress(FileNotFoundError):
-                os.unlink(path_of(_FOLDER, host))
+                os.unlink(_path(_LOOKS, host))
+
+
+def keep_election(key: str, election: Election) -> None:
+    """Keep it for the other hosts of the task: to read variables of another host takes a template. `key` is of the task and of the hosts that it runs for."""
+    _write(_path(_ELECTED, key), election)
+
+
+def recall_election(key: str) -> Election | None:
+    found = _read(_path(_ELECTED, key))
+    return None if found is None else Election(*found)

@@ -20,7 +20,7 @@ import textwrap
 import typing as t
 
 from common import ROOT, SetupError, main
-from schema_text import inline, module_entry, parse, python, reference, table
+from schema_text import inline, module_entry, paragraphs, parse, python, reference, table
 
 Option = t.Dict[str, t.Any]
 Options = t.Dict[str, Option]
@@ -125,7 +125,8 @@ class Tree:
         found = parse(_documentation(self.text(self.root / "plugins/modules" / (module + ".py"))))
         options: Options = found.get("options") or {}
         for fragment in found.get("extends_documentation_fragment", ()):
-            options.update(self._fragment(fragment))
+            for name, entry in self._fragment(fragment).items():
+                options[name] = {**entry, **options.get(name, {})}
         return options
 
     def _fragment(self, name: str) -> Options:
@@ -163,7 +164,10 @@ class Tree:
             self.wrong.append("%s has the choices %s, but %s has %s" % (where, sorted(mine), binding.variable, sorted(theirs)))
         if found is None or "options" in variable or (binding.whole and mine != theirs):
             kept = found and {**found, "choices": variable.get("choices") if binding.whole else found.get("choices")}
-            self.made[path] = _with_option(self.text(path), binding.option, module_entry(binding.option, variable, names, kept))
+            entry = module_entry(binding.option, variable, names, kept)
+            # What a fragment has of it stays there.
+            if found is None or _texts(parse(entry)[binding.option]) != _texts(found):
+                self.made[path] = _with_option(self.text(path), binding.option, entry)
 
     def _defaults(self, role: str) -> None:
         path = self.root / "roles" / role / "defaults/main.yml"
@@ -189,12 +193,7 @@ class Tree:
 
     def _readers(self) -> dict[str, list[str]]:
         """The playbooks and roles that read each variable of the site, by its name as a word of their text."""
-        folder = self.root / "playbooks"
-        places = {}
-        for path in sorted(folder.glob("*.yml")):
-            text = path.read_text(encoding="utf-8")
-            shared = re.findall(r"import_tasks: (\S+)", text)
-            places["`%s.yml`" % path.stem] = "\n".join([text, *((folder / name).read_text(encoding="utf-8") for name in shared)])
+        places = {"`%s.yml`" % path.stem: _with_imports(path) for path in sorted(self.root.glob("playbooks/*.yml"))}
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
             places["`%s`" % role] = "\n".join(path.read_text(encoding="utf-8") for path in files)
@@ -230,6 +229,13 @@ class Tree:
         return sorted({path for path, text in self.made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text} | gone)
 
 
+def _with_imports(path: pathlib.Path) -> str:
+    """The text of a playbook or task file, and of all that it imports."""
+    text = path.read_text(encoding="utf-8")
+    imported = re.findall(r"import_(?:tasks|playbook): (\S+\.yml)", text)
+    return "\n".join([text, *(_with_imports(path.parent / name) for name in imported)])
+
+
 def _calls(tasks: t.Any) -> t.Iterator[tuple[str, str, t.Any]]:
     """Module, option and value of each call of a module of ours, in blocks too."""
     for task in tasks or ():
@@ -256,6 +262,13 @@ def _with_option(source: str, name: str, entry: str) -> str:
     old = re.compile(r"^  %s:\n(?:(?: {4}.*)?\n)*" % name, re.MULTILINE)
     block = old.sub(lambda _match: entry, block) if old.search(block) else block + entry
     return source[:begin] + block + source[end:]
+
+
+def _texts(option: t.Any) -> t.Any:
+    """An option with each description as a list of paragraphs."""
+    if not isinstance(option, dict):
+        return option
+    return {key: paragraphs(option) if key == "description" and not isinstance(value, dict) else _texts(value) for key, value in option.items()}
 
 
 def _shape(option: Option) -> Option:

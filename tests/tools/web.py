@@ -50,7 +50,9 @@ def renew() -> None:
     if not shutil.which("npm"):
         raise SetupError("npm is not installed: it comes with Node.js")
     locked = json.loads((PINS / "package-lock.json").read_text(encoding="utf-8"))["packages"]
-    scripts, licences = [], []
+    scripts: list[str] = []
+    # By its text, the libraries that have it.
+    licences: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         for name in ("package.json", "package-lock.json"):
@@ -61,11 +63,12 @@ def renew() -> None:
             where, pin = folder / "node_modules" / name, locked["node_modules/" + name]
             scripts.append("/* %s %s, %s: see vendor.txt */\n%s" % (name, pin["version"], pin["license"], script(where, name)))
             licence = (where / "LICENSE").read_text(encoding="utf-8").strip()
-            licences.append("%s %s\n%s\n\n%s\n" % (name, pin["version"], pin["integrity"], licence))
+            licences[licence] = licences.get(licence, "") + "%s %s\n%s\n" % (name, pin["version"], pin["integrity"])
     code = "".join(scripts)
     (TARGET / "vendor.js").write_text(code, encoding="ascii")
-    licences.insert(0, "The libraries in vendor.js, with the hashes of their packages. sha256 of vendor.js:\n%s\n" % hashlib.sha256(code.encode()).hexdigest())
-    (TARGET / "vendor.txt").write_text(("\n" + "-" * 72 + "\n\n").join(licences), encoding="ascii")
+    head = "The libraries in vendor.js, with the hashes of their packages, by licence. sha256 of vendor.js:\n%s\n" % hashlib.sha256(code.encode()).hexdigest()
+    parts = [head, *("%s\n%s\n" % (libraries, licence) for licence, libraries in licences.items())]
+    (TARGET / "vendor.txt").write_text(("\n" + "-" * 72 + "\n\n").join(parts), encoding="ascii")
     say("%d libraries, %d kB" % (len(scripts), (TARGET / "vendor.js").stat().st_size // 1000))
 
 

@@ -33,11 +33,11 @@ OPTIONS: dict[str, t.Any] = {
         "choices": ["subnet_managers", "partitions", "switch_firmware"],
         "default": ["subnet_managers", "partitions", "switch_firmware"],
     },
-    "port": {"type": "str", "default": ""},
     "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
     "sa_key": {"type": "str", "default": ""},
     "adapters_of": {"type": "list", "elements": "str", "default": []},
     "report_dir": {"type": "path", "default": ""},
     "show": {"type": "bool", "default": False},
     "fail": {"type": "bool", "default": True},
+    "port": {"type": "str", "default": ""},
 }

@@ -18,8 +18,8 @@ OPTIONS: dict[str, t.Any] = {
     },
     "sa_key": {"type": "str", "default": ""},
     "port": {"type": "str", "default": ""},
+    "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "guids": {"type": "list", "elements": "str", "default": []},
     "lids": {"type": "list", "elements": "int", "default": []},
-    "node_name_map": {"type": "path", "default": "/etc/rdma/ib-node-name-map"},
 }

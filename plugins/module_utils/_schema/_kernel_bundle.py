@@ -12,11 +12,11 @@ import typing as t
 OPTIONS: dict[str, t.Any] = {
     "state": {"type": "str", "choices": ["present", "query"], "default": "present"},
     "bundle": {"type": "str", "required": True},
-    "bundle_on": {"type": "str", "choices": ["node", "controller"], "default": "node"},
-    "bundle_checksum": {"type": "str"},
     "version": {"type": "str"},
     "kernel": {"type": "str"},
     "kmp": {"type": "bool", "default": False},
+    "bundle_on": {"type": "str", "choices": ["node", "controller"], "default": "node"},
+    "bundle_checksum": {"type": "str"},
     "timeout": {"type": "int", "default": 3600},
     "poll": {"type": "int", "default": 20},
     "attach": {"type": "str", "default": ""},

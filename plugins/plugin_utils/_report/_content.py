@@ -4,36 +4,47 @@
 
 # Private to this collection: it may change without notice.
 
-"""What the page shows of a fabric, as data: nodes by rank, links and findings that refer to each other by their numbers. Pure."""
+"""What the page shows of a fabric, as data: nodes by rank, links and findings that refer to each other by their numbers, and the last runs. Pure."""
 
 from __future__ import annotations
 
+import collections
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, cable, picture_of
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import HOST, LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Cable
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
-    from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import Run
 
 Row = t.Mapping[str, t.Any]
 _OF_LINKS = frozenset([Code.LINK_DEGRADED, Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER])
 # Their first end is the node, the others are where it is.
 _OF_FIRST_END = frozenset([Code.NODE_LOST, Code.NODE_NEW])
-_CHANGES = frozenset(
-    [
-        *(Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER),
-        *(Code.NODE_LOST, Code.NODE_NEW, Code.NODE_REPLACED),
-    ]
-)
+_CHANGES = (_OF_LINKS - {Code.LINK_DEGRADED}) | _OF_FIRST_END | {Code.NODE_REPLACED}
 # From the least on: its number is the state of a node or link that has it, 0 is that of one without findings.
 _STATES = {severity.value: number for number, severity in enumerate(reversed(SEVERITIES), 1)}
 _PARAGRAPH = re.compile(r"^### ([a-z_]+)\n\n(.*?)(?=\n\n#|\Z)", re.MULTILINE | re.DOTALL)
+# As many runs are kept.
+KEPT = 60
+_SIZES = ("switches", "cas", "links")
+
+
+class Run(t.NamedTuple):
+    """Counts of findings by severity, then of the fabric."""
+
+    time: str
+    error: int
+    warning: int
+    notice: int
+    switches: int
+    cas: int
+    links: int
 
 
 class Report(t.NamedTuple):
@@ -165,8 +176,8 @@ def explanations_of(page: str) -> dict[str, str]:
 
 
 def _sizes(picture: Picture) -> dict[str, int]:
-    switches = sum(node.type == "switch" for node in picture.nodes.values())
-    return {"switches": switches, "cas": sum(node.type == "ca" for node in picture.nodes.values()), "links": len(picture.cables)}
+    types = collections.Counter(node.type for node in picture.nodes.values())
+    return {"switches": types["switch"], "cas": types["ca"], "links": len(picture.cables)}
 
 
 def content_of(report: Report) -> dict[str, t.Any]:
@@ -197,3 +208,26 @@ def content_of(report: Report) -> dict[str, t.Any]:
         "history": [run._asdict() for run in report.history],
         "codes": {code: explained.get(code, "") for code in sorted({finding["code"] for finding in findings})},
     }
+
+
+def run_of(time: str, findings: t.Sequence[t.Mapping[str, t.Any]], totals: t.Mapping[str, int]) -> Run:
+    counts = {severity.value: sum(each["severity"] == severity.value for each in findings) for severity in SEVERITIES}
+    return Run(time=time, **counts, **{name: totals[name] for name in _SIZES})
+
+
+def _run(row: t.Any) -> Run | None:
+    if not isinstance(row, dict) or not isinstance(row.get("time"), str):
+        return None
+    counts = [count for count in map(row.get, Run._fields[1:]) if isinstance(count, int) and not isinstance(count, bool)]
+    return Run(row["time"], *counts) if len(counts) == len(Run._fields) - 1 else None
+
+
+def parse_history(text: str) -> tuple[Run, ...]:
+    """The runs that a report tells of, the oldest first; none for what is no report."""
+    rows = read_table(text).get("history")
+    runs = [_run(row) for row in rows] if isinstance(rows, list) else []
+    return tuple(run for run in runs if run)
+
+
+def extended(runs: t.Sequence[Run], run: Run) -> tuple[Run, ...]:
+    return (*runs, run)[-KEPT:]

@@ -11,6 +11,8 @@ import typing as t
 
 import pytest
 import yaml
+from ansible.utils.plugin_docs import merge_fragment
+from ansible_collections.rdma.ofed.plugins.doc_fragments import adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, role_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
@@ -33,7 +35,9 @@ def _arguments(documented: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def test_documentation_and_arguments_agree() -> None:
-    assert _arguments(yaml.safe_load(fabric_check.DOCUMENTATION)["options"]) == fabric_check.OPTIONS
+    options = yaml.safe_load(fabric_check.DOCUMENTATION)["options"]
+    merge_fragment(options, yaml.safe_load(adapters.ModuleDocFragment.CHECKED)["options"])
+    assert _arguments(options) == fabric_check.OPTIONS
 
 
 def test_port_guids_are_compared_in_one_form() -> None:

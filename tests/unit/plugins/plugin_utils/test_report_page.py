@@ -18,8 +18,7 @@ import typing as t
 import pytest
 import report_fabrics
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report import _page
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import content_of, explanations_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._history import KEPT, Run, extended, parse_history
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import KEPT, Run, content_of, explanations_of, extended, parse_history
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import assets, embedded, explanations, page
 from hypothesis import given
 from hypothesis import strategies as st
