@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Rec
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._members import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import Layout
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]

@@ -27,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_fits, distro_of, distro_to_tell, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import additions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
 
@@ -119,7 +119,7 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro if wanted.tell_distro else "")
     if not found.distribution.manager.simulates:
         # For RPM, the script names packages of the distribution that it lacks.
-        argv = script_argv("installer_run.py", *found.distribution.manager.add, "--", *argv)
+        argv = script_argv("installer_run.py", "run", *found.distribution.manager.add, "--", *argv)
     return (
         *place.unpack,
         checking(wanted.version, place),

@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import pla
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:

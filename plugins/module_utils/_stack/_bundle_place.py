@@ -21,10 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help as installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_executable, check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, check_executable, check_here
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -37,7 +35,7 @@ _MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
-SCRIPTS = {"download.py": downloader, "installer_help.py": installer_help, "installer_run.py": installer_run}
+SCRIPTS = {"download.py": downloader, "installer_run.py": installer_run}
 
 
 class Source(t.NamedTuple):

@@ -24,17 +24,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._at_work import package_at_work
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._consent import in_use, needs_consent, withheld
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import refuse_unknown_options, refuse_without_headers
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import is_unprotected, lift, protect, protects, renew
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants, refuse_unknown_options, refuse_without_headers
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected, lift, protect, protects, renew
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, in_use, needs_consent, plan, withheld
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:

@@ -12,20 +12,23 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     FIRMWARE_PACKAGE,
     additions,
+    lift,
     missing,
+    protect,
+    protects,
     removal_changes,
     repair_changes,
     repository_changes,
     stack_changes,
+    to_come,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import lift, protect, protects, to_come
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
@@ -50,6 +53,8 @@ _LEFTOVERS = (
     Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
     Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
 )
+# What an unload of the driver would cut, and new packages would not: traffic of the network, also over an Ethernet port for management.
+_OF_THE_NETWORK = ("connection", "link", "namespace", "vf")
 
 Argv = t.Tuple[str, ...]
 
@@ -148,7 +153,7 @@ def checking(version: str, place: Place) -> Step:
 def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """Ask the installer about options that the tables do not know, once it is unpacked."""
     unsure = doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=found.manager.packaging) if place.unpack else []
-    return (Step(OPTIONS_STAGE, script_argv("installer_help.py", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
+    return (Step(OPTIONS_STAGE, script_argv("installer_run.py", "help", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
 
 
 def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
@@ -177,7 +182,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     if not found.manager.simulates:
         # The installer for DEB installs what it lacks of the distribution itself.
-        argv = script_argv("installer_run.py", *found.manager.add, "--", *argv)
+        argv = script_argv("installer_run.py", "run", *found.manager.add, "--", *argv)
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (
@@ -256,3 +261,28 @@ def _plan_stack(wanted: Wanted, found: Found, *, place: Place | None, force: boo
     if wanted.source == "doca" or wanted.method == "repository":
         return _plan_repository(wanted, found)
     return _plan_installer(wanted, found, place=place or Place(""), force=force)
+
+
+def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
+    """Whether the plan takes consent if the stack that it replaces is in use.
+
+    A job that was interrupted had consent, if it took any: the same job may be completed.
+    """
+    return bool(todo.about(Kind.STACK)) and not wanted.allow_upgrade and not (found.interrupted and found.begun == wanted.purpose())
+
+
+def in_use(found: Found) -> tuple[str, ...]:
+    """Why the stack of the node is in use, in words; empty where it is not.
+
+    A vendor's stack that is whole is there for a reason. Any other is in use where RDMA itself has users. Traffic of the network
+    comes and goes: it keeps the driver from being reloaded, and no packages from being installed.
+    """
+    if found.is_vendors and found.is_whole:
+        return ("%s is installed" % found.words,)
+    names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
+    return ("in use by %s" % ", ".join(names),) if names else ()
+
+
+def withheld(todo: StackPlan, why: tuple[str, ...]) -> tuple[Pending, ...]:
+    """What waits for consent."""
+    return tuple(Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK))

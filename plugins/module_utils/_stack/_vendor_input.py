@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VAR
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import metapackages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,6 +33,10 @@ _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _TIMEOUTS = (60, 86400)
+# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
+# space; of eth-only, there is nothing else.
+_SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
+_RPM_ONLY = ("guest", "hypervisor")
 
 
 def _text(variables: Mapping[str, t.Any], name: str) -> str:
@@ -60,6 +64,13 @@ def mlnx_version(variables: Mapping[str, t.Any]) -> str:
     """The release that is wanted: declared, or the one that the name of the bundle tells; "" where neither is good."""
     version = _text(variables, "ofed_version") or parse_name(_text(variables, "ofed_bundle")).version
     return version if is_version(version) else ""
+
+
+def wanted_stack(variables: Mapping[str, t.Any]) -> Wanted:
+    """Source and release of the declared stack, for those who only compare."""
+    source = str(variables["ofed_source"])
+    version = mlnx_version(variables) if source == "mlnx_ofed" else str(variables.get("ofed_version") or "") if source == "doca" else ""
+    return Wanted(source=source, version=version)
 
 
 def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
@@ -126,7 +137,8 @@ def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, f
     if source == "doca":
         return [] if value in list(PROFILES) else [Problem("ofed_packages", value, ", ".join(PROFILES))]
     # The installer may have sets that the tables know of other releases only: the bundle is asked later.
-    allowed, known = (metapackages(family), ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
+    in_repository = [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
+    allowed, known = (in_repository, ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
     chosen = (value if value in allowed else user_only(value) or value) if isinstance(value, str) else ""
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 

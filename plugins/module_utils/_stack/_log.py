@@ -4,13 +4,16 @@
 
 # Private to this collection: it may change without notice.
 
-"""Why a job of driver_stack or kernel_policy failed, and what to do."""
+"""What a job writes: the package that it works on, and why it failed, with what to do."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import glob
 import os
 import re
+import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
@@ -18,8 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_layout, way_out
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY, read_layout, way_out
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, refused_by_help, value_of
@@ -32,6 +34,35 @@ _LINES = 8
 # Jobs run in the C locale, in which every tool says this.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 _ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
+# dpkg: "Setting up rdma-core (44.0-2) ...", dnf: "  Installing : rdma-core-44.0-2.x86_64   3/12", zypper: "( 3/12) Installing: rdma-core-44.0-2.x86_64".
+_DPKG = re.compile(r"^(?:Unpacking|Setting up|Removing) ([a-z0-9][a-z0-9+.-]{0,99})[: ]", re.MULTILINE)
+_RPM = re.compile(r"^[ (0-9/)]{0,20}(?:Installing|Upgrading|Erasing|Removing) {0,9}: ([A-Za-z0-9][\w+.-]{0,99})-[^\s-]{1,99}-[^\s-]{1,99}", re.MULTILINE)
+# The installer has a file for each package: mlnx-ofed-kernel-dkms.debinstall.log.
+_FILE = re.compile(r"^(.+)\.(?:deb|rpm)(?:install|build)\.log\Z")
+_TAIL_BYTES = 4000
+
+
+def last_package(text: str) -> str:
+    """The last package that the output of a package manager names; "" where it names none."""
+    found = [(match.start(), match[1]) for form in (_DPKG, _RPM) for match in form.finditer(text)]
+    return max(found)[1] if found else ""
+
+
+def package_at_work(job: State, root: str = "/") -> str:
+    """The package of the newest log of a running job; "" where none tells it."""
+    begun = time.time() - job.elapsed
+    folder = value_of(job.memo.get("wanted", {}).get("installer_options", ()), "--tmpdir") or "/tmp"
+    logs = glob.glob(os.path.join(glob.escape(root.rstrip("/") + folder), "MLNX_OFED_LINUX.*.logs", "*.log"))
+    times = {}
+    for path in (*logs, root.rstrip("/") + job.log):
+        with contextlib.suppress(OSError):
+            times[path] = os.stat(path).st_mtime
+    for path in sorted((path for path, when in times.items() if when >= begun), key=times.__getitem__, reverse=True):
+        match = _FILE.match(os.path.basename(path))
+        name = match[1] if match else last_package(jobs.read_end(path, _TAIL_BYTES))
+        if name:
+            return name
+    return ""
 
 
 def _printed(name: str, job: State, root: str) -> list[str]:
