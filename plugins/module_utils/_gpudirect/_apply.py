@@ -17,12 +17,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_mask, words_of_use
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
@@ -104,13 +102,13 @@ def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
 
 def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if found.enclosed and not allow_container:
-        raise Unsupported(words_of_enclosure(found.enclosed))
+        raise Unsupported(ENCLOSED % found.enclosed)
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
     # Masks of other kinds than those that rule a method out, such as one until the next boot.
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
-        raise Refused(words_of_mask(unit.name))
+        raise Refused("the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit.name, unit.name))
     if method.name == LEGACY and by_name(found.family) is None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
@@ -119,7 +117,7 @@ def _need_idle(found: Found, todo: Plan) -> None:
     """Without its package, a module that stays loaded would no longer be ours."""
     users = found.gpu.peer(LEGACY).users
     if users and _plan.unloads(todo, LEGACY):
-        raise Refused(words_of_use(users))
+        raise Refused(IN_USE % users)
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:

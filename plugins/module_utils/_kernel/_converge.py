@@ -17,12 +17,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import C
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, KernelPlan, plan, release_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
@@ -35,7 +33,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 
 JOB = "kernel-policy"
-_SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
+_SCRIPTS = {**places.SCRIPTS, SCRIPT: script}
 
 
 def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
@@ -104,10 +102,10 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
         "target": found.target,
         "bundle": todo.way == "bundle",
         "changes": [list(change) for change in todo.plan.changes],
-        "last": todo.steps[-1].stage if policy != "build" else building.BUILDING + found.target,
+        "last": todo.steps[-1].stage if policy != "build" else BUILDING + found.target,
     }
     places.prepare(place)
-    work = os.path.join(root, building.WORK.lstrip("/"))
+    work = os.path.join(root, WORK.lstrip("/"))
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
@@ -139,7 +137,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         if unsigned(found):
             raise Refused(unsigned(found))
         return _result((), found.target)
-    place = places.locate(run, parameters, version=building.release_of(found), root=root) if todo.way == "bundle" else Place("")
+    place = places.locate(run, parameters, version=release_of(found), root=root) if todo.way == "bundle" else Place("")
     needed = place.result() if isinstance(place, Missing) else {}
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}

@@ -21,8 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import DOCA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 
 if t.TYPE_CHECKING:

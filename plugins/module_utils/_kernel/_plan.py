@@ -4,23 +4,161 @@
 
 # Private to this collection: it may change without notice.
 
-"""What each policy does so that the kernel that boots next has the modules of the vendor's driver. Pure."""
+"""What each policy does so that the kernel that boots next has the vendor's driver, and the ways to build one. Pure.
+
+They are DKMS, the bundle of MLNX_OFED, and DOCA's own builder. What was installed with ready-made modules has no source in DKMS.
+Its vendor builds packages of modules for another kernel with mlnx_add_kernel_support.sh of the bundle, or with
+doca-kernel-support. Of what these make, only the packages of modules are installed: the installer would remove the whole stack
+first, and put it back.
+"""
 
 from __future__ import annotations
 
+import re
+import typing as t
+
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, has_driver, is_prebuilt, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
+
+BUILDING = "building the driver for kernel "
+INSTALLING = "installing the driver for kernel "
+WORK = "/var/lib/rdma.ofed/kernel-support"
+DOCA_TOOL = "/opt/mellanox/doca/tools/doca-kernel-support"
+SCRIPT = "kernel_packages.py"
+_DOCA_PACKAGE = "doca-extra"
+_SUPPORTER = "mlnx_add_kernel_support.sh"
+_NAME = "bundle"
+_KMP = re.compile(r"^kmod-|-kmp-")
+_BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
+
+
+class KernelPlan(t.NamedTuple):
+    """What is to be done."""
+
+    plan: Plan = Plan()
+    steps: tuple[Step, ...] = ()
+    way: str = ""
+    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
+    prerequisites: tuple[str, ...] = ()
+    """Packages that the steps install first."""
+
+
+def release_of(found: Found) -> str:
+    """The release of MLNX_OFED, in full where that is known."""
+    recorded = str(found.record.get("version") or "")
+    return recorded if recorded.startswith(found.stack.ofed_version) else found.stack.ofed_version
+
+
+def ways_out(found: Found) -> str:
+    """The next steps, where nothing can be built."""
+    others = [kernel.release for kernel in found.kernels if kernel.stack == "ofed"]
+    ways = ["install the driver with its DKMS packages, without --without-dkms and --add-kernel-support, and ofed_kernel_policy: build"]
+    if found.stack.kind == "mlnx_ofed":
+        ways.insert(0, "declare ofed_bundle, the bundle of MLNX_OFED %s, whose %s builds it for that kernel" % (release_of(found), _SUPPORTER))
+    if others:
+        ways.append("let %s boot next, and keep new kernels away with ofed_kernel_policy: pin" % ", ".join(others))
+    return ", or ".join(ways)
+
+
+def _way(found: Found, has_bundle: bool) -> str:
+    if any(is_driver(source) for source in found.sources):
+        return "dkms"
+    if is_prebuilt(found) and found.stack.kind == "doca":
+        return "doca"
+    if is_prebuilt(found) and found.stack.kind == "mlnx_ofed" and has_bundle:
+        return "bundle"
+    raise Refused("%s. DKMS has no source of the driver to build it from: %s" % (lacking(found), ways_out(found)))
+
+
+def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
+    """The package with the headers of a kernel where they are not there. Raises Refused where no name is known for it."""
+    if kernel in found.headers:
+        return ()
+    family = found.distribution
+    if not family.headers:
+        words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
+        raise Refused(words % (kernel, family.headers_hint))
+    return (family.headers % kernel,)
+
+
+def _left_behind(found: Found) -> list[str]:
+    """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
+    if found.distribution.manager.packaging != "deb":
+        return []
+    versions = " ".join("%s " % version for version in found.prebuilt.values())
+    return [kernel.release for kernel in found.kernels if kernel.release != found.target and "kver.%s " % kernel.release in versions]
+
+
+def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
+    """What has to be done; nothing where the kernel has its driver. Raises Refused where the driver can't be built."""
+    wrong = lacking(found)
+    if not wrong:
+        return KernelPlan()
+    way = _way(found, has_bundle)
+    if not any(kernel.release == found.target for kernel in found.kernels):
+        raise Refused("%s: reinstall its package, or remove it" % wrong)
+    made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
+    if way == "dkms":
+        needed = headers_of(found, found.target)
+        return KernelPlan(Plan((made,)), _steps(way, needed, found, place=place), way, needed)
+    # The one that runs has the driver in memory then, and nowhere else.
+    needs = {found.running: "reboot"}
+    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
+    tools = tuple(tool for tool in TOOLS if tool not in found.tools)
+    extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
+    needed = (*headers_of(found, found.target), *tools, *extra)
+    return KernelPlan(Plan((made, *gone)), _steps(way, needed, found, place=place), way, needed)
+
+
+def support_argv(tree: str, kernel: str, *, work: str, name: str, kmp: bool, distro: str) -> tuple[str, ...]:
+    """The process that makes, of the bundle in `tree`, the archive `work`/`name`.tgz with modules for a kernel."""
+    return (
+        "%s/%s" % (tree, _SUPPORTER),
+        *("--mlnx_ofed", tree, "--make-tgz", "--yes", "--skip-repo"),
+        *("--kernel", kernel, "--kernel-sources", "/lib/modules/%s/build" % kernel),
+        *("--tmpdir", work, "--name", name),
+        *(("--kmp",) if kmp else ()),
+        *(("--distro", distro) if distro else ()),
+    )
+
+
+def _bundle_argv(found: Found, tree: str) -> tuple[str, ...]:
+    """As the stack was installed."""
+    options = [str(option) for option in found.record.get("installer_options") or ()]
+    kmp = "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt)
+    return support_argv(tree, found.target, work=WORK, name=_NAME, kmp=kmp, distro=value_of(options, "--distro"))
+
+
+def _steps(way: str, prerequisites: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
+    """The job."""
+    first: tuple[Step, ...] = ()
+    if prerequisites:
+        first = (Step("installing " + ", ".join(prerequisites), (*found.distribution.manager.add, *prerequisites)),)
+    stage = BUILDING + found.target
+    if way == "dkms":
+        # 11 means that one of several sources was not built. The look afterwards tells which.
+        return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
+    clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
+    install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
+    if way == "doca":
+        builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
+        return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
+    # 30 means that the bundle already has modules for this kernel.
+    builder = Step(stage, _bundle_argv(found, place.tree), ok=(0, 30), directory=place.tree)
+    installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
+    return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)
 
 
 def _pin(found: Found) -> KernelPlan:
     wrong = lacking(found)
     if wrong:
-        raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, building.ways_out(found)))
+        raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, ways_out(found)))
     loose = [name for name in found.kernel_packages if name not in found.held]
     if not loose or not has_driver(found):
         return KernelPlan()
@@ -34,10 +172,10 @@ def _pin(found: Found) -> KernelPlan:
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
     """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
     if policy == "build":
-        return building.build(found, has_bundle, place or Place(""))
+        return build(found, has_bundle, place or Place(""))
     if policy == "pin":
         return _pin(found)
     wrong = lacking(found)
     if wrong:
-        raise Refused("%s: %s" % (wrong, building.ways_out(found)))
+        raise Refused("%s: %s" % (wrong, ways_out(found)))
     return KernelPlan()

@@ -16,8 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._former import former_files
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, look
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, former_files, look
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, ReloadPlan, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import loaded_again, steps
 

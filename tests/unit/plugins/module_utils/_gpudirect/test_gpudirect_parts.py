@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms, _unit
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
@@ -36,7 +36,7 @@ UNKNOWN = "modprobe: ERROR: could not insert 'nvidia_peermem': Unknown symbol in
 
 
 def test_the_unit_follows_openibd(tmp_path: pathlib.Path) -> None:
-    text = _unit.unit_text("nvidia_current_peermem")
+    text = _plan.unit_text("nvidia_current_peermem")
     lines = text.splitlines()
     assert "PartOf=openibd.service" in lines
     assert "ExecStart=/usr/bin/env modprobe nvidia_current_peermem" in lines
@@ -54,9 +54,9 @@ def test_the_unit_follows_openibd(tmp_path: pathlib.Path) -> None:
     [("auto", "23.10-0.5.5.0", ""), ("auto", "4.9-2.2.4.0", "1"), ("auto", "", ""), ("0", "4.9-2.2.4.0", "0"), ("1", "23.10", "1")],
 )
 def test_the_legacy_interface_is_for_legacy_releases(declared: str, ofed: str, support: str) -> None:
-    assert _unit.support_of(declared, ofed) == support
-    assert _unit.options_text("nvidia_peermem", support).endswith("peerdirect_support=%s\n" % support if support else "")
-    assert bool(_unit.options_text("nvidia_peermem", support)) == bool(support)
+    assert _plan.support_of(declared, ofed) == support
+    assert _plan.options_text("nvidia_peermem", support).endswith("peerdirect_support=%s\n" % support if support else "")
+    assert bool(_plan.options_text("nvidia_peermem", support)) == bool(support)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +301,7 @@ def late(found: Found, wanted: Wanted, method: Method) -> list[str]:
 def made(found: Found = BARE, support: str = "") -> Found:
     """The node after a run."""
     peer = PEER._replace(loaded=True, peerdirect_support=support or "0")
-    files = {UNIT_PATH: _unit.unit_text("nvidia_peermem"), OPTIONS_PATH: _unit.options_text("nvidia_peermem", support)}
+    files = {UNIT_PATH: _plan.unit_text("nvidia_peermem"), OPTIONS_PATH: _plan.options_text("nvidia_peermem", support)}
     unit = Unit(UNIT, load="loaded", active="active", enabled="enabled")
     return found._replace(gpu=found.gpu._replace(peers=(peer, Peer("nv_peer_mem"))), files=files, unit=unit)
 
