@@ -14,7 +14,7 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
@@ -25,9 +25,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import loo
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, headers_of, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_fits, distro_of, distro_to_tell, parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import additions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
 
@@ -140,23 +140,15 @@ def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: State | No
     return {**Plan(tuple(changes)).result(reasons=reasons), **told, **({} if job is None else {"job": job.result()})}
 
 
-def _has_them(job: State) -> bool:
-    return job.rc == _HAS_THEM and job.failed.startswith(BUILDING)
-
-
 def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
     """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
     changes = [Change.of_row(row) for row in job.memo["changes"]]
     if job.running:
         return _result(wanted, changes=changes, job=job, root=root)
-    if job.interrupted or job.failed:
+    if job.finished and job.rc == _HAS_THEM and job.failed.startswith(BUILDING):
         places.tidy(root)
-    if job.interrupted:
-        raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    if _has_them(job):
         return _result(wanted, changes=changes[:-1], reasons=[_NOTHING_TO_BUILD], job=job, root=root)
-    if job.failed:
-        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
+    require_success(JOB, job, root)
     places.forget(root)
     return _result(wanted, changes=changes, job=job, root=root)
 
@@ -184,13 +176,12 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         return _result(wanted, root=root)
     found = look(run, running, root)
     needed = prerequisites(found, wanted.kernel)
-    place = places.locate(run, parameters, version=wanted.version, root=root)
-    missing = place.result() if isinstance(place, Missing) else {}
+    place, missing = places.locate(run, parameters, version=wanted.version, root=root)
     if missing and not module.check_mode:
         return {**_result(wanted, root=root), **missing}
     changes = (*additions(needed), built)
     reasons = check_prerequisites(run, found.distribution.manager, needed, check_mode=module.check_mode)
-    if module.check_mode or isinstance(place, Missing):
+    if module.check_mode or place is None:
         return {**_result(wanted, changes=changes, reasons=reasons, root=root), **missing}
     return _built(module, run, wanted=wanted, found=found, place=place, changes=changes, root=root)
 

@@ -64,19 +64,6 @@ class Place(t.NamedTuple):
         return bool(self.prepare) and self.prepare == self.tree
 
 
-class Missing(t.NamedTuple):
-    """A bundle that has to be brought to the node first."""
-
-    what: str
-    """`checksum` where the controller has to tell it, `transfer` where the node has no such file."""
-    release: str
-    arch: str
-
-    def result(self) -> dict[str, str]:
-        """A part of the module's result. Release and processor let the action plugin look into the file before it is sent."""
-        return {"bundle_needed": self.what, "bundle_release": self.release, "bundle_architecture": self.arch}
-
-
 def is_version(text: str) -> bool:
     return _VERSION_ALONE.match(text) is not None
 

@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _download a
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, check_executable, check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, check_executable, check_here
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -157,13 +157,19 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 
 
-def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> Place | Missing:
-    """Where the bundle that the options of a module name is, or what the action plugin has to give first."""
+def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> tuple[Place | None, dict[str, str]]:
+    """Where the bundle is that the options of a module name; None where it has to be brought to the node first.
+
+    Then a part of the module's result tells the action plugin to give the `checksum`, or to `transfer` the file. With release and
+    processor it looks into the file before it is sent.
+    """
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
         accept(source, parameters["staged"], root)
     arch = os.uname().machine
-    return place_of(run, source, version=version, arch=arch, root=root) or Missing("transfer" if source.checksum else "checksum", version, arch)
+    place = place_of(run, source, version=version, arch=arch, root=root)
+    needed = {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
+    return place, {} if place else needed
 
 
 def accept(source: Source, staged: str, root: str = "/") -> None:

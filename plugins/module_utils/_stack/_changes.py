@@ -78,20 +78,20 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     if is_installed(wanted, found) and not selection:
         return ()
     needs = "" if wanted.has_no_modules else NEEDS
-    changes = () if same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
+    changes = () if same_release(wanted, found) else changes_of(_stack_change(found.stack.words, wanted.words, needs=needs))
     changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
     if changes:
         return changes
     if not is_doca and wanted.method == "repository" and not found.interrupted:
         return (Change(Kind.PACKAGE, wanted.metapackage, "", "", wanted.version or "installed", needs),)
     left = found.interrupted or ("half installed" if found.stack.complete else "")
-    before = "%s, %s" % (wanted.words, left) if left else found.words
+    before = "%s, %s" % (wanted.words, left) if left else found.stack.words
     return (_stack_change(before, wanted.words, needs=needs),)
 
 
 def removal_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The removal of a vendor's stack."""
-    return changes_of(_stack_change(found.words, "inbox" if wanted.keep else "")) if found.is_vendors else ()
+    return changes_of(_stack_change(found.stack.words, "inbox" if wanted.keep else "")) if found.is_vendors else ()
 
 
 def repair_changes(found: Found, names: t.Iterable[str]) -> tuple[Change, ...]:

@@ -20,18 +20,17 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import REC
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import is_unprotected, lift, protect, protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants, refuse_unknown_options, refuse_without_headers
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, in_use, needs_consent, plan, withheld
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan, withheld
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
@@ -175,20 +174,6 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
     }
 
 
-def _images(run: Runner, todo: StackPlan, root: str) -> tuple[initramfs.Image, ...]:
-    """The images that hold modules of the stack that is replaced. They would be loaded before those on the disk."""
-    builder = initramfs.builder_of(run) if todo.steps and todo.about(Kind.STACK) else None
-    if builder is None:
-        return ()
-    return initramfs.images_with(run, builder, images=initramfs.installed_images(initramfs.kernels(root), root), modules=CHECKED)
-
-
-def _rebuilding(run: Runner, images: t.Iterable[initramfs.Image]) -> tuple[Step, ...]:
-    """The last steps of a job, for images that an earlier step may have rebuilt before the modules were in place."""
-    builder = initramfs.builder_of(run)
-    return () if builder is None else tuple(Step(REBUILD_STAGE + image.path, initramfs.build_argv(builder, image)) for image in images)
-
-
 def _earlier(module: AnsibleModule, root: str) -> State | None:
     """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
@@ -221,7 +206,7 @@ def _apply(
         _configure(module, root)
         return _result(changes, before=before, after=before)
     memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    steps = (*todo.steps, *_rebuilding(run, images))
+    steps = (*todo.steps, *initramfs.rebuilding(run, images))
     jobs.start(run, JOB, steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
     job = jobs.wait(JOB, parameters["poll"], root)
     if job.running:
@@ -274,16 +259,16 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         found = with_alternatives(run, wanted, found)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
-    images = _images(run, todo, root)
+    replaces = todo.steps and todo.about(Kind.STACK)
+    images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
     rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
     changes = (*todo.changes, *foreign, *rebuilt, *_keys(module, root))
-    place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
-    if isinstance(place, Place):
+    place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else (Place(""), {})
+    if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)
     if module.check_mode:
-        needed = place.result() if isinstance(place, Missing) else {}
         return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
-    if isinstance(place, Missing):
-        return {**_result((), before=before, after=before), **place.result()}
+    if place is None:
+        return {**_result((), before=before, after=before), **needed}
     todo = plan(wanted, found, place=place, force=bool(foreign))
     return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, images=images, place=place, root=root)

@@ -116,7 +116,7 @@ def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str])
         raise Refused(
             "nothing was changed: what is to be added to %s depends on other versions of its packages: %s. It stays at its release unless another one is "
             "declared. Next: declare ofed_version and run rdma.ofed.upgrade, or use a repository that has the installed release"
-            % (found.words, ", ".join("%s (%s is installed, %s would be)" % (name, found.packages[name].version, installed[name]) for name in newer))
+            % (found.stack.words, ", ".join("%s (%s is installed, %s would be)" % (name, found.packages[name].version, installed[name]) for name in newer))
         )
 
 

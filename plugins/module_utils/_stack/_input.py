@@ -32,33 +32,23 @@ def _version(text: str) -> tuple[int, ...]:
     return tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", text))
 
 
-def supported(os_id: str, version: str) -> bool:
-    """Whether the role knows the packages of this distribution."""
-    known = DISTRIBUTIONS.get(os_id)
-    return known is not None and bool(_version(version)) and _version(known.first) <= _version(version) < _version(known.after)
+def supported(system: Mapping[str, t.Any]) -> bool:
+    """Whether the role knows the packages of this distribution. `system` is the fact `os`."""
+    known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
+    return known is not None and bool(version) and _version(known.first) <= version < _version(known.after)
 
 
-def served(os_id: str, version: str, family: str) -> bool:
+def served(system: Mapping[str, t.Any]) -> bool:
     """Whether the role takes an untested distribution or release for one of its family, with the stack of the distribution.
 
     Releases older than those that are known are not served. Releases without a number, such as the testing release of Debian, are.
     """
-    known = DISTRIBUTIONS.get(os_id)
-    if by_name(family) is None:
-        return False
-    return known is None or not _version(version) or _version(known.first) <= _version(version)
+    known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
+    return by_name(system.get("family")) is not None and (known is None or not version or _version(known.first) <= version)
 
 
 def _os_name(found: Mapping[str, t.Any]) -> str:
     return "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
-
-
-def _is_served(found: Mapping[str, t.Any]) -> bool:
-    return served(str(found.get("id", "")), str(found.get("version", "")), str(found.get("family", "")))
-
-
-def _is_supported(found: Mapping[str, t.Any]) -> bool:
-    return supported(str(found.get("id", "")), str(found.get("version", "")))
 
 
 def _unserved(source: t.Any, found: Mapping[str, t.Any]) -> Problem:
@@ -68,16 +58,16 @@ def _unserved(source: t.Any, found: Mapping[str, t.Any]) -> Problem:
 def unknown_distribution(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """That the node runs a distribution of no known family, or a release that is too old: nothing of the collection is for it, whatever is declared."""
     found = part(facts, "os")
-    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not _is_supported(found) and not _is_served(found) else []
+    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not supported(found) and not served(found) else []
 
 
 def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
     found = part(facts, "os")
-    if not found or (source == "inbox" and (_is_supported(found) or _is_served(found))):
+    if not found or (source == "inbox" and (supported(found) or served(found))):
         return []
-    if _is_supported(found) and DISTRIBUTIONS[str(found["id"])].bundle:
+    if supported(found) and DISTRIBUTIONS[str(found["id"])].bundle:
         return []
-    if _is_served(found):
+    if served(found):
         return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), WITH_BUNDLES))]
     return [_unserved(source, found)]
 
@@ -85,7 +75,7 @@ def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Probl
 def distribution_notes(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[str]:
     """A warning about a distribution that is served and was never tested."""
     found = part(facts, "os")
-    if variables.get("ofed_source", "inbox") != "inbox" or _is_supported(found) or not _is_served(found):
+    if variables.get("ofed_source", "inbox") != "inbox" or supported(found) or not served(found):
         return []
     return ["%s was not tested. It gets the packages of the family %s. Listed are %s" % (_os_name(found), found.get("family"), SUPPORTED)]
 

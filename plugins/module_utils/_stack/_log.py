@@ -19,10 +19,11 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import REBUILD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY, read_layout, way_out
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE, tidy
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_codes import explain, log_folder, package_log, said_in
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, refused_by_help, value_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
@@ -113,8 +114,19 @@ def failure_of(job: State, root: str) -> CommandFailed:
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
         text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
         return CommandFailed(text, **details)
-    if job.failed.startswith(stages.REBUILD_STAGE):
+    if job.failed.startswith(REBUILD_STAGE):
         words = "%s failed: %s. All output is in %s. The stack is installed; rebuild the image before the next boot, which would load the former modules"
         return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)
     words = "%s failed: %s. All output is in %s. The next run goes on from what is installed then"
     return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)
+
+
+def require_success(name: str, job: State, root: str) -> None:
+    """Raise CommandFailed for a job of kernel_policy or kernel_bundle that failed or was interrupted."""
+    if not job.interrupted and not job.failed:
+        return
+    tidy(root)
+    words = "%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log)
+    if not job.interrupted:
+        words = "%s failed, %s. All output is in %s" % (job.failed, reason(name, job, root), job.log)
+    raise CommandFailed(words, job=job.result())

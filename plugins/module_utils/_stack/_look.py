@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State,
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import look as look_at_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import real_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import distribution_versions, known_names
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN, distribution_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found
 
 if t.TYPE_CHECKING:
@@ -72,14 +72,13 @@ def with_alternatives(run: Runner, wanted: Wanted, found: Found) -> Found:
     both: apt finds that out by itself.
     """
     address = wanted.repository.address if wanted.repository is not None and not found.manager.simulates else ""
-    names = sorted({*found.vendors, *(known_names(found.packages) if address else ())})
+    names = sorted({*found.vendors, *(KNOWN & set(found.packages) if address else ())})
     if not names:
         return found
     offers = found.manager.offers(run, names, address, lifted=found.protected)
-    release = found.stack.ofed_version
     if address:
         return found._replace(alternatives={name: versions[0] for name, versions in offers.items() if versions})
-    return found._replace(alternatives=distribution_versions(offers, release))
+    return found._replace(alternatives=distribution_versions(offers, found.stack.ofed_version))
 
 
 def with_users(run: Runner, found: Found, root: str = "/") -> Found:

@@ -44,8 +44,7 @@ libxlio-dev libxlio-utils libxpmem libxpmem-dev mlnx-dpdk mlnx-nfsrdma mlnx-nvme
 mlnx-ofa_kernel-modules mlnx-ofa_kernel-source mlnx-ofed-kernel mlnxofed-docs multiperf openvswitch rshim sharp srp srp_daemon ucx-cuda ucx-knem
 ucx-xpmem virtiofs-dkms virtiofs-modules vma xlio xpmem xpmem-dkms xpmem-modules
 """
-OTHERS = frozenset(_OTHERS_TEXT.split())
-KNOWN = REPLACED | OTHERS
+KNOWN = REPLACED | frozenset(_OTHERS_TEXT.split())
 
 # The installer takes every package whose name has one of REPLACED in it, but leaves these alone.
 _SPARED = re.compile(r"^xen|ovsvf-config|opensmtpd")
@@ -89,19 +88,10 @@ def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}
 
 
-def known_names(installed: t.Iterable[str]) -> list[str]:
-    """The installed packages that the vendor has under the same names."""
-    return sorted(KNOWN & set(installed))
-
-
 def distribution_versions(offers: t.Mapping[str, t.Sequence[str]], release: str = "") -> dict[str, str]:
     """The best version of each package that is not the vendor's; packages that only the vendor has are left out."""
-    found = {}
-    for name, versions in offers.items():
-        mine = [version for version in versions if not is_vendors(name, version, release)]
-        if mine:
-            found[name] = mine[0]
-    return found
+    mine = {name: [version for version in versions if not is_vendors(name, version, release)] for name, versions in offers.items()}
+    return {name: versions[0] for name, versions in mine.items() if versions}
 
 
 def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:

@@ -40,7 +40,6 @@ CHECK_STAGE = "checking the bundle"
 OPTIONS_STAGE = "checking the options"
 INSTALL_STAGE = "installing MLNX_OFED"
 BUILD_STAGE = "building and installing MLNX_OFED"
-REBUILD_STAGE = "rebuilding "
 LISTS_STAGE = "reading the package lists"
 _MEND_STAGE = "ending the interrupted installation"
 _REMOVE_STAGE = "removing the former stack"
@@ -241,26 +240,20 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
-def _protected(wanted: Wanted, found: Found, todo: StackPlan) -> StackPlan:
-    """The plan, and the protection of packages from updates of the system. A job renews it at its end, and where the stack changes lifts it first."""
+def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
+    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
+    if wanted.state == "absent":
+        todo = _plan_absent(wanted, found)
+    elif wanted.source == "doca" or wanted.method == "repository":
+        todo = _plan_repository(wanted, found)
+    else:
+        todo = _plan_installer(wanted, found, place=place or Place(""), force=force)
+    # A job renews the protection at its end, and where the stack changes lifts it first.
     if not protects(wanted, found):
         return todo._replace(changes=lift(found) + todo.changes)
     if not todo.steps:
         return todo._replace(changes=protect(found) + todo.changes)
     return todo._replace(changes=todo.changes + to_come(wanted, found))
-
-
-def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
-    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
-    return _protected(wanted, found, _plan_stack(wanted, found, place=place, force=force))
-
-
-def _plan_stack(wanted: Wanted, found: Found, *, place: Place | None, force: bool) -> StackPlan:
-    if wanted.state == "absent":
-        return _plan_absent(wanted, found)
-    if wanted.source == "doca" or wanted.method == "repository":
-        return _plan_repository(wanted, found)
-    return _plan_installer(wanted, found, place=place or Place(""), force=force)
 
 
 def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
@@ -278,7 +271,7 @@ def in_use(found: Found) -> tuple[str, ...]:
     comes and goes: it keeps the driver from being reloaded, and no packages from being installed.
     """
     if found.is_vendors and found.is_whole:
-        return ("%s is installed" % found.words,)
+        return ("%s is installed" % found.stack.words,)
     names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
     return ("in use by %s" % ", ".join(names),) if names else ()
 

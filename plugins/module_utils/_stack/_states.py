@@ -143,8 +143,3 @@ class Found(t.NamedTuple):
     def is_vendors(self) -> bool:
         """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
         return self.stack.kind in ("mlnx_ofed", "doca")
-
-    @property
-    def words(self) -> str:
-        """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
-        return self.stack.words
