@@ -54,10 +54,6 @@ class Source(t.NamedTuple):
         """Whether it has to be brought to the node."""
         return self.is_url or self.on == "controller"
 
-    @property
-    def digest(self) -> str:
-        return self.checksum.rpartition(":")[2].lower()
-
 
 def _key(source: Source, path: str) -> str:
     if source.checksum:
@@ -70,7 +66,7 @@ def _key(source: Source, path: str) -> str:
 
 def kept_file(source: Source, root: str = "/") -> str:
     """Where a bundle that was brought here is kept; it is named for its checksum."""
-    return os.path.join(root, FILES.lstrip("/"), source.digest)
+    return os.path.join(root, FILES.lstrip("/"), source.checksum.rpartition(":")[2].lower())
 
 
 def _held(folder: str) -> int:
@@ -90,12 +86,8 @@ def _check_room(path: str, into: str, size: int) -> None:
         raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
 
 
-def _loop_works(root: str) -> bool:
-    return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
-
-
 def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root: str) -> Place:
-    loop = form == "iso" and _loop_works(root)
+    loop = form == "iso" and read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
     part = tree if loop else tree + ".part"
     argv = bundles.unpack_argv(form, path, into=part, loop=loop, tools=[tool for tool in _UNPACKERS if run.has(tool)])
     if not argv:

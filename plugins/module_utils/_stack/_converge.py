@@ -79,9 +79,9 @@ def _result(
     }
 
 
-def _recorded(job: State) -> tuple[Change, ...]:
+def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
     """The changes that a job was begun for."""
-    return tuple(Change.of_row(row) for row in job.memo["changes"])
+    return tuple(Change.of_row(row) for row in memo["changes"])
 
 
 def _conf(root: str) -> str:
@@ -142,7 +142,7 @@ def _conclude(run: Runner, job: State, root: str) -> Found:
 
 def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
     """The result of a job that did what this run wants. Only now it is known what there is to protect."""
-    replaced = any(change.kind == Kind.STACK for change in _recorded(job))
+    replaced = any(change.kind == Kind.STACK for change in _recorded(job.memo))
     for change in (renew if replaced else protect)(found) if protects(wanted, found) else lift(found):
         apply_file(module, change, root=root)
         found = found._replace(protection=change.after)
@@ -151,13 +151,13 @@ def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, 
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
+    return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
 
 def _running(job: State, root: str) -> dict[str, t.Any]:
     if not job.detail:
         job = job._replace(detail=package_at_work(job, root))
-    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
+    return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
 
 
 def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Iterable[Change], place: Place) -> dict[str, t.Any]:
@@ -185,30 +185,15 @@ def _earlier(module: AnsibleModule, root: str) -> State | None:
     return jobs.wait(JOB, module.params["poll"], root)
 
 
-def _apply(
-    module: AnsibleModule,
-    run: Runner,
-    *,
-    wanted: Wanted,
-    found: Found,
-    todo: StackPlan,
-    changes: t.Sequence[Change],
-    images: t.Sequence[initramfs.Image],
-    place: Place,
-    root: str,
-) -> dict[str, t.Any]:
+def _apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, memo: dict[str, t.Any], root: str) -> dict[str, t.Any]:
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
-    parameters, before = module.params, _version(found)
-    places.prepare(place)
     for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.STACK) else ())):
         apply_file(module, change, root=root)
     if not todo.steps:
         _configure(module, root)
-        return _result(changes, before=before, after=before)
-    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    steps = (*todo.steps, *initramfs.rebuilding(run, images))
-    jobs.start(run, JOB, steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
-    job = jobs.wait(JOB, parameters["poll"], root)
+        return _result(_recorded(memo), before=memo["before"], after=memo["before"])
+    jobs.start(run, JOB, todo.steps, timeout=module.params["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
+    job = jobs.wait(JOB, module.params["poll"], root)
     if job.running:
         return _running(job, root)
     found = _conclude(run, job, root)
@@ -263,7 +248,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
     rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
     changes = (*todo.changes, *foreign, *rebuilt, *_keys(module, root))
-    place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else (Place(""), {})
+    place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
     if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)
     if module.check_mode:
@@ -271,4 +256,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if place is None:
         return {**_result((), before=before, after=before), **needed}
     todo = plan(wanted, found, place=place, force=bool(foreign))
-    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, images=images, place=place, root=root)
+    todo = todo._replace(steps=(*todo.steps, *initramfs.rebuilding(run, images)))
+    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
+    places.prepare(place)
+    return _apply(module, run, wanted=wanted, found=found, todo=todo, memo=memo, root=root)

@@ -6,19 +6,20 @@
 
 """What keeps a stack from being changed, and can be known before the first change.
 
-Packages that are not part of the stack and would go with it, as the package manager simulates it; options that the installer
-does not know; and kernel modules that can't be built.
+Packages that are not part of the stack and would go with it, as the package manager simulates it, for a repository that is not
+declared yet on a copy of its lists; options that the installer does not know; and kernel modules that can't be built.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._apt_preview import preview
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import lift
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, refused_by_help
@@ -26,16 +27,19 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run im
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KERNEL_ONLY, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 
 # With these options the installer builds nothing for the running kernel, or does not ask for its headers.
 _WITHOUT_HEADERS = frozenset({"--without-dkms", "--without-depcheck", "-k", "--kernel", "-s", "--kernel-sources"})
 # A package that every system of the Debian family can be offered: where it is not, there are no package lists to look into.
 _ALWAYS_OFFERED = "dpkg"
+_APT_SECONDS = 600
 
 
 def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected: t.Collection[str], release: str = "", by_name: bool = False) -> list[str]:
@@ -88,9 +92,81 @@ def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted
 
 def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Wanted) -> dict[str, str]:
     if packages.lost(found.packages):
-        gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_name else ())}
+        gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_installer else ())}
         return dict.fromkeys(packages.dependent(found.packages, gone), "")
     return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted).items()}
+
+
+def _copy(source: str, target: str) -> None:
+    os.makedirs(target, exist_ok=True)
+    for name in sorted(os.listdir(source)) if os.path.isdir(source) else []:
+        path = os.path.join(source, name)
+        if os.path.isfile(path) and name != "lock":
+            # Lists are tens of megabytes; apt replaces them and writes into none.
+            try:
+                os.link(path, os.path.join(target, name))
+            except OSError:
+                shutil.copyfile(path, os.path.join(target, name))
+
+
+def _ask(run: Runner, argv: t.Sequence[str], options: t.Sequence[str]) -> Output:
+    return run([argv[0], *(word for option in options for word in ("-o", option)), *argv[1:]], ok=None, timeout=_APT_SECONDS)
+
+
+def _said(output: Output) -> str:
+    lines = [line for line in (output.stderr + "\n" + output.stdout).splitlines() if line.startswith(("E:", "W:"))]
+    return " ".join(lines) or (output.stderr or output.stdout).strip()
+
+
+def _write(files: t.Mapping[str, str], folder: str) -> str:
+    """Write the repository files and the key into a folder of their own; returns the path of the sources file."""
+    sources = ""
+    for path, content in files.items():
+        if not content:
+            continue
+        if path.startswith("/etc/apt/sources.list.d/"):
+            sources = os.path.join(folder, "sources", os.path.basename(path))
+        target = os.path.join(folder, "preferences" if "/preferences.d/" in path else "sources" if "/sources.list.d/" in path else "", os.path.basename(path))
+        text = content.replace("/etc/apt/keyrings", folder) if "/sources.list.d/" in path else content
+        with open(target, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+    return sources
+
+
+def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], Transaction]:
+    """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
+
+    Without `argv`, nothing is simulated. The errors name the repository.
+    """
+    with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
+        # apt reads keys and folders as a user without rights.
+        os.chmod(folder, 0o755)
+        _copy(os.path.join(root, "var/lib/apt/lists"), folder + "/lists")
+        os.makedirs(folder + "/lists/partial")
+        _copy(os.path.join(root, "etc/apt/sources.list.d"), folder + "/sources")
+        _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences")
+        for path in files:
+            # An earlier declaration of the same repository is replaced, not added to.
+            for kind in ("sources", "preferences"):
+                old = os.path.join(folder, kind, os.path.basename(path))
+                if os.path.exists(old):
+                    os.unlink(old)
+        sources = _write(files, folder)
+        common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
+        alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
+        read = _ask(run, apt.Apt().update, [*common, *alone])
+        if read.rc or "\nE:" in "\n" + read.stderr:
+            raise CommandFailed("ofed_repository: %s can't be used: %s. Nothing was changed" % (address, _said(read)))
+        offers = apt.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)
+        if not offers.get(name):
+            raise Refused("ofed_repository: %s has no package %s. Nothing was changed" % (address, name))
+        if not argv:
+            return offers[name], Transaction({}, {})
+        options = [*common, "Dir::Etc::sourceparts=%s/sources" % folder, "Dir::Etc::preferencesparts=%s/preferences" % folder]
+        simulated = _ask(run, apt.simulate(argv), options)
+        if simulated.rc:
+            raise Refused("ofed_repository: apt can't install this from %s: %s Nothing was changed" % (address, _said(simulated)))
+        return offers[name], apt.parse_simulation(simulated.stdout)
 
 
 def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> t.Mapping[str, str]:
@@ -124,7 +200,7 @@ def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, ro
     """The foreign packages that go and may go; those that may not end the run."""
     removed = {**_removed_by_plan(run, found, todo, wanted=wanted), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
     versions = {name: package.version for name, package in found.packages.items()}
-    names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_name)
+    names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_installer)
     refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)
     return tuple(Change(Kind.PACKAGE, name, "", versions.get(name) or removed[name] or "installed", "") for name in names)
 
@@ -141,14 +217,11 @@ def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: 
         raise InvalidInput(wrong)
 
 
-def _builds_modules(wanted: Wanted) -> bool:
-    return wanted.source == "mlnx_ofed" and not wanted.has_no_modules and not _WITHOUT_HEADERS & names_of(wanted.installer_options)
-
-
 def refuse_without_headers(run: Runner, wanted: Wanted, found: Found, *, root: str) -> None:
     """Refuse to build kernel modules in a container that the headers of the host's kernel can't be had for."""
     kernel = os.uname().release
-    if not _builds_modules(wanted) or found.manager.packaging != "deb" or os.path.isdir(os.path.join(root, "lib/modules", kernel, "build/scripts")):
+    builds = wanted.source == "mlnx_ofed" and not wanted.has_no_modules and not _WITHOUT_HEADERS & names_of(wanted.installer_options)
+    if not builds or found.manager.packaging != "deb" or os.path.isdir(os.path.join(root, "lib/modules", kernel, "build/scripts")):
         return
     if read_machine(root).kind != "container":
         return

@@ -60,18 +60,11 @@ def _said_since(start: int) -> str:
         return ""
 
 
-def _length() -> int:
-    try:
-        return os.fstat(1).st_size
-    except OSError:
-        return 0
-
-
 def install(*words: str) -> int:
     """The step `run`."""
     end = words.index("--")
     manager, installer = words[:end], words[end + 1 :]
-    start = _length()
+    start = os.fstat(1).st_size
     code = _run(installer)
     missing = packages_missing(_said_since(start)) if code else []
     if missing:

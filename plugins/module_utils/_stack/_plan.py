@@ -68,9 +68,8 @@ class StackPlan(t.NamedTuple):
     """The packages that the plan removes, without those of others that depend on them."""
     simulate: tuple[Argv, ...] = ()
     """Processes that tell what goes with them, and change nothing."""
-    by_name: bool = False
-    """Whether the installer removes packages by their names."""
-    needs_bundle: bool = False
+    by_installer: bool = False
+    """Whether it takes the installer of a bundle, which removes packages by their names."""
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -128,12 +127,6 @@ def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: 
     versions = {} if stays else {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
     argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
     return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address, lifted=found.protected),)), argv
-
-
-def _mend(found: Found) -> tuple[Step, ...]:
-    """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
-    broken = found.manager.simulates and packages.broken(found.packages)
-    return (Step(_MEND_STAGE, apt.mend_argv()),) if broken else ()
 
 
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
@@ -197,8 +190,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
         ),
         former.removes,
         (*former.simulate, test) if taken else former.simulate,
-        by_name=True,
-        needs_bundle=True,
+        by_installer=True,
     )
 
 
@@ -226,7 +218,9 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)
     trust = found.manager.trust_argv(wanted.repository) if wanted.repository else ()
     lists = (*([Step(LISTS_STAGE, trust)] if trust else []), Step(LISTS_STAGE, found.manager.update))
-    steps = (*_recovery(found, broken), *former.steps, *lists, *_mend(found), install)
+    # apt has that to settle before it installs anything. The removal of a stack settles it, too.
+    mend = (Step(_MEND_STAGE, apt.mend_argv()),) if broken and found.manager.simulates else ()
+    steps = (*_recovery(found, broken), *former.steps, *lists, *mend, install)
     return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 
 

@@ -23,9 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_option
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
 _SITE = re.compile(r"^https?://[!-~]+\Z")
@@ -39,7 +36,7 @@ _SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor k
 _RPM_ONLY = ("guest", "hypervisor")
 
 
-def _text(variables: Mapping[str, t.Any], name: str) -> str:
+def _text(variables: t.Mapping[str, t.Any], name: str) -> str:
     value = variables.get(name)
     return value if isinstance(value, str) else ""
 
@@ -48,32 +45,32 @@ def _is_empty(value: t.Any) -> bool:
     return value is None or (isinstance(value, (str, list, tuple)) and not value)
 
 
-def _useless(variables: Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
+def _useless(variables: t.Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
     """A variable that has to be empty here."""
     value = variables.get(name)
     return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
 
 
-def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
+def packaging_of(facts: t.Mapping[str, t.Any] | None) -> str:
     """`deb`, `rpm`, or "" where the node is not known."""
     family = by_name(part(facts, "os").get("family"))
     return family.manager.packaging if family else ""
 
 
-def mlnx_version(variables: Mapping[str, t.Any]) -> str:
+def mlnx_version(variables: t.Mapping[str, t.Any]) -> str:
     """The release that is wanted: declared, or the one that the name of the bundle tells; "" where neither is good."""
     version = _text(variables, "ofed_version") or parse_name(_text(variables, "ofed_bundle")).version
     return version if is_version(version) else ""
 
 
-def wanted_stack(variables: Mapping[str, t.Any]) -> Wanted:
+def wanted_stack(variables: t.Mapping[str, t.Any]) -> Wanted:
     """Source and release of the declared stack, for those who only compare."""
     source = str(variables["ofed_source"])
     version = mlnx_version(variables) if source == "mlnx_ofed" else str(variables.get("ofed_version") or "") if source == "doca" else ""
     return Wanted(source=source, version=version)
 
 
-def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def bundle_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
     value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
@@ -99,7 +96,7 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     return found + _misfit_problems(variables, facts)
 
 
-def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def _misfit_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """A bundle that, by its name, is for another distribution or architecture."""
     system, arch = part(facts, "os"), str(part(facts, "machine").get("architecture", ""))
     options = variables.get("ofed_installer_options") or []
@@ -111,7 +108,7 @@ def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] 
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
-def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+def _repository_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found: list[Problem] = []
     address, key, trusted = (variables.get("ofed_repository"), variables.get("ofed_repository_key"), variables.get("ofed_repository_trusted", False))
     if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
@@ -130,7 +127,7 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
+def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
     value = variables.get("ofed_packages")
     if _is_empty(value):
         return []
@@ -143,7 +140,7 @@ def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, f
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
-def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, method: str) -> list[Problem]:
+def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, method: str) -> list[Problem]:
     found: list[Problem] = []
     family = packaging_of(facts)
     version = variables.get("ofed_version")
@@ -176,14 +173,14 @@ def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]
 
 
-def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+def common_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the variables that hold for removal as well."""
     names = variables.get("ofed_allow_removal")
     found = [] if names is None else package_problems("ofed_allow_removal", names, form=PACKAGE_NAME, allowed="the name of a package")
     return found + timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
 
 
-def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the variables of a vendor's stack that shall be installed."""
     source = variables["ofed_source"]
     found: list[Problem] = []

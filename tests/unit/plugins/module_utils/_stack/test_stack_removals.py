@@ -49,7 +49,7 @@ class Rpm:
 
 
 def plan_of(*names: str) -> StackPlan:
-    return StackPlan(removes=names, simulate=(erase_test_argv(names),), by_name=True)
+    return StackPlan(removes=names, simulate=(erase_test_argv(names),), by_installer=True)
 
 
 def test_what_needs_a_package_that_goes_is_followed_to_its_end() -> None:
