@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
@@ -26,13 +26,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import 
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
 _LOAD_SECONDS = 180
 _LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
@@ -43,11 +41,6 @@ _STILL_EMPTY = (
 )
 
 
-def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module."""
-    return Wanted(parameters["peerdirect_support"], legacy.Source(parameters["source"], parameters["commit"], parameters["checksum"]))
-
-
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """The result of the module. `release` is the running kernel's."""
     wrong = problems({"gpudirect_" + name: value for name, value in module.params.items()})
@@ -55,7 +48,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         raise InvalidInput(wrong)
     if not module.check_mode:
         await_earlier(module.params["timeout"], root)
-    wanted = wanted_of(module.params)
+    wanted = Wanted(module.params["peerdirect_support"], legacy.Source(module.params["source"], module.params["commit"], module.params["checksum"]))
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
@@ -66,7 +59,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if todo:
         _need_host(found, method, module.params["allow_container"])
         _need_source(wanted, todo, root)
-        _need_idle(found, todo)
+        users = found.gpu.peer(LEGACY).users
+        if users and _plan.unloads_legacy(todo):
+            # Without its package, a module that stays loaded would no longer be ours.
+            raise Refused(IN_USE % users)
     result = _result(found, wanted, method, todo=todo)
     if not todo or module.check_mode:
         return result
@@ -111,13 +107,6 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Refused("the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit.name, unit.name))
     if method.name == LEGACY and by_name(found.family) is None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
-
-
-def _need_idle(found: Found, todo: Plan) -> None:
-    """Without its package, a module that stays loaded would no longer be ours."""
-    users = found.gpu.peer(LEGACY).users
-    if users and _plan.unloads(todo, LEGACY):
-        raise Refused(IN_USE % users)
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:

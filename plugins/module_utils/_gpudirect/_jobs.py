@@ -17,13 +17,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Runner
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # The unit of a job has its name, too, and rdma-ofed-gpudirect.service is what loads the module.
 JOB = "gpudirect-build"

@@ -15,17 +15,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Gpu
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 
 LOADED, UNLOADED = "loaded", "not loaded"
@@ -185,11 +183,9 @@ def pending(found: Found, wanted: Wanted, method: Method) -> tuple[Pending, ...]
     return tuple(entries)
 
 
-def unloads(todo: Plan, module: str) -> bool:
-    """Whether the plan unloads the module, by itself or with its package."""
-    return any(change.is_about(Kind.MODULE, module) and change.after == UNLOADED for change in todo.changes) or (
-        module == LEGACY and any(change.after == ABSENT for change in todo.about(Kind.PACKAGE))
-    )
+def unloads_legacy(todo: Plan) -> bool:
+    """Whether the plan unloads nv_peer_mem, by itself or with its package."""
+    return any(change.subject == LEGACY and change.after in (UNLOADED, ABSENT) for change in todo.changes)
 
 
 def builds(todo: Plan) -> bool:

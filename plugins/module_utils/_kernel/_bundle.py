@@ -15,14 +15,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, headers_of, support_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, installing, prerequisites, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name
@@ -33,7 +33,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input imp
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "kernel-bundle"
@@ -103,18 +102,8 @@ def wanted_of(parameters: t.Mapping[str, t.Any], system: OperatingSystem, *, run
     return Wanted(version, distro, arch, parameters["kernel"] or running, parameters["kmp"], told or (known is not None and known.rebuild))
 
 
-def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
-    """The packages that the build takes and the node lacks. Raises Refused for a kernel that is not there, or whose headers can't be installed by name."""
-    if not any(one.release == kernel for one in found.kernels):
-        there = ", ".join(one.release for one in found.kernels) or "none"
-        raise Refused("kernel: %s is not installed on this node; installed: %s. Run it on a node that has it. Nothing was changed" % (kernel, there))
-    return (*headers_of(found, kernel), *(tool for tool in TOOLS if tool not in found.tools))
-
-
 def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """The job. The bundle gets its name once it is whole."""
-    needed = prerequisites(found, wanted.kernel)
-    first = (Step("installing " + ", ".join(needed), (*found.distribution.manager.add, *needed)),) if needed else ()
     archive = "%s/%s.tgz" % (WORK, wanted.name)
     argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro if wanted.tell_distro else "")
     if not found.distribution.manager.simulates:
@@ -123,7 +112,7 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     return (
         *place.unpack,
         checking(wanted.version, place),
-        *first,
+        *installing(found, prerequisites(found, wanted.kernel)),
         Step(BUILDING + wanted.kernel, argv, directory=place.tree),
         # Whoever logs in may fetch it: it holds nothing secret.
         Step(_KEEPING, ("chmod", "0644", "--", archive)),
@@ -175,6 +164,10 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     if os.path.isfile(os.path.join(root, wanted.path.lstrip("/"))):
         return _result(wanted, root=root)
     found = look(run, running, root)
+    there = [kernel.release for kernel in found.kernels]
+    if wanted.kernel not in there:
+        words = "kernel: %s is not installed on this node; installed: %s. Run it on a node that has it. Nothing was changed"
+        raise Refused(words % (wanted.kernel, ", ".join(there) or "none"))
     needed = prerequisites(found, wanted.kernel)
     place, missing = places.locate(run, parameters, version=wanted.version, root=root)
     if missing and not module.check_mode:

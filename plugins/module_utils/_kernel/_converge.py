@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
@@ -52,16 +51,16 @@ def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *
     raise Refused("%s: install it, or configure its repository on the node. Nothing was changed" % words)
 
 
-def _result(changes: t.Iterable[Change], target: str, *, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], target: str, *, job: jobs.State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
     return {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target, **({} if job is None else {"job": job.result()})}
 
 
-def _ended(job: State) -> dict[str, t.Any]:
+def _ended(job: jobs.State) -> dict[str, t.Any]:
     """The result with the changes that a job was begun for."""
     return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
-def _conclude(run: Runner, job: State, *, running: str, root: str) -> Found:
+def _conclude(run: Runner, job: jobs.State, *, running: str, root: str) -> Found:
     """Look again. Raises CommandFailed where the job failed."""
     require_success(JOB, job, root)
     if job.memo["bundle"]:
@@ -69,7 +68,7 @@ def _conclude(run: Runner, job: State, *, running: str, root: str) -> Found:
     return look(run, running, root)
 
 
-def _finish(job: State, found: Found, left: Plan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: Found, left: Plan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
@@ -79,7 +78,7 @@ def _finish(job: State, found: Found, left: Plan) -> dict[str, t.Any]:
     return _ended(job)
 
 
-def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> State:
+def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> jobs.State:
     """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
     # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.

@@ -87,6 +87,16 @@ def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
     return (family.headers % kernel,)
 
 
+def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
+    """The packages that a build by a script of the vendor takes and the node lacks."""
+    return (*headers_of(found, kernel), *(tool for tool in TOOLS if tool not in found.tools))
+
+
+def installing(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
+    """The step for packages that a build takes."""
+    return (Step("installing " + ", ".join(names), (*found.distribution.manager.add, *names)),) if names else ()
+
+
 def _left_behind(found: Found) -> list[str]:
     """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
     if found.distribution.manager.packaging != "deb":
@@ -104,15 +114,12 @@ def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
     if not any(kernel.release == found.target for kernel in found.kernels):
         raise Refused("%s: reinstall its package, or remove it" % wrong)
     made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
-    if way == "dkms":
-        needed = headers_of(found, found.target)
-        return KernelPlan(Plan((made,)), _steps(way, needed, found, place=place), way, needed)
     # The one that runs has the driver in memory then, and nowhere else.
     needs = {found.running: "reboot"}
-    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in _left_behind(found)]
-    tools = tuple(tool for tool in TOOLS if tool not in found.tools)
+    left = () if way == "dkms" else _left_behind(found)
+    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in left]
     extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
-    needed = (*headers_of(found, found.target), *tools, *extra)
+    needed = headers_of(found, found.target) if way == "dkms" else (*prerequisites(found, found.target), *extra)
     return KernelPlan(Plan((made, *gone)), _steps(way, needed, found, place=place), way, needed)
 
 
@@ -135,11 +142,9 @@ def _bundle_argv(found: Found, tree: str) -> tuple[str, ...]:
     return support_argv(tree, found.target, work=WORK, name=_NAME, kmp=kmp, distro=value_of(options, "--distro"))
 
 
-def _steps(way: str, prerequisites: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
+def _steps(way: str, needed: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
     """The job."""
-    first: tuple[Step, ...] = ()
-    if prerequisites:
-        first = (Step("installing " + ", ".join(prerequisites), (*found.distribution.manager.add, *prerequisites)),)
+    first = installing(found, needed)
     stage = BUILDING + found.target
     if way == "dkms":
         # 11 means that one of several sources was not built. The look afterwards tells which.

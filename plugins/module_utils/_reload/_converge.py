@@ -22,7 +22,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import lo
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _LINES = 6
@@ -40,7 +39,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
     )
 
 
-def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: State | None = None) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: jobs.State | None = None) -> dict[str, t.Any]:
     """The result of the module. `todo` is what is left to do, and why."""
     return {
         **Plan(tuple(changes)).result(todo.pending, todo.why),
@@ -68,7 +67,7 @@ def _missing(before: Found, now: Found) -> list[str]:
     return [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
 
 
-def _failed(before: Found, now: Found, *, job: State, root: str) -> dict[str, t.Any]:
+def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[str, t.Any]:
     """The driver could not be unloaded. The former one is loaded again; where that failed too, only a reboot is left."""
     missing = _missing(before, now)
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
@@ -92,7 +91,7 @@ def _aftermath(found: Found) -> tuple[str, ...]:
     return ("%s went away in between: addresses, bonds, P_Key children and software links have to be made again" % ", ".join(found.interfaces),)
 
 
-def _await(seconds: float, root: str) -> State:
+def _await(seconds: float, root: str) -> jobs.State:
     job = jobs.wait(JOB, seconds, root)
     if job.running:
         raise CommandFailed("the driver is still being reloaded after %d s (%s); the log is %s" % (seconds, job.stage, job.log), job=job.result())

@@ -16,9 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack, parse_proc_modules, read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import parse_mounts, parse_swaps
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, over_rdma, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
@@ -35,8 +35,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_l
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_files
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "driver-reload"

@@ -58,11 +58,6 @@ class Place(t.NamedTuple):
     clean: tuple[Step, ...] = ()
     """What removes it after success, and in any case unmounts it."""
 
-    @property
-    def is_mounted(self) -> bool:
-        """Whether it takes no room, because its disk image is mounted."""
-        return bool(self.prepare) and self.prepare == self.tree
-
 
 def is_version(text: str) -> bool:
     return _VERSION_ALONE.match(text) is not None

@@ -86,7 +86,8 @@ def _check_room(path: str, into: str, size: int) -> None:
         raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
 
 
-def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root: str) -> Place:
+def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size: int, root: str) -> Place:
+    """`size` are the bytes that it takes, 0 where they are not known."""
     loop = form == "iso" and read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
     part = tree if loop else tree + ".part"
     argv = bundles.unpack_argv(form, path, into=part, loop=loop, tools=[tool for tool in _UNPACKERS if run.has(tool)])
@@ -100,6 +101,7 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root
         # It stays mounted after a failure neither: a later run mounts it again.
         unmount = Step("cleaning up", ("umount", tree), always=True)
         return Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
+    _check_room(path, part, size)
     move = Step(UNPACK_STAGE, ("mv", "--no-target-directory", "--", part, tree))
     # Half of a bundle is of no use to anybody, and may be what has filled the file system.
     drop = Step("cleaning up", ("rm", "-rf", "--", part), always=True)
@@ -141,10 +143,8 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     size = 0 if wrong else check_here(path, version=version, arch=arch)
-    place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, root=root)
+    place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, size=size, root=root)
     if not wrong:
-        if not place.is_mounted:
-            _check_room(path, place.prepare, size)
         return place
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 

@@ -35,7 +35,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Fo
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
@@ -64,7 +63,7 @@ def _result(
     *,
     before: t.Mapping[str, str],
     after: t.Mapping[str, str],
-    job: State | None = None,
+    job: jobs.State | None = None,
     keys: t.Iterable[Change] = (),
     waiting: t.Sequence[Pending] = (),
 ) -> dict[str, t.Any]:
@@ -122,7 +121,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _conclude(run: Runner, job: State, root: str) -> Found:
+def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
         words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
@@ -140,7 +139,7 @@ def _conclude(run: Runner, job: State, root: str) -> Found:
     return look(run, root)
 
 
-def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
+def _finish(module: AnsibleModule, job: jobs.State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
     """The result of a job that did what this run wants. Only now it is known what there is to protect."""
     replaced = any(change.kind == Kind.STACK for change in _recorded(job.memo))
     for change in (renew if replaced else protect)(found) if protects(wanted, found) else lift(found):
@@ -154,7 +153,7 @@ def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, 
     return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
 
-def _running(job: State, root: str) -> dict[str, t.Any]:
+def _running(job: jobs.State, root: str) -> dict[str, t.Any]:
     if not job.detail:
         job = job._replace(detail=package_at_work(job, root))
     return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
@@ -174,7 +173,7 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
     }
 
 
-def _earlier(module: AnsibleModule, root: str) -> State | None:
+def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
     """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
     if job is None or (not job.running and module.params["attach"] != job.id):

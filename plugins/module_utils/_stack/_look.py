@@ -21,11 +21,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import loo
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import real_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN, distribution_versions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
 JOB = "driver-stack"
 # In these, nothing of the system has been changed yet, or all has been.

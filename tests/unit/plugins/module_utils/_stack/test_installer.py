@@ -10,9 +10,9 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_codes as codes
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_options as options
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _log as codes
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing, parse_help
 from hypothesis import given
 from hypothesis import strategies as st
