@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""One call of the module: look, decide, plan, and unless in check mode apply and look again."""
+"""One call of the module: look, decide, plan, and unless in check mode apply and look again.
+
+Builds take minutes, so they are jobs that outlive the connection: that of the GPU driver with DKMS, and of nv_peer_mem from its source.
+"""
 
 from __future__ import annotations
 
@@ -19,12 +22,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
@@ -32,6 +38,12 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+# The unit of a job has its name, too, and rdma-ofed-gpudirect.service is what loads the module.
+JOB = "gpudirect-build"
+TRIAL = "/var/lib/rdma.ofed/gpu_driver"
+_GRACE_SECONDS = 30
+_LINES = 6
+_ANY = tuple(range(256))
 _LOAD_SECONDS = 180
 _LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
 _NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
@@ -192,3 +204,66 @@ def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
         Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)
+
+
+def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
+    """Repeat a build of DKMS. `source` is NAME/VERSION. With `has_modules`, modules exist that could get lost.
+
+    Its `build --force` takes away first what is built, or does nothing where that is there, depending on the version. So what is
+    built goes first, once a build in a tree of its own has shown that another one can come in its place. Where it was the only
+    kernel, the source is forgotten along, and added again; the last step adds it too, on most versions.
+    """
+    name, _slash, version = source.partition("/")
+    common = ("-m", name, "-v", version)
+    aside = ("--dkmstree", TRIAL, *common)
+    trial = (
+        Step("making room", ("rm", "-rf", "--", TRIAL)),
+        Step("making a folder", ("mkdir", "-p", "-m", "0700", "--", TRIAL)),
+        Step("adding the source of the GPU driver for a trial", ("dkms", "add", *aside)),
+        Step("trying to build the GPU driver for kernel " + kernel, ("dkms", "build", *aside, "-k", kernel)),
+    )
+    return (
+        *(trial if has_modules else ()),
+        Step("removing the GPU driver's modules for kernel " + kernel, ("dkms", "remove", *common, "-k", kernel), ok=_ANY),
+        Step("adding the source of the GPU driver", ("dkms", "add", *common), ok=_ANY),
+        Step("building the GPU driver for kernel " + kernel, ("dkms", "install", *common, "-k", kernel)),
+        Step("cleaning up", ("rm", "-rf", "--", TRIAL), always=True),
+    )
+
+
+def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> None:
+    """The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here."""
+    driver = found.gpu.driver
+    _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
+
+
+def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
+    """Build and install nv_peer_mem; `stamp` is what the job remembers of that."""
+    family = by_name(found.family) or FAMILIES[0]
+    install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
+    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
+
+
+def await_earlier(timeout: float, root: str) -> None:
+    """A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds."""
+    job = jobs.read_job(JOB, root)
+    if job is not None and job.running:
+        _await(timeout, root)
+
+
+def _await(timeout: float, root: str) -> jobs.State:
+    job = jobs.wait(JOB, timeout + _GRACE_SECONDS, root)
+    if job.running:
+        raise CommandFailed("the job still runs after %d s (%s); the next run waits for it. Its log is %s" % (timeout, job.stage, job.log), job=job.result())
+    return job
+
+
+def _work(run: Runner, steps: t.Sequence[Step], *, timeout: float, root: str) -> None:
+    jobs.start(run, JOB, steps, timeout=timeout, memo={}, root=root, scripts={legacy.SCRIPT: script})
+    job = _await(timeout, root)
+    if job.interrupted:
+        raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
+    if job.failed:
+        lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
+        said = "it did not end in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
+        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())

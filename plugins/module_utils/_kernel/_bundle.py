@@ -20,9 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, installing, prerequisites, support_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name

@@ -17,9 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import C
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, KernelPlan, plan, release_of
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, Found, KernelPlan, lacking, plan, release_of, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place

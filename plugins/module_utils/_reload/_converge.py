@@ -79,12 +79,6 @@ def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[st
     return _result((planner.loading("as loaded, after an attempt to unload it"),), left, now, job=job)
 
 
-def _left_out(before: Found, now: Found) -> tuple[str, ...]:
-    """What worked with the former driver, and does not with this one."""
-    words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
-    return tuple(words % name for name in planner.not_again(before, now))
-
-
 def _aftermath(found: Found) -> tuple[str, ...]:
     if not found.interfaces:
         return ()
@@ -120,7 +114,8 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     now = look(run, release=release, environ=environ, root=root, pid=pid)
     if job.failed:
         return _failed(found, now, job=job, root=root)
-    missing = [name for name in _missing(found, now) if name not in planner.not_again(found, now)]
+    left_out = planner.not_again(found, now)
+    missing = [name for name in _missing(found, now) if name not in left_out]
     if missing:
         words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s, and the reason in the kernel log (dmesg)"
         text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe said nothing", job.log)
@@ -129,4 +124,5 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
         names = ", ".join(module.name for module in planner.differing(now))
         text = "the driver was reloaded, and %s is still another build than on disk: the kernel log (dmesg) tells why. All output is in %s"
         raise CommandFailed(text % (names, job.log), changed=True, job=job.result())
-    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job=job)
+    words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
+    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *(words % name for name in left_out))), now, job=job)

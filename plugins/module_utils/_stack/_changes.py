@@ -65,12 +65,6 @@ def same_release(wanted: Wanted, found: Found) -> bool:
     return wanted.fits(found.stack) and (wanted.source == "doca" or bool(wanted.version))
 
 
-def _metapackage_changes(wanted: Wanted, found: Found, needs: str) -> tuple[Change, ...]:
-    present = found.packages.get(wanted.metapackage)
-    has = "" if present is None else present.version
-    return changes_of(Change(Kind.PACKAGE, wanted.metapackage, "", has, wanted.version or has or "installed", needs))
-
-
 def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """What brings the stack to the wanted one; empty where it is that."""
     is_doca = wanted.source == "doca"
@@ -79,7 +73,10 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
         return ()
     needs = "" if wanted.has_no_modules else NEEDS
     changes = () if same_release(wanted, found) else changes_of(_stack_change(found.stack.words, wanted.words, needs=needs))
-    changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
+    if is_doca:
+        has = found.packages[wanted.metapackage].version if wanted.metapackage in found.packages else ""
+        selection = changes_of(Change(Kind.PACKAGE, wanted.metapackage, "", has, wanted.version or has or "installed", needs))
+    changes += selection
     if changes:
         return changes
     if not is_doca and wanted.method == "repository" and not found.interrupted:

@@ -30,7 +30,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan, withheld
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
@@ -209,7 +209,8 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
     # The stack that is there is configured as declared all the same.
     keys = _keys(module, root) if _conf(root) else ()
     changes = _configure(module, root, dry=module.check_mode) if _conf(root) else ()
-    return _result(changes, before=_version(found), after=_version(found), keys=keys, waiting=withheld(todo, why))
+    waiting = [Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK)]
+    return _result(changes, before=_version(found), after=_version(found), keys=keys, waiting=waiting)
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:

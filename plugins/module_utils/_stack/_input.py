@@ -21,7 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VAR
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, mlnx_version, package_problems, vendor_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version, package_problems, timeout_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
@@ -168,7 +169,9 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     found = value_problems(VARIABLES, variables)
     extra = variables.get("ofed_extra_packages", [])
     found += package_problems("ofed_extra_packages", extra, form=_PACKAGE, allowed="the name of a package of the distribution")
-    found += common_problems(variables)
+    if variables.get("ofed_allow_removal") is not None:
+        found += package_problems("ofed_allow_removal", variables["ofed_allow_removal"], form=PACKAGE_NAME, allowed="the name of a package")
+    found += timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
     found += _driver_problems(variables)
     found += ulp_problems(variables, facts)
     source = variables.get("ofed_source", "inbox")

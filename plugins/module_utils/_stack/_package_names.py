@@ -63,18 +63,13 @@ _MODULES = re.compile(r"^kmod-|-kmp-|-modules\Z")
 _WIDE_TIME = "t64"
 
 
-def build_number(release: str) -> str:
-    """What packages of a release have at the end of their versions: `5.1-2.5.8.0` -> `51258`, `23.10-0.5.5.0` -> `2310055`."""
-    match = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
-    return "".join(match.groups()) if match else ""
-
-
 def is_vendors(name: str, version: str, release: str = "") -> bool:
     """Whether this package is the vendor's. `release` is that of the installed stack, as ofed_info prints it."""
-    number = build_number(release)
     if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
         return True
-    return bool(number) and re.search(r"[.-]%s\Z" % number, version) is not None
+    # What packages of a release have at the end of their versions: 51258 for 5.1-2.5.8.0, 2310055 for 23.10-0.5.5.0.
+    number = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
+    return number is not None and re.search(r"[.-]%s\Z" % "".join(number.groups()), version) is not None
 
 
 def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     FIRMWARE_PACKAGE,
@@ -268,8 +268,3 @@ def in_use(found: Found) -> tuple[str, ...]:
         return ("%s is installed" % found.stack.words,)
     names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
     return ("in use by %s" % ", ".join(names),) if names else ()
-
-
-def withheld(todo: StackPlan, why: tuple[str, ...]) -> tuple[Pending, ...]:
-    """What waits for consent."""
-    return tuple(Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK))

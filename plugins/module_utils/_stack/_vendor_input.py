@@ -20,7 +20,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
@@ -171,13 +170,6 @@ def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
     """What is wrong with the time limit of a job."""
     number = read_int(value)
     return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]
-
-
-def common_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables that hold for removal as well."""
-    names = variables.get("ofed_allow_removal")
-    found = [] if names is None else package_problems("ofed_allow_removal", names, form=PACKAGE_NAME, allowed="the name of a package")
-    return found + timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
 
 
 def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:

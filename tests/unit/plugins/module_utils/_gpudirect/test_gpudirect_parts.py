@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._suse import SUSE
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _jobs, _legacy, _legacy_build, _plan, _symptoms
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _legacy, _legacy_build, _plan, _symptoms
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
@@ -104,7 +104,7 @@ def test_the_log_of_other_modules_says_nothing() -> None:
 
 
 def test_dkms_builds_anew_what_it_has_built() -> None:
-    steps = _jobs.rebuild_steps("nvidia/535.104.05", KERNEL, False)
+    steps = _apply.rebuild_steps("nvidia/535.104.05", KERNEL, False)
     assert [step.argv[:2] for step in steps] == [("dkms", "remove"), ("dkms", "add"), ("dkms", "install"), ("rm", "-rf")]
     assert steps[-2].argv[2:] == ("-m", "nvidia", "-v", "535.104.05", "-k", KERNEL)
     assert steps[-2].ok == (0,)
@@ -112,12 +112,12 @@ def test_dkms_builds_anew_what_it_has_built() -> None:
 
 
 def test_what_is_built_goes_after_a_build_aside_has_ended_well() -> None:
-    steps = _jobs.rebuild_steps("nvidia/535.104.05", KERNEL, True)
+    steps = _apply.rebuild_steps("nvidia/535.104.05", KERNEL, True)
     before = steps[: [step.argv[:2] for step in steps].index(("dkms", "remove"))]
-    assert before[-1].argv == ("dkms", "build", "--dkmstree", _jobs.TRIAL, "-m", "nvidia", "-v", "535.104.05", "-k", KERNEL)
+    assert before[-1].argv == ("dkms", "build", "--dkmstree", _apply.TRIAL, "-m", "nvidia", "-v", "535.104.05", "-k", KERNEL)
     assert all(step.ok == (0,) for step in before)
-    assert all(_jobs.TRIAL in step.argv for step in before)
-    assert steps[len(before) :] == _jobs.rebuild_steps("nvidia/535.104.05", KERNEL, False)
+    assert all(_apply.TRIAL in step.argv for step in before)
+    assert steps[len(before) :] == _apply.rebuild_steps("nvidia/535.104.05", KERNEL, False)
 
 
 STAMP = _legacy.Stamp(COMMIT, KERNEL, "4.9-2.2.4.0", "460.91.03")
@@ -457,4 +457,4 @@ def test_hints() -> None:
 
 def test_the_unit_of_the_job_is_not_that_of_the_module() -> None:
     """systemd-run refuses the name of a unit that there is."""
-    assert "rdma-ofed-%s.service" % _jobs.JOB != UNIT
+    assert "rdma-ofed-%s.service" % _apply.JOB != UNIT
