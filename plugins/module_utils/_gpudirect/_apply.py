@@ -59,7 +59,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if wrong:
         raise InvalidInput(wrong)
     if not module.check_mode:
-        await_earlier(module.params["timeout"], root)
+        # A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds.
+        job = jobs.read_job(JOB, root)
+        if job is not None and job.running:
+            _await(module.params["timeout"], root)
     wanted = Wanted(module.params["peerdirect_support"], legacy.Source(module.params["source"], module.params["commit"], module.params["checksum"]))
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
@@ -164,14 +167,15 @@ def load(run: Runner, module: str, file: str) -> None:
 
 def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
-    timeout = module.params["timeout"]
+    timeout, family, driver = module.params["timeout"], by_name(found.family) or FAMILIES[0], found.gpu.driver
     for change in todo.changes:
         if change.kind == Kind.FILE:
             apply_file(module, change, root=root)
             if change.subject == UNIT_PATH:
                 Systemd(run).daemon_reload()
         elif change.kind == Kind.KERNEL:
-            rebuild_driver(run, found, timeout, root=root)
+            # The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here.
+            _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
             peer = read_gpu(run, found.kernel, root).peer(PEERMEM)
             if not peer.linked or peer.other_build:
                 raise CommandFailed(_STILL_EMPTY % found.kernel)
@@ -179,9 +183,11 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
             if found.gpu.peer(LEGACY).loaded:
                 # The package's own script leaves it loaded on Debian.
                 run(["rmmod", LEGACY])
-            run([*(by_name(found.family) or FAMILIES[0]).manager.erase, *found.packages], timeout=300)
+            run([*family.manager.erase, *found.packages], timeout=300)
         elif change.kind == Kind.PACKAGE:
-            build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
+            install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
+            stamp = _plan.wanted_stamp(found, wanted)
+            _work(run, legacy.steps(family, wanted.source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
             # Its init script becomes a unit with that.
             Systemd(run).daemon_reload()
         elif change.kind == Kind.PARAMETER:
@@ -229,26 +235,6 @@ def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ..
         Step("building the GPU driver for kernel " + kernel, ("dkms", "install", *common, "-k", kernel)),
         Step("cleaning up", ("rm", "-rf", "--", TRIAL), always=True),
     )
-
-
-def rebuild_driver(run: Runner, found: Found, timeout: float, *, root: str) -> None:
-    """The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here."""
-    driver = found.gpu.driver
-    _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
-
-
-def build_legacy(run: Runner, found: Found, source: legacy.Source, *, stamp: legacy.Stamp, timeout: float, root: str) -> None:
-    """Build and install nv_peer_mem; `stamp` is what the job remembers of that."""
-    family = by_name(found.family) or FAMILIES[0]
-    install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
-    _work(run, legacy.steps(family, source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
-
-
-def await_earlier(timeout: float, root: str) -> None:
-    """A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds."""
-    job = jobs.read_job(JOB, root)
-    if job is not None and job.running:
-        _await(timeout, root)
 
 
 def _await(timeout: float, root: str) -> jobs.State:

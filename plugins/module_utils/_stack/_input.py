@@ -87,14 +87,6 @@ def distribution_notes(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t
     return ["%s was not tested. It gets the packages of the family %s. Listed are %s" % (_os_name(found), found.get("family"), SUPPORTED)]
 
 
-def _driver_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables about the driver in the kernel."""
-    conf = variables.get("ofed_openib_conf")
-    if conf and variables.get("ofed_source", "inbox") == "inbox":
-        return [Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd")]
-    return conf_problems("ofed_openib_conf", conf)
-
-
 def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
     """The packages of the vendor that the set is without, unless an option adds them."""
     needed: list[str] = []
@@ -172,9 +164,12 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if variables.get("ofed_allow_removal") is not None:
         found += package_problems("ofed_allow_removal", variables["ofed_allow_removal"], form=PACKAGE_NAME, allowed="the name of a package")
     found += timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
-    found += _driver_problems(variables)
+    source, conf = variables.get("ofed_source", "inbox"), variables.get("ofed_openib_conf")
+    if conf and source == "inbox":
+        found.append(Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd"))
+    else:
+        found += conf_problems("ofed_openib_conf", conf)
     found += ulp_problems(variables, facts)
-    source = variables.get("ofed_source", "inbox")
     if source == "inbox" and variables.get("ofed_version"):
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
