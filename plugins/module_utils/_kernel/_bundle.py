@@ -84,11 +84,11 @@ def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
 
 def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
     """The problem with a bundle that was made for other nodes than this one."""
-    named, mine = parse_name(bundle), distro_of(system.id, system.version)
+    named = parse_name(bundle)
     if named.arch and named.arch != arch:
         return [Problem("bundle", bundle, "a bundle for %s, which this node is" % arch)]
     if not distro_fits(named.distro, system.id, system.version):
-        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % mine)]
+        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % distro_of(system.id, system.version))]
     return []
 
 
@@ -144,11 +144,8 @@ def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, and unless in check mode build. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
-    wrong = problems(parameters)
-    if wrong:
-        raise InvalidInput(wrong)
     system, arch = read_os(root), os.uname().machine
-    wrong = misplaced(parameters["bundle"], system, arch)
+    wrong = problems(parameters) or misplaced(parameters["bundle"], system, arch)
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(parameters, system, running=running, arch=arch)

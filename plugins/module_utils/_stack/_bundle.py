@@ -32,7 +32,7 @@ _NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
 # The release, under its name of today and that of old bundles.
 _RELEASE = (".mlnx", "mlnx")
-_FILES = (*_RELEASE, ".arch", "distro")
+_FILES = (*_RELEASE, ".arch")
 _MOST = 1 << 12
 _GZIP = b"\x1f\x8b"
 
@@ -166,7 +166,6 @@ class Layout(t.NamedTuple):
 
     version: str
     arch: str
-    distro: str
     installer: bool
     size: int = 0
     """The bytes that an archive takes once it is unpacked."""
@@ -175,7 +174,7 @@ class Layout(t.NamedTuple):
 def read_layout(path: str) -> Layout:
     """What is in an unpacked bundle."""
     version = attribute(path, ".mlnx") or attribute(path, "mlnx")
-    return Layout(version, attribute(path, ".arch"), attribute(path, "distro"), os.path.isfile(os.path.join(path, INSTALLER)))
+    return Layout(version, attribute(path, ".arch"), os.path.isfile(os.path.join(path, INSTALLER)))
 
 
 def read_archive(path: str) -> Layout:
@@ -199,7 +198,7 @@ def read_archive(path: str) -> Layout:
         words = "ofed_bundle: %s is no .tgz or .tar that can be read: %s. Copy or download it again; nothing was changed"
         raise Refused(words % (path, exc)) from exc
     version = next((texts[name] for name in _RELEASE if texts.get(name)), "")
-    return Layout(version, texts.get(".arch", ""), texts.get("distro", ""), installer, size)
+    return Layout(version, texts.get(".arch", ""), installer, size)
 
 
 def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:

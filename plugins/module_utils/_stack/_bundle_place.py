@@ -157,14 +157,14 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root
     """
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
-        accept(source, parameters["staged"], root)
+        _accept(source, parameters["staged"], root)
     arch = os.uname().machine
     place = place_of(run, source, version=version, arch=arch, root=root)
     needed = {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
     return place, {} if place else needed
 
 
-def accept(source: Source, staged: str, root: str = "/") -> None:
+def _accept(source: Source, staged: str, root: str) -> None:
     """Take over what the action plugin has transferred, if it is the declared file."""
     wrong = mismatch(staged, source.checksum.lower())
     if wrong:

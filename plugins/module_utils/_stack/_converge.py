@@ -38,6 +38,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
+Version = t.Mapping[str, str]
+
 # In a job that an earlier release of the collection began, the stacks before and after it are not recorded.
 _NOT_RECORDED = {"kind": "", "version": ""}
 # What changes no package.
@@ -45,11 +47,11 @@ _SETTINGS = (Kind.OPENIB_CONF, Kind.PROTECTION)
 _SETTING_FILES = (openibd.PATH, *(family.manager.protection_path for family in FAMILIES))
 
 
-def _version(found: Found) -> dict[str, str]:
+def _version(found: Found) -> Version:
     return {"kind": found.stack.kind, "version": found.stack.version}
 
 
-def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
+def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
     """The stack after the changes. Without a declared version, it is whatever the repository has."""
     if not todo.about(Kind.STACK):
         return _version(found)
@@ -58,21 +60,18 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
     return {"kind": wanted.source, "version": wanted.version}
 
 
-def _result(
-    changes: t.Iterable[Change],
-    *,
-    before: t.Mapping[str, str],
-    after: t.Mapping[str, str],
-    job: jobs.State | None = None,
-    keys: t.Iterable[Change] = (),
-    waiting: t.Sequence[Pending] = (),
-) -> dict[str, t.Any]:
-    """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for, `waiting` is what takes consent."""
+def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job: jobs.State | None = None, late: t.Sequence[Pending] = ()) -> dict[str, t.Any]:
+    """The result of the module. `late` are what takes consent, and the keys of openib.conf that the change of the whole file stands for."""
     made = Plan(tuple(changes))
     settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
-        **made.result((*waiting, *made.late, *(Pending(change) for change in keys if change.needs))),
-        "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, "")), "withheld": bool(waiting)},
+        **made.result((*late, *made.late)),
+        "stack": {
+            "before": dict(before),
+            "after": dict(after),
+            "replaced": bool(made.about(Kind.STACK, "")),
+            "withheld": any(entry.is_upgrade for entry in late),
+        },
         "packages_changed": not all(settings),
         **({} if job is None else {"job": job.result()}),
     }
@@ -90,6 +89,10 @@ def _conf(root: str) -> str:
 def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
     """The keys of openib.conf that the stack is to have; none where it goes."""
     return (module.params["openib_conf"] or {}) if module.params["state"] == "present" else {}
+
+
+def _late_keys(module: AnsibleModule, root: str) -> list[Pending]:
+    return [Pending(change) for change in _keys(module, root) if change.needs]
 
 
 def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
@@ -207,10 +210,10 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
     if not why:
         return None
     # The stack that is there is configured as declared all the same.
-    keys = _keys(module, root) if _conf(root) else ()
+    keys = _late_keys(module, root) if _conf(root) else []
     changes = _configure(module, root, dry=module.check_mode) if _conf(root) else ()
     waiting = [Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK)]
-    return _result(changes, before=_version(found), after=_version(found), keys=keys, waiting=waiting)
+    return _result(changes, before=_version(found), after=_version(found), late=[*waiting, *keys])
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
@@ -233,8 +236,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         return _finish(module, job, wanted=wanted, found=found, root=root)
     before = _version(found)
     if not todo:
-        keys = _keys(module, root)
-        return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, keys=keys)
+        late = _late_keys(module, root)
+        return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, late=late)
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
     if left_alone is not None:
         return left_alone
