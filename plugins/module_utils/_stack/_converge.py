@@ -28,8 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import i
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants, refuse_unknown_options, refuse_without_headers
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 

@@ -228,11 +228,10 @@ def failure_of(job: jobs.State, root: str) -> CommandFailed:
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
         text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
         return CommandFailed(text, **details)
+    then = "The next run goes on from what is installed then"
     if job.failed.startswith(REBUILD_STAGE):
-        words = "%s failed: %s. All output is in %s. The stack is installed; rebuild the image before the next boot, which would load the former modules"
-        return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)
-    words = "%s failed: %s. All output is in %s. The next run goes on from what is installed then"
-    return CommandFailed(words % (job.failed, reason(JOB, job, root), job.log), **details)
+        then = "The stack is installed; rebuild the image before the next boot, which would load the former modules"
+    return CommandFailed("%s failed: %s. All output is in %s. %s" % (job.failed, reason(JOB, job, root), job.log, then), **details)
 
 
 def require_success(name: str, job: jobs.State, root: str) -> None:
