@@ -48,17 +48,15 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     checksum = variables.get("gpudirect_checksum", "")
     found = []
     if not isinstance(source, str) or not (_URL.match(source) or _ARCHIVE.match(source)):
-        found.append(
-            Problem("gpudirect_source", source, "the URL of a git repository, or the absolute path of a .tar, .tar.gz, .tar.xz or .tar.bz2 on the node")
-        )
+        allowed = "the URL of a git repository, or the absolute path of a .tar, .tar.gz, .tar.xz or .tar.bz2 on the node"
+        found.append(Problem("gpudirect_source", source, allowed))
     if not isinstance(commit, str) or not _COMMIT.match(commit):
         found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may be another source tomorrow"))
     if not isinstance(checksum, str) or not (checksum == "" or _CHECKSUM.match(checksum)):
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits, in lower case"))
     elif not found and Source(source).is_archive and not checksum:
-        found.append(
-            Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", "%s is an archive, which a commit does not identify" % source)
-        )
+        hint = "%s is an archive, which a commit does not identify" % source
+        found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", hint))
     return found
 
 

@@ -29,13 +29,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
-OFED_INFO = "/usr/bin/ofed_info"
 CHECK_STAGE = "checking the bundle"
 OPTIONS_STAGE = "checking the options"
 INSTALL_STAGE = "installing MLNX_OFED"
@@ -48,7 +47,7 @@ _REMOVE_STAGE = "removing the former stack"
 # systemd of services that failed. A node without systemd, or where they did not fail, has nothing to forget.
 _SCRIPTS = ("(", "-name", "[KS][0-9][0-9]openibd", "-o", "-name", "[KS][0-9][0-9]opensmd", "-o", "-name", "[KS][0-9][0-9]mst", ")")
 _LEFTOVERS = (
-    Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO)),
+    Step(_REMOVE_STAGE, ("rm", "-f", "/usr/sbin/ofed_uninstall.sh", "/usr/bin/ofed_info")),
     Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
     Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
 )

@@ -24,7 +24,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 KERNEL_ONLY = "kernel-only"
-UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
 
 
 class Wanted(t.NamedTuple):
