@@ -97,11 +97,11 @@ def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Want
     return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted).items()}
 
 
-def _copy(source: str, target: str) -> None:
+def _copy(source: str, target: str, without: t.Container[str]) -> None:
     os.makedirs(target, exist_ok=True)
     for name in sorted(os.listdir(source)) if os.path.isdir(source) else []:
         path = os.path.join(source, name)
-        if os.path.isfile(path) and name != "lock":
+        if os.path.isfile(path) and name not in without:
             # Lists are tens of megabytes; apt replaces them and writes into none.
             try:
                 os.link(path, os.path.join(target, name))
@@ -141,16 +141,12 @@ def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Seque
     with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
         # apt reads keys and folders as a user without rights.
         os.chmod(folder, 0o755)
-        _copy(os.path.join(root, "var/lib/apt/lists"), folder + "/lists")
+        _copy(os.path.join(root, "var/lib/apt/lists"), folder + "/lists", ("lock",))
         os.makedirs(folder + "/lists/partial")
-        _copy(os.path.join(root, "etc/apt/sources.list.d"), folder + "/sources")
-        _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences")
-        for path in files:
-            # An earlier declaration of the same repository is replaced, not added to.
-            for kind in ("sources", "preferences"):
-                old = os.path.join(folder, kind, os.path.basename(path))
-                if os.path.exists(old):
-                    os.unlink(old)
+        # An earlier declaration of the same repository is replaced, not added to.
+        declared = ["lock", *map(os.path.basename, files)]
+        _copy(os.path.join(root, "etc/apt/sources.list.d"), folder + "/sources", declared)
+        _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences", declared)
         sources = _write(files, folder)
         common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
         alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
