@@ -61,7 +61,7 @@ def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def same_release(wanted: Wanted, found: Found) -> bool:
-    """Whether the wanted release is installed, whole or not."""
+    """Whether the wanted release is installed, whole or not. MLNX_OFED without a declared version has none."""
     return wanted.fits(found.stack) and (wanted.source == "doca" or bool(wanted.version))
 
 

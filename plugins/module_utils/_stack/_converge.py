@@ -90,20 +90,11 @@ def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
     return (module.params["openib_conf"] or {}) if module.params["state"] == "present" else {}
 
 
-def _late_keys(module: AnsibleModule, root: str) -> list[Pending]:
-    return [Pending(change) for change in _keys(module, root) if change.needs]
-
-
-def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
-    """The declared keys of openib.conf that have other values now. What packages that are to come make of the file is not known."""
-    return openibd.key_changes(_conf(root), _declared_keys(module))
-
-
-def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Change, ...]:
-    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file."""
+def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tuple[Change, ...], list[Pending]]:
+    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file, and the keys that are effective later."""
     declared = _declared_keys(module)
     if not declared:
-        return ()
+        return (), []
     text = _conf(root)
     if not text:
         hint = "it comes with the kernel packages, which the chosen packages do not include"
@@ -111,7 +102,7 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Cha
     change = openibd.edit(text, declared)
     if change is not None and not dry:
         apply_file(module, change, backup=True, root=root)
-    return () if change is None else (change,)
+    return () if change is None else (change,), [Pending(key) for key in openibd.key_changes(text, declared) if key.needs]
 
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
@@ -209,8 +200,7 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
     if not why:
         return None
     # The stack that is there is configured as declared all the same.
-    keys = _late_keys(module, root) if _conf(root) else []
-    changes = _configure(module, root, dry=module.check_mode) if _conf(root) else ()
+    changes, keys = _configure(module, root, dry=module.check_mode) if _conf(root) else ((), [])
     waiting = [Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK)]
     return _result(changes, before=_version(found), after=_version(found), late=[*waiting, *keys])
 
@@ -235,8 +225,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         return _finish(module, job, wanted=wanted, found=found, root=root)
     before = _version(found)
     if not todo:
-        late = _late_keys(module, root)
-        return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, late=late)
+        changed, late = _configure(module, root, dry=module.check_mode)
+        return _result(changed, before=before, after=before, late=late)
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
     if left_alone is not None:
         return left_alone
@@ -249,7 +239,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     replaces = todo.steps and todo.about(Kind.STACK)
     images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
     rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
-    changes = (*todo.changes, *foreign, *rebuilt, *_keys(module, root))
+    # What packages that are to come make of openib.conf is not known.
+    changes = (*todo.changes, *foreign, *rebuilt, *openibd.key_changes(_conf(root), _declared_keys(module)))
     place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
     if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)

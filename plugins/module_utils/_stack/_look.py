@@ -35,13 +35,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository impor
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+Parameters = t.Mapping[str, t.Any]
+
 JOB = "driver-stack"
 # In these, nothing of the system has been changed yet, or all has been.
 _HARMLESS_STAGES = ("", DOWNLOAD_STAGE, UNPACK_STAGE, "checking the bundle", "checking the options", "reading the package lists", "cleaning up")
 # The installer looks at these before it changes anything.
 _HARMLESS_CODES = (22, 172, 174)
-Parameters = t.Mapping[str, t.Any]
-
 # Options of the module that are no variables of the role.
 _INTERNAL = ("allow_upgrade", "attach", "digest", "keep", "keep_purposes", "poll", "staged")
 _MOST_KEY = 1 << 20
