@@ -21,7 +21,7 @@ from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import check_here
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
 
 _INTERNAL = ("attach", "digest", "staged")

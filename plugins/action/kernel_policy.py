@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module kernel_policy, transfers a bundle from the controller if the node needs one, and shows the progress of the job.
-
-The documentation is in the module of the same name.
-"""
+"""Runs the module kernel_policy, whose documentation is there, as driver_stack.py does: both modules run a job and take a bundle."""
 
 from __future__ import annotations
 
@@ -13,6 +10,6 @@ from ansible_collections.rdma.ofed.plugins.action.driver_stack import ActionModu
 
 
 class ActionModule(JobAction):
-    """The same as for driver_stack: both modules run a job and take a bundle."""
+    """The same as for driver_stack, for another module."""
 
     module = "rdma.ofed.kernel_policy"

@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Rec
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import Layout
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,7 +45,7 @@ WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kin
 OBJECTS: t.Mapping[str, t.Any] = {
     "Identity": Identity("ib0", "0x0002c903000f0001"),
     "Instance": Instance("ib", "0x0002c903000f0001", 13, adopted={"routing_engine": ("updn", "minhop"), "max_wire_smps": ("4",)}),
-    "Layout": Layout("23.10-0.5.5.0", "x86_64", "debian12.1", True),
+    "Layout": Layout("23.10-0.5.5.0", "x86_64", True),
     "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
 }

@@ -31,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import wanted_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import WantedStack
+    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
 
 
 class WantedGpus(t.NamedTuple):

@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""One call of the module: look, decide, plan, and unless in check mode apply and look again."""
+"""One call of the module: look, decide, plan, and unless in check mode apply and look again.
+
+Builds take minutes, so they are jobs that outlive the connection: that of the GPU driver with DKMS, and of nv_peer_mem from its source.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +20,30 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._assume import assume
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import words_of_enclosure, words_of_mask, words_of_use
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._jobs import await_earlier, build_legacy, rebuild_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
 
+# The unit of a job has its name, too, and rdma-ofed-gpudirect.service is what loads the module.
+JOB = "gpudirect-build"
+TRIAL = "/var/lib/rdma.ofed/gpu_driver"
+_GRACE_SECONDS = 30
+_LINES = 6
+_ANY = tuple(range(256))
 _LOAD_SECONDS = 180
 _LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
 _NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
@@ -45,19 +53,17 @@ _STILL_EMPTY = (
 )
 
 
-def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module."""
-    return Wanted(parameters["peerdirect_support"], legacy.Source(parameters["source"], parameters["commit"], parameters["checksum"]))
-
-
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """The result of the module. `release` is the running kernel's."""
     wrong = problems({"gpudirect_" + name: value for name, value in module.params.items()})
     if wrong:
         raise InvalidInput(wrong)
     if not module.check_mode:
-        await_earlier(module.params["timeout"], root)
-    wanted = wanted_of(module.params)
+        # A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds.
+        job = jobs.read_job(JOB, root)
+        if job is not None and job.running:
+            _await(module.params["timeout"], root)
+    wanted = Wanted(module.params["peerdirect_support"], legacy.Source(module.params["source"], module.params["commit"], module.params["checksum"]))
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
@@ -68,7 +74,10 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     if todo:
         _need_host(found, method, module.params["allow_container"])
         _need_source(wanted, todo, root)
-        _need_idle(found, todo)
+        users = found.gpu.peer(LEGACY).users
+        if users and _plan.unloads_legacy(todo):
+            # Without its package, a module that stays loaded would no longer be ours.
+            raise Refused(IN_USE % users)
     result = _result(found, wanted, method, todo=todo)
     if not todo or module.check_mode:
         return result
@@ -104,22 +113,15 @@ def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
 
 def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if found.enclosed and not allow_container:
-        raise Unsupported(words_of_enclosure(found.enclosed))
+        raise Unsupported(ENCLOSED % found.enclosed)
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
     # Masks of other kinds than those that rule a method out, such as one until the next boot.
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
-        raise Refused(words_of_mask(unit.name))
+        raise Refused("the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit.name, unit.name))
     if method.name == LEGACY and by_name(found.family) is None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
-
-
-def _need_idle(found: Found, todo: Plan) -> None:
-    """Without its package, a module that stays loaded would no longer be ours."""
-    users = found.gpu.peer(LEGACY).users
-    if users and _plan.unloads(todo, LEGACY):
-        raise Refused(words_of_use(users))
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
@@ -165,14 +167,15 @@ def load(run: Runner, module: str, file: str) -> None:
 
 def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
-    timeout = module.params["timeout"]
+    timeout, family, driver = module.params["timeout"], by_name(found.family) or FAMILIES[0], found.gpu.driver
     for change in todo.changes:
         if change.kind == Kind.FILE:
             apply_file(module, change, root=root)
             if change.subject == UNIT_PATH:
                 Systemd(run).daemon_reload()
         elif change.kind == Kind.KERNEL:
-            rebuild_driver(run, found, timeout, root=root)
+            # The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here.
+            _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
             peer = read_gpu(run, found.kernel, root).peer(PEERMEM)
             if not peer.linked or peer.other_build:
                 raise CommandFailed(_STILL_EMPTY % found.kernel)
@@ -180,9 +183,11 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
             if found.gpu.peer(LEGACY).loaded:
                 # The package's own script leaves it loaded on Debian.
                 run(["rmmod", LEGACY])
-            run([*(by_name(found.family) or FAMILIES[0]).manager.erase, *found.packages], timeout=300)
+            run([*family.manager.erase, *found.packages], timeout=300)
         elif change.kind == Kind.PACKAGE:
-            build_legacy(run, found, wanted.source, stamp=_plan.wanted_stamp(found, wanted), timeout=timeout, root=root)
+            install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
+            stamp = _plan.wanted_stamp(found, wanted)
+            _work(run, legacy.steps(family, wanted.source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
             # Its init script becomes a unit with that.
             Systemd(run).daemon_reload()
         elif change.kind == Kind.PARAMETER:
@@ -205,3 +210,46 @@ def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
         Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)
+
+
+def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
+    """Repeat a build of DKMS. `source` is NAME/VERSION. With `has_modules`, modules exist that could get lost.
+
+    Its `build --force` takes away first what is built, or does nothing where that is there, depending on the version. So what is
+    built goes first, once a build in a tree of its own has shown that another one can come in its place. Where it was the only
+    kernel, the source is forgotten along, and added again; the last step adds it too, on most versions.
+    """
+    name, _slash, version = source.partition("/")
+    common = ("-m", name, "-v", version)
+    aside = ("--dkmstree", TRIAL, *common)
+    trial = (
+        Step("making room", ("rm", "-rf", "--", TRIAL)),
+        Step("making a folder", ("mkdir", "-p", "-m", "0700", "--", TRIAL)),
+        Step("adding the source of the GPU driver for a trial", ("dkms", "add", *aside)),
+        Step("trying to build the GPU driver for kernel " + kernel, ("dkms", "build", *aside, "-k", kernel)),
+    )
+    return (
+        *(trial if has_modules else ()),
+        Step("removing the GPU driver's modules for kernel " + kernel, ("dkms", "remove", *common, "-k", kernel), ok=_ANY),
+        Step("adding the source of the GPU driver", ("dkms", "add", *common), ok=_ANY),
+        Step("building the GPU driver for kernel " + kernel, ("dkms", "install", *common, "-k", kernel)),
+        Step("cleaning up", ("rm", "-rf", "--", TRIAL), always=True),
+    )
+
+
+def _await(timeout: float, root: str) -> jobs.State:
+    job = jobs.wait(JOB, timeout + _GRACE_SECONDS, root)
+    if job.running:
+        raise CommandFailed("the job still runs after %d s (%s); the next run waits for it. Its log is %s" % (timeout, job.stage, job.log), job=job.result())
+    return job
+
+
+def _work(run: Runner, steps: t.Sequence[Step], *, timeout: float, root: str) -> None:
+    jobs.start(run, JOB, steps, timeout=timeout, memo={}, root=root, scripts={legacy.SCRIPT: script})
+    job = _await(timeout, root)
+    if job.interrupted:
+        raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
+    if job.failed:
+        lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
+        said = "it did not end in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
+        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())

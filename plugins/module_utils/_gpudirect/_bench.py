@@ -43,10 +43,6 @@ def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.A
     return [port for port in active if not device or port.get("device") in names or port.get("pci") in names]
 
 
-def _distance(topology: t.Sequence[t.Mapping[str, t.Any]], gpu: str, device: str) -> str:
-    return next((str(path["path"]) for path in topology if (path["gpu"], path["hca"]) == (gpu, device)), "")
-
-
 def _rank(path: str) -> int:
     return _DISTANCES.index(path) if path in _DISTANCES else len(_DISTANCES)
 
@@ -91,11 +87,11 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
     problems += _lacks(help_text, chosen)
     if problems:
         return Endpoint(tuple(problems))
-    place = devices[number]
-    topology = gpu.get("topology") or ()
-    port = min(ports, key=lambda port: (_rank(_distance(topology, place, str(port["device"]))), str(port["name"])))
+    paths = {str(path["hca"]): str(path["path"]) for path in gpu.get("topology") or () if path["gpu"] == devices[number]}
+    port = min(ports, key=lambda port: (_rank(paths.get(str(port["device"]), "")), str(port["name"])))
+    nearest = str(port["device"])
     options = ("--use_cuda=%d" % number, *(("--use_cuda_dmabuf",) if chosen == DMABUF else ()))
-    return Endpoint((), str(port["device"]), int(port["port"]), place, _distance(topology, place, str(port["device"])), chosen, options)
+    return Endpoint((), nearest, int(port["port"]), devices[number], paths.get(nearest, ""), chosen, options)
 
 
 def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:

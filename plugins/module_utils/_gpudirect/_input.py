@@ -4,17 +4,19 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared about GPUDirect RDMA, judged without changing anything. Pure."""
+"""What may be declared about GPUDirect RDMA, and what is refused on a host whatever else the run changes. Pure."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems, masks
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import timeout_problems
@@ -23,6 +25,16 @@ NONE = "none"
 # The last one that is known to work with MLNX_OFED 4.9 and before.
 COMMIT: str = VARIABLES["gpudirect_commit"]["default"]
 SOURCE: str = VARIABLES["gpudirect_source"]["default"]
+
+# The kind of the node, and the registrations of GPU memory.
+ENCLOSED = (
+    "this is a %s: the modules belong to the kernel of its host; run the role there "
+    "(allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+)
+IN_USE = (
+    "nv_peer_mem is in use by %d registrations of GPU memory, so it can't be unloaded, and nothing was changed: "
+    "end the processes that use GPUs over RDMA, and run this again"
+)
 
 _COMMIT = re.compile(r"^[0-9a-f]{40}\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-f]{64}\Z")
@@ -36,17 +48,15 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     checksum = variables.get("gpudirect_checksum", "")
     found = []
     if not isinstance(source, str) or not (_URL.match(source) or _ARCHIVE.match(source)):
-        found.append(
-            Problem("gpudirect_source", source, "the URL of a git repository, or the absolute path of a .tar, .tar.gz, .tar.xz or .tar.bz2 on the node")
-        )
+        allowed = "the URL of a git repository, or the absolute path of a .tar, .tar.gz, .tar.xz or .tar.bz2 on the node"
+        found.append(Problem("gpudirect_source", source, allowed))
     if not isinstance(commit, str) or not _COMMIT.match(commit):
         found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may be another source tomorrow"))
     if not isinstance(checksum, str) or not (checksum == "" or _CHECKSUM.match(checksum)):
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits, in lower case"))
     elif not found and Source(source).is_archive and not checksum:
-        found.append(
-            Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", "%s is an archive, which a commit does not identify" % source)
-        )
+        hint = "%s is an archive, which a commit does not identify" % source
+        found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", hint))
     return found
 
 
@@ -62,3 +72,19 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if found or facts is None or variables.get("gpudirect_state", "present") == "absent":
         return found
     return lasting_problems(method, found_of(facts)) if "kernels" in facts else []
+
+
+def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> list[str]:
+    """What the module would refuse on a host for certain, whatever other roles change before its turn, in words.
+
+    `variables` are those of the host, without problems. Which method V(auto) chooses, and what becomes of a set-up that is there, are for the module.
+    """
+    gpu, kind = facts.get("gpu") or {}, str((facts.get("machine") or {}).get("kind", ""))
+    managed = gpu.get("managed") or ()
+    if variables.get("gpudirect_state", "present") == "absent":
+        users = sum(peer.get("users") or 0 for peer in gpu.get("peers") or () if peer.get("name") == LEGACY)
+        return [IN_USE % users] if users and STAMP_PATH in managed else []
+    method = str(variables.get(VARIABLE))
+    if method == PEERMEM and gpu.get("devices") and not managed and kind in ("container", "chroot") and not is_true(variables.get("rdma_allow_container")):
+        return [ENCLOSED % kind]
+    return ["%s, and nothing was changed: %s" % (mask.cause, mask.next_step) for mask in masks(method, found_of(facts))]

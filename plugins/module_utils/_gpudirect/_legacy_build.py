@@ -41,14 +41,6 @@ class Failed(Exception):
     """In words."""
 
 
-def built_path(output: str) -> str:
-    """What build_module.sh says -> the source package; raises Failed."""
-    match = _BUILT.search(output)
-    if not match:
-        raise Failed("build_module.sh did not say what it built")
-    return match.group(1)
-
-
 def check(path: str, checksum: str) -> None:
     """Raises Failed where the file has another checksum."""
     total = hashlib.sha256()
@@ -99,8 +91,10 @@ def build(packaging: str, tree: str, work: str, *, kernel: str) -> None:
     """Leaves the packages in `out` below the work folder."""
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
-    source = built_path(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
-    moved = shutil.move(source, os.path.join(out, os.path.basename(source)))
+    built = _BUILT.search(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
+    if not built:
+        raise Failed("build_module.sh did not say what it built")
+    moved = shutil.move(built[1], os.path.join(out, os.path.basename(built[1])))
     if packaging == "deb":
         _run(["tar", "--extract", "--file", moved], out)
         (folder,) = [path for path in glob.glob(os.path.join(out, "*")) if os.path.isdir(path)]

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Look at a node's GPUs, RDMA stack and what earlier runs left."""
+"""A node's GPUs, RDMA stack and what earlier runs left, as they are, or will be after other tasks of the run."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, SERVICE, STAMP_PATH, UNIT, read_gpu
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, SERVICE, STAMP_PATH, SYMBOL, UNIT, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import parse_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
@@ -69,3 +71,55 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
 def _is_there(run: Runner, tool: str, root: str) -> bool:
     """A program, or a file that is named with its path."""
     return os.path.exists(os.path.join(root, tool[1:])) if tool.startswith("/") else run.has(tool)
+
+
+def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:
+    """Whether the module was built on peer memory, of whatever stack. One that was not is empty with any stack."""
+    base = os.path.join(root, "lib/modules", release)
+    path = module_files(read_text(base + "/modules.dep")).get(name, "")
+    return bool(path) and _has_symbol(run, "--dump-modversions", os.path.join(base, path))
+
+
+def kernel_has_peer_memory(run: Runner, root: str, release: str) -> bool:
+    """Whether the kernel's own ib_core offers it, as some of Ubuntu's do. Those of other stacks are in other folders."""
+    base = os.path.join(glob.escape(root), "lib/modules", glob.escape(release))
+    found = glob.glob(base + "/kernel/drivers/infiniband/core/ib_core.ko*")
+    return any(_has_symbol(run, "--show-exports", file) for file in found)
+
+
+def _has_symbol(run: Runner, option: str, file: str) -> bool:
+    if run.has("modprobe") and SYMBOL in parse_versions(run(["modprobe", option, file], ok=None, timeout=20).stdout):
+        return True
+    # A kernel without symbol versions. What is compressed then counts as empty.
+    try:
+        with open(file, "rb") as stream:
+            return SYMBOL.encode() in stream.read()
+    except OSError:
+        return False
+
+
+def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str) -> Found:
+    """In check mode: the node as it will be when the run has replaced the RDMA stack, which a task before this one would do.
+
+    `installed`: a stack with peer memory is on disk, and waits to be loaded; `loaded`: it is. `removed`: such a stack is gone
+    from disk; `unloaded`: from the kernel, too, and what stands on it with it. `ofed_version` is that of the new stack, ""
+    where it is not known.
+    """
+    memory, peers = found.gpu.peer_memory, found.gpu.peers
+    if what in ("installed", "loaded"):
+        found = found._replace(ofed_version=ofed_version)
+        if memory.installed:
+            return found
+        peers = tuple(peer._replace(linked=peer.linked or wants_peer_memory(run, peer.file, found.kernel, root=root)) for peer in peers)
+        memory = memory._replace(installed="ib_core", loaded="ib_core" if what == "loaded" else memory.loaded)
+        return found._replace(stack="mlnx_ofed", gpu=found.gpu._replace(peer_memory=memory, peers=peers))
+    if what in ("removed", "unloaded"):
+        own = "ib_core" if kernel_has_peer_memory(run, root, found.kernel) else ""
+        # What the stack has left to compare with goes along.
+        peers = tuple(peer._replace(linked=peer.linked and bool(own), other_build=False) for peer in peers)
+        memory = memory._replace(installed=own)
+        if what == "unloaded":
+            peers = tuple(peer._replace(loaded=False, users=0) for peer in peers)
+            memory = memory._replace(loaded=own)
+        return found._replace(stack="inbox", ofed_version="", gpu=found.gpu._replace(peer_memory=memory, peers=peers))
+    return found

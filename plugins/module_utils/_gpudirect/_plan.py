@@ -4,24 +4,26 @@
 
 # Private to this collection: it may change without notice.
 
-"""From a node and a method to the list of changes. Pure."""
+"""From a node and a method to the list of changes, with the files that keep nvidia_peermem: a unit of systemd, and its option. Pure.
+
+modules-load.d would load it before openibd has replaced what an initramfs brought, and then it holds ib_core against
+openibd. A unit can be ordered after openibd, and bound to it: systemd stops it before openibd stops, and starts it after
+openibd has started again. What it stands on, NVIDIA's driver and ib_core, modprobe loads before it.
+"""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._unit import options_text, support_of, unit_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Gpu
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 
 LOADED, UNLOADED = "loaded", "not loaded"
@@ -32,6 +34,24 @@ SUPPORT = "peerdirect_support"
 GPU_DRIVER = "gpu_driver"
 """An aspect of a kernel."""
 _SOURCE_1_2_SINCE = (5, 1)
+_UNIT_TEXT = (
+    HEADER
+    + """\
+[Unit]
+Description=GPU memory for RDMA adapters (nvidia_peermem)
+After=systemd-modules-load.service openibd.service
+PartOf=openibd.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/bin/env modprobe {file}
+ExecStop=/usr/bin/env sh -c 'test ! -d /sys/module/nvidia_peermem || exec rmmod nvidia_peermem'
+
+[Install]
+WantedBy=multi-user.target openibd.service
+"""
+)
 
 
 class Wanted(t.NamedTuple):
@@ -39,6 +59,23 @@ class Wanted(t.NamedTuple):
 
     support: str = "auto"
     source: legacy.Source = legacy.Source("")
+
+
+def unit_text(file: str) -> str:
+    """The unit. `file` is what modprobe calls the module."""
+    return _UNIT_TEXT.format(file=file)
+
+
+def options_text(file: str, support: str) -> str:
+    """The file in modprobe.d; none where the module's own default is meant."""
+    return HEADER + "options %s peerdirect_support=%s\n" % (file, support) if support else ""
+
+
+def support_of(declared: str, ofed_version: str) -> str:
+    """The value for the parameter; "" leaves it to the module. MLNX_OFED 4.9 and before know the legacy interface alone."""
+    if declared != "auto":
+        return declared
+    return "1" if ofed_version.partition(".")[0] in ("2", "3", "4") else ""
 
 
 def _module(name: str, *, load: bool, needs: str = "") -> Change:
@@ -146,11 +183,9 @@ def pending(found: Found, wanted: Wanted, method: Method) -> tuple[Pending, ...]
     return tuple(entries)
 
 
-def unloads(todo: Plan, module: str) -> bool:
-    """Whether the plan unloads the module, by itself or with its package."""
-    return any(change.is_about(Kind.MODULE, module) and change.after == UNLOADED for change in todo.changes) or (
-        module == LEGACY and any(change.after == ABSENT for change in todo.about(Kind.PACKAGE))
-    )
+def unloads_legacy(todo: Plan) -> bool:
+    """Whether the plan unloads nv_peer_mem, by itself or with its package."""
+    return any(change.subject == LEGACY and change.after in (UNLOADED, ABSENT) for change in todo.changes)
 
 
 def builds(todo: Plan) -> bool:

@@ -17,7 +17,6 @@ _MOST_LINES = 4
 class Symptom(t.NamedTuple):
     """The sign of a cause, and the next step."""
 
-    code: str
     pattern: t.Pattern[str]
     meaning: str
     next_step: str
@@ -28,44 +27,37 @@ _AGAIN = "have nv_peer_mem built again (gpudirect_state: absent, and then presen
 # The first match counts: messages of the kernel come before those that modprobe has for several causes.
 SYMPTOMS = (
     Symptom(
-        "unsigned",
         re.compile(r"Key was rejected by service|Required key not available|unavailable key"),
         "Secure Boot refuses it: it is not signed with a key that this machine trusts",
         "enrol the key that DKMS signs with (mokutil --import), or sign the module",
     ),
     Symptom(
-        "legacy_other_driver",
         re.compile(r"nv_peer_mem: disagrees about version of symbol nvidia_p2p_"),
         "it was built for another GPU driver than the one that is loaded: the build takes that which is installed for the kernel",
         "reboot where another GPU driver is installed than is loaded; else " + _AGAIN,
     ),
     Symptom(
-        "legacy_other_stack",
         re.compile(r"nv_peer_mem: disagrees about version of symbol"),
         "it was built on another build of the RDMA stack than the one that is loaded",
         "load the installed stack (driver_reload), or " + _AGAIN,
     ),
     Symptom(
-        "other_stack",
         re.compile(r"disagrees about version of symbol"),
         "the GPU driver was built on another build of the RDMA stack than the one that is loaded",
         "rebuild the GPU driver (gpudirect_allow_rebuild: true), or load the installed stack (driver_reload)",
     ),
     Symptom(
-        "inbox_loaded",
         re.compile(r"Unknown symbol"),
         "the loaded ib_core has no peer memory: it is the kernel's own",
         "build the stack for this kernel (ofed_kernel_policy: build), or load the installed one (driver_reload)",
     ),
-    Symptom("no_gpu", re.compile(r"No such device"), "NVIDIA's driver found no GPU that it can drive", "see what it says in the kernel log, and nvidia-smi"),
+    Symptom(re.compile(r"No such device"), "NVIDIA's driver found no GPU that it can drive", "see what it says in the kernel log, and nvidia-smi"),
     Symptom(
-        "not_found",
         re.compile(r"not found in directory"),
         "the running kernel has no such module",
         "build the GPU driver for this kernel, or boot the one that it was built for",
     ),
     Symptom(
-        "built_without",
         re.compile(r"Invalid argument"),
         "the GPU driver was built without peer memory, before the RDMA stack was installed; or peerdirect_support has a value that the stack does not know",
         "rebuild the GPU driver (gpudirect_allow_rebuild: true); with MLNX_OFED 4.9, gpudirect_peerdirect_support: 1",

@@ -13,6 +13,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -20,6 +21,7 @@ if t.TYPE_CHECKING:
 # Listing an image unpacks it, which takes seconds; building one compresses it, which takes minutes.
 LIST_TIMEOUT = 120.0
 BUILD_TIMEOUT = 900.0
+REBUILD_STAGE = "rebuilding "
 
 
 class Image(t.NamedTuple):
@@ -77,6 +79,18 @@ def images_with(run: Runner, builder: Builder, *, images: t.Iterable[Image], mod
     if not run.has(builder.lister):
         return tuple(images)
     return tuple(image for image in images if holds(run([builder.lister, image.path], timeout=LIST_TIMEOUT).stdout, modules))
+
+
+def holding(run: Runner, releases: t.Iterable[str], modules: t.Collection[str], *, root: str = "/") -> tuple[Image, ...]:
+    """The images of kernel releases in which one of the modules is; those would be loaded before what is on disk."""
+    builder = builder_of(run)
+    return () if builder is None else images_with(run, builder, images=installed_images(releases, root), modules=modules)
+
+
+def rebuilding(run: Runner, images: t.Iterable[Image]) -> tuple[Step, ...]:
+    """Steps of a job that rebuild images. An earlier one may have done that before the modules were in place."""
+    builder = builder_of(run)
+    return () if builder is None else tuple(Step(REBUILD_STAGE + image.path, build_argv(builder, image)) for image in images)
 
 
 def build_argv(builder: Builder, image: Image) -> tuple[str, ...]:

@@ -178,9 +178,14 @@ def read_job(name: str, root: str = "/") -> State | None:
 
 def read_log(name: str, root: str = "/") -> str:
     """The end of a job's log."""
+    return read_end(os.path.join(root, JOBS, name, "log"), _TAIL_BYTES)
+
+
+def read_end(path: str, most: int) -> str:
+    """At most the last `most` bytes of a text file, "" where it can't be read."""
     try:
-        with open(os.path.join(root, JOBS, name, "log"), "rb") as stream:
-            stream.seek(max(os.fstat(stream.fileno()).st_size - _TAIL_BYTES, 0))
+        with open(path, "rb") as stream:
+            stream.seek(max(os.fstat(stream.fileno()).st_size - most, 0))
             return stream.read().decode("utf-8", "replace")
     except OSError:
         return ""

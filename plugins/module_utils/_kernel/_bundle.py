@@ -14,26 +14,24 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import BUILDING, headers_of, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place, distro_fits, distro_of, distro_to_tell, parse_name
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import additions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "kernel-bundle"
@@ -86,11 +84,11 @@ def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
 
 def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
     """The problem with a bundle that was made for other nodes than this one."""
-    named, mine = parse_name(bundle), distro_of(system.id, system.version)
+    named = parse_name(bundle)
     if named.arch and named.arch != arch:
         return [Problem("bundle", bundle, "a bundle for %s, which this node is" % arch)]
     if not distro_fits(named.distro, system.id, system.version):
-        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % mine)]
+        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % distro_of(system.id, system.version))]
     return []
 
 
@@ -103,27 +101,17 @@ def wanted_of(parameters: t.Mapping[str, t.Any], system: OperatingSystem, *, run
     return Wanted(version, distro, arch, parameters["kernel"] or running, parameters["kmp"], told or (known is not None and known.rebuild))
 
 
-def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
-    """The packages that the build takes and the node lacks. Raises Refused for a kernel that is not there, or whose headers can't be installed by name."""
-    if not any(one.release == kernel for one in found.kernels):
-        there = ", ".join(one.release for one in found.kernels) or "none"
-        raise Refused("kernel: %s is not installed on this node; installed: %s. Run it on a node that has it. Nothing was changed" % (kernel, there))
-    return (*headers_of(found, kernel), *(tool for tool in TOOLS if tool not in found.tools))
-
-
 def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """The job. The bundle gets its name once it is whole."""
-    needed = prerequisites(found, wanted.kernel)
-    first = (Step("installing " + ", ".join(needed), (*found.distribution.manager.add, *needed)),) if needed else ()
     archive = "%s/%s.tgz" % (WORK, wanted.name)
     argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro if wanted.tell_distro else "")
     if not found.distribution.manager.simulates:
         # For RPM, the script names packages of the distribution that it lacks.
-        argv = script_argv("installer_run.py", *found.distribution.manager.add, "--", *argv)
+        argv = script_argv("installer_run.py", "run", *found.distribution.manager.add, "--", *argv)
     return (
         *place.unpack,
         checking(wanted.version, place),
-        *first,
+        *installing(found, prerequisites(found, wanted.kernel)),
         Step(BUILDING + wanted.kernel, argv, directory=place.tree),
         # Whoever logs in may fetch it: it holds nothing secret.
         Step(_KEEPING, ("chmod", "0644", "--", archive)),
@@ -140,23 +128,15 @@ def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: State | No
     return {**Plan(tuple(changes)).result(reasons=reasons), **told, **({} if job is None else {"job": job.result()})}
 
 
-def _has_them(job: State) -> bool:
-    return job.rc == _HAS_THEM and job.failed.startswith(BUILDING)
-
-
 def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
     """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
     changes = [Change.of_row(row) for row in job.memo["changes"]]
     if job.running:
         return _result(wanted, changes=changes, job=job, root=root)
-    if job.interrupted or job.failed:
+    if job.finished and job.rc == _HAS_THEM and job.failed.startswith(BUILDING):
         places.tidy(root)
-    if job.interrupted:
-        raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    if _has_them(job):
         return _result(wanted, changes=changes[:-1], reasons=[_NOTHING_TO_BUILD], job=job, root=root)
-    if job.failed:
-        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
+    require_success(JOB, job, root)
     places.forget(root)
     return _result(wanted, changes=changes, job=job, root=root)
 
@@ -164,11 +144,8 @@ def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, and unless in check mode build. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
-    wrong = problems(parameters)
-    if wrong:
-        raise InvalidInput(wrong)
     system, arch = read_os(root), os.uname().machine
-    wrong = misplaced(parameters["bundle"], system, arch)
+    wrong = problems(parameters) or misplaced(parameters["bundle"], system, arch)
     if wrong:
         raise InvalidInput(wrong)
     wanted = wanted_of(parameters, system, running=running, arch=arch)
@@ -183,14 +160,17 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     if os.path.isfile(os.path.join(root, wanted.path.lstrip("/"))):
         return _result(wanted, root=root)
     found = look(run, running, root)
+    there = [kernel.release for kernel in found.kernels]
+    if wanted.kernel not in there:
+        words = "kernel: %s is not installed on this node; installed: %s. Run it on a node that has it. Nothing was changed"
+        raise Refused(words % (wanted.kernel, ", ".join(there) or "none"))
     needed = prerequisites(found, wanted.kernel)
-    place = places.locate(run, parameters, version=wanted.version, root=root)
-    missing = place.result() if isinstance(place, Missing) else {}
+    place, missing = places.locate(run, parameters, version=wanted.version, root=root)
     if missing and not module.check_mode:
         return {**_result(wanted, root=root), **missing}
     changes = (*additions(needed), built)
     reasons = check_prerequisites(run, found.distribution.manager, needed, check_mode=module.check_mode)
-    if module.check_mode or isinstance(place, Missing):
+    if module.check_mode or place is None:
         return {**_result(wanted, changes=changes, reasons=reasons, root=root), **missing}
     return _built(module, run, wanted=wanted, found=found, place=place, changes=changes, root=root)
 

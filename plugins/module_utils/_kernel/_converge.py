@@ -16,17 +16,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, lacking, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, Found, KernelPlan, lacking, plan, release_of, unsigned
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
@@ -35,16 +31,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
 
 JOB = "kernel-policy"
-_SCRIPTS = {**places.SCRIPTS, building.SCRIPT: script}
-
-
-def _refresh(run: Runner, found: Found, root: str) -> tuple[Step, ...]:
-    """Rebuild the initramfs that holds modules of the former driver, which would be loaded first. DKMS may have rebuilt it already."""
-    builder = initramfs.builder_of(run)
-    if builder is None:
-        return ()
-    images = initramfs.images_with(run, builder, images=initramfs.installed_images([found.target], root), modules=CHECKED)
-    return tuple(Step("rebuilding %s" % image.path, initramfs.build_argv(builder, image)) for image in images)
+_SCRIPTS = {**places.SCRIPTS, SCRIPT: script}
 
 
 def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
@@ -63,29 +50,24 @@ def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *
     raise Refused("%s: install it, or configure its repository on the node. Nothing was changed" % words)
 
 
-def _result(changes: t.Iterable[Change], target: str, *, job: State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], target: str, *, job: jobs.State | None = None, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
     return {**Plan(tuple(changes)).result(reasons=reasons), "kernel": target, **({} if job is None else {"job": job.result()})}
 
 
-def _ended(job: State) -> dict[str, t.Any]:
+def _ended(job: jobs.State) -> dict[str, t.Any]:
     """The result with the changes that a job was begun for."""
     return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
-def _conclude(run: Runner, job: State, *, running: str, root: str) -> Found:
+def _conclude(run: Runner, job: jobs.State, *, running: str, root: str) -> Found:
     """Look again. Raises CommandFailed where the job failed."""
-    if job.interrupted or job.failed:
-        places.tidy(root)
-    if job.interrupted:
-        raise CommandFailed("%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
-    if job.failed:
-        raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, reason(JOB, job, root), job.log), job=job.result())
+    require_success(JOB, job, root)
     if job.memo["bundle"]:
         places.forget(root)
     return look(run, running, root)
 
 
-def _finish(job: State, found: Found, left: Plan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: Found, left: Plan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
@@ -95,24 +77,25 @@ def _finish(job: State, found: Found, left: Plan) -> dict[str, t.Any]:
     return _ended(job)
 
 
-def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> State:
+def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> jobs.State:
     """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
-    extra = _refresh(run, found, root) if policy == "build" else ()
+    # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.
+    images = initramfs.holding(run, [found.target], CHECKED, root=root) if policy == "build" else ()
     memo = {
         "policy": policy,
         "target": found.target,
         "bundle": todo.way == "bundle",
         "changes": [list(change) for change in todo.plan.changes],
-        "last": todo.steps[-1].stage if policy != "build" else building.BUILDING + found.target,
+        "last": todo.steps[-1].stage if policy != "build" else BUILDING + found.target,
     }
     places.prepare(place)
-    work = os.path.join(root, building.WORK.lstrip("/"))
+    work = os.path.join(root, WORK.lstrip("/"))
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
         os.makedirs(work, mode=0o700)
-    jobs.start(run, JOB, (*todo.steps, *extra), timeout=module.params["timeout"], memo=memo, root=root, scripts=_SCRIPTS)
+    jobs.start(run, JOB, (*todo.steps, *initramfs.rebuilding(run, images)), timeout=module.params["timeout"], memo=memo, root=root, scripts=_SCRIPTS)
     return jobs.wait(JOB, module.params["poll"], root)
 
 
@@ -139,12 +122,11 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         if unsigned(found):
             raise Refused(unsigned(found))
         return _result((), found.target)
-    place = places.locate(run, parameters, version=building.release_of(found), root=root) if todo.way == "bundle" else Place("")
-    needed = place.result() if isinstance(place, Missing) else {}
+    place, needed = places.locate(run, parameters, version=release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
     reasons = check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
-    if module.check_mode or isinstance(place, Missing):
+    if module.check_mode or place is None:
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
     job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:

@@ -20,9 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _found as kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import DOCA_TOOL
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import DOCA_TOOL, TOOLS, Found, has_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 
 if t.TYPE_CHECKING:
@@ -57,7 +55,7 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         tools=frozenset(tool for tool in TOOLS if run.has(tool)),
         doca_tool=os.path.exists(os.path.join(root, DOCA_TOOL.lstrip("/"))),
     )
-    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and kernels.has_driver(found) else {}
+    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and has_driver(found) else {}
     if "ib_core" in files and run.has("modinfo"):
         path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
         found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))

@@ -123,14 +123,6 @@ def build_doca(tool: str, kernel: str, work: str) -> None:
         stream.write(built_package("".join(lines), before, glob.glob(_SCRATCH)))
 
 
-def _made(path: str) -> str:
-    """The package whose place `build_doca` kept."""
-    with open(path, encoding="utf-8") as stream:
-        found = stream.read().strip()
-    _check_owner(found)
-    return found
-
-
 def _in_package(packaging: str, path: str) -> list[str]:
     """Install a repository that is a package; returns its files."""
     if packaging == "deb":
@@ -157,7 +149,10 @@ def candidates(tree: str, packaging: str, work: str) -> list[str]:
         _run(["tar", "--extract", "--file", archive, "--directory", folder, "--no-same-owner"])
         return _below(folder)
     if os.path.exists(made):
-        return _in_package(packaging, _made(made))
+        with open(made, encoding="utf-8") as stream:
+            package = stream.read().strip()
+        _check_owner(package)
+        return _in_package(packaging, package)
     return _below(tree)
 
 

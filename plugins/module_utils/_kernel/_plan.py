@@ -4,23 +4,243 @@
 
 # Private to this collection: it may change without notice.
 
-"""What each policy does so that the kernel that boots next has the modules of the vendor's driver. Pure."""
+"""Whether the kernel that boots next has the vendor's driver, what each policy does so that it has, and the ways to build one. Pure.
+
+They are DKMS, the bundle of MLNX_OFED, and DOCA's own builder. What was installed with ready-made modules has no source in DKMS.
+Its vendor builds packages of modules for another kernel with mlnx_add_kernel_support.sh of the bundle, or with
+doca-kernel-support. Of what these make, only the packages of modules are installed: the installer would remove the whole stack
+first, and put it back.
+"""
 
 from __future__ import annotations
 
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build as building
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._build import KernelPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import Found, has_driver, lacking
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
+
+BUILDING = "building the driver for kernel "
+INSTALLING = "installing the driver for kernel "
+WORK = "/var/lib/rdma.ofed/kernel-support"
+DOCA_TOOL = "/opt/mellanox/doca/tools/doca-kernel-support"
+SCRIPT = "kernel_packages.py"
+_DOCA_PACKAGE = "doca-extra"
+_SUPPORTER = "mlnx_add_kernel_support.sh"
+_NAME = "bundle"
+_KMP = re.compile(r"^kmod-|-kmp-")
+_BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
+# What building modules takes, besides the headers. Packages of all distributions have these names.
+TOOLS = ("gcc", "make", "perl")
+
+
+class Found(t.NamedTuple):
+    """The node."""
+
+    kernels: tuple[Kernel, ...] = ()
+    running: str = ""
+    next_boot: str = ""
+    evidence: str = ""
+    sources: tuple[Source, ...] = ()
+    family: str = FAMILIES[0].name
+    kernel_packages: tuple[str, ...] = ()
+    """The installed packages of kernels, and those that bring new ones."""
+    held: frozenset[str] = frozenset()
+    """Those of them that the package manager keeps as they are."""
+    headers: frozenset[str] = frozenset()
+    """The kernels whose headers are there."""
+    can_lock: bool = True
+    """Whether the package manager can keep packages as they are, which takes a plugin of dnf."""
+    stack: Stack = Stack("none")
+    record: t.Mapping[str, t.Any] = {}
+    """What the stack was installed with, where it was by this collection."""
+    prebuilt: t.Mapping[str, str] = {}
+    """The installed packages of ready-made modules, with their versions."""
+    tools: frozenset[str] = frozenset()
+    """Those of TOOLS that are there."""
+    doca_tool: bool = False
+    """Whether DOCA's own builder of modules is installed."""
+    untrusted: tuple[Untrusted, ...] = ()
+    """What of the driver for the kernel that boots next that kernel would refuse, by the keys that the running one trusts."""
+
+    @property
+    def distribution(self) -> Family:
+        """Everything in which the family of distributions differs from others."""
+        return by_name(self.family) or FAMILIES[0]
+
+    @property
+    def target(self) -> str:
+        """The kernel to care for. Where it can't be told which one boots next, the running one."""
+        return self.next_boot or (self.running if self.running in {kernel.release for kernel in self.kernels} else "")
+
+
+def is_prebuilt(found: Found) -> bool:
+    """Whether the driver was installed as ready-made modules."""
+    return any(name in DRIVERS for name in found.prebuilt)
+
+
+def has_driver(found: Found) -> bool:
+    """Whether the vendor's driver is on this node at all. User space alone has none."""
+    return any(kernel.stack == "ofed" for kernel in found.kernels) or any(is_driver(source) for source in found.sources) or is_prebuilt(found)
+
+
+def lacking(found: Found) -> str:
+    """What is wrong with the kernel that boots next, "" where nothing is."""
+    if not has_driver(found) or not found.target:
+        return ""
+    kernel = next((kernel for kernel in found.kernels if kernel.release == found.target), None)
+    what = "kernel %s, which boots next (%s)" % (found.target, found.evidence) if found.next_boot else "kernel %s, which runs" % found.target
+    if kernel is None:
+        return "%s, has no modules in /lib/modules" % what
+    if kernel.stack != "ofed":
+        return "%s, would come up with %s" % (what, "the driver of the distribution" if kernel.stack == "inbox" else "no RDMA driver")
+    return ""
+
+
+def unsigned(found: Found) -> str:
+    """Why the kernel that boots next would not load the driver, with the steps that end that; "" where it would."""
+    if not has_driver(found) or lacking(found) or not found.target or not found.untrusted:
+        return ""
+    return "the driver for kernel %s would not load: %s" % (found.target, words(found.untrusted))
+
+
+class KernelPlan(t.NamedTuple):
+    """What is to be done."""
+
+    plan: Plan = Plan()
+    steps: tuple[Step, ...] = ()
+    way: str = ""
+    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
+    prerequisites: tuple[str, ...] = ()
+    """Packages that the steps install first."""
+
+
+def release_of(found: Found) -> str:
+    """The release of MLNX_OFED, in full where that is known."""
+    recorded = str(found.record.get("version") or "")
+    return recorded if recorded.startswith(found.stack.ofed_version) else found.stack.ofed_version
+
+
+def ways_out(found: Found) -> str:
+    """The next steps, where nothing can be built."""
+    others = [kernel.release for kernel in found.kernels if kernel.stack == "ofed"]
+    ways = ["install the driver with its DKMS packages, without --without-dkms and --add-kernel-support, and ofed_kernel_policy: build"]
+    if found.stack.kind == "mlnx_ofed":
+        ways.insert(0, "declare ofed_bundle, the bundle of MLNX_OFED %s, whose %s builds it for that kernel" % (release_of(found), _SUPPORTER))
+    if others:
+        ways.append("let %s boot next, and keep new kernels away with ofed_kernel_policy: pin" % ", ".join(others))
+    return ", or ".join(ways)
+
+
+def _way(found: Found, has_bundle: bool) -> str:
+    if any(is_driver(source) for source in found.sources):
+        return "dkms"
+    if is_prebuilt(found) and found.stack.kind == "doca":
+        return "doca"
+    if is_prebuilt(found) and found.stack.kind == "mlnx_ofed" and has_bundle:
+        return "bundle"
+    raise Refused("%s. DKMS has no source of the driver to build it from: %s" % (lacking(found), ways_out(found)))
+
+
+def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
+    """The package with the headers of a kernel where they are not there. Raises Refused where no name is known for it."""
+    if kernel in found.headers:
+        return ()
+    family = found.distribution
+    if not family.headers:
+        words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
+        raise Refused(words % (kernel, family.headers_hint))
+    return (family.headers % kernel,)
+
+
+def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
+    """The packages that a build by a script of the vendor takes and the node lacks."""
+    return (*headers_of(found, kernel), *(tool for tool in TOOLS if tool not in found.tools))
+
+
+def installing(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
+    """The step for packages that a build takes."""
+    return (Step("installing " + ", ".join(names), (*found.distribution.manager.add, *names)),) if names else ()
+
+
+def _left_behind(found: Found) -> list[str]:
+    """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
+    if found.distribution.manager.packaging != "deb":
+        return []
+    versions = " ".join("%s " % version for version in found.prebuilt.values())
+    return [kernel.release for kernel in found.kernels if kernel.release != found.target and "kver.%s " % kernel.release in versions]
+
+
+def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
+    """What has to be done; nothing where the kernel has its driver. Raises Refused where the driver can't be built."""
+    wrong = lacking(found)
+    if not wrong:
+        return KernelPlan()
+    way = _way(found, has_bundle)
+    if not any(kernel.release == found.target for kernel in found.kernels):
+        raise Refused("%s: reinstall its package, or remove it" % wrong)
+    made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
+    # The one that runs has the driver in memory then, and nowhere else.
+    needs = {found.running: "reboot"}
+    left = () if way == "dkms" else _left_behind(found)
+    gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in left]
+    extra = (_DOCA_PACKAGE,) if way == "doca" and not found.doca_tool else ()
+    needed = headers_of(found, found.target) if way == "dkms" else (*prerequisites(found, found.target), *extra)
+    return KernelPlan(Plan((made, *gone)), _steps(way, needed, found, place=place), way, needed)
+
+
+def support_argv(tree: str, kernel: str, *, work: str, name: str, kmp: bool, distro: str) -> tuple[str, ...]:
+    """The process that makes, of the bundle in `tree`, the archive `work`/`name`.tgz with modules for a kernel."""
+    return (
+        "%s/%s" % (tree, _SUPPORTER),
+        *("--mlnx_ofed", tree, "--make-tgz", "--yes", "--skip-repo"),
+        *("--kernel", kernel, "--kernel-sources", "/lib/modules/%s/build" % kernel),
+        *("--tmpdir", work, "--name", name),
+        *(("--kmp",) if kmp else ()),
+        *(("--distro", distro) if distro else ()),
+    )
+
+
+def _bundle_argv(found: Found, tree: str) -> tuple[str, ...]:
+    """As the stack was installed."""
+    options = [str(option) for option in found.record.get("installer_options") or ()]
+    kmp = "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt)
+    return support_argv(tree, found.target, work=WORK, name=_NAME, kmp=kmp, distro=value_of(options, "--distro"))
+
+
+def _steps(way: str, needed: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
+    """The job."""
+    first = installing(found, needed)
+    stage = BUILDING + found.target
+    if way == "dkms":
+        # 11 means that one of several sources was not built. The look afterwards tells which.
+        return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
+    clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
+    install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
+    if way == "doca":
+        builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
+        return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
+    # 30 means that the bundle already has modules for this kernel.
+    builder = Step(stage, _bundle_argv(found, place.tree), ok=(0, 30), directory=place.tree)
+    installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
+    return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)
 
 
 def _pin(found: Found) -> KernelPlan:
     wrong = lacking(found)
     if wrong:
-        raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, building.ways_out(found)))
+        raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, ways_out(found)))
     loose = [name for name in found.kernel_packages if name not in found.held]
     if not loose or not has_driver(found):
         return KernelPlan()
@@ -34,10 +254,10 @@ def _pin(found: Found) -> KernelPlan:
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
     """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
     if policy == "build":
-        return building.build(found, has_bundle, place or Place(""))
+        return build(found, has_bundle, place or Place(""))
     if policy == "pin":
         return _pin(found)
     wrong = lacking(found)
     if wrong:
-        raise Refused("%s: %s" % (wrong, building.ways_out(found)))
+        raise Refused("%s: %s" % (wrong, ways_out(found)))
     return KernelPlan()

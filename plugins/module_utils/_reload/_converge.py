@@ -16,14 +16,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._former import former_files
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, look
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, former_files, look
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, ReloadPlan, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import loaded_again, steps
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _LINES = 6
@@ -41,7 +39,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
     )
 
 
-def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: State | None = None) -> dict[str, t.Any]:
+def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: jobs.State | None = None) -> dict[str, t.Any]:
     """The result of the module. `todo` is what is left to do, and why."""
     return {
         **Plan(tuple(changes)).result(todo.pending, todo.why),
@@ -69,7 +67,7 @@ def _missing(before: Found, now: Found) -> list[str]:
     return [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
 
 
-def _failed(before: Found, now: Found, *, job: State, root: str) -> dict[str, t.Any]:
+def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[str, t.Any]:
     """The driver could not be unloaded. The former one is loaded again; where that failed too, only a reboot is left."""
     missing = _missing(before, now)
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
@@ -81,19 +79,13 @@ def _failed(before: Found, now: Found, *, job: State, root: str) -> dict[str, t.
     return _result((planner.loading("as loaded, after an attempt to unload it"),), left, now, job=job)
 
 
-def _left_out(before: Found, now: Found) -> tuple[str, ...]:
-    """What worked with the former driver, and does not with this one."""
-    words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
-    return tuple(words % name for name in planner.not_again(before, now))
-
-
 def _aftermath(found: Found) -> tuple[str, ...]:
     if not found.interfaces:
         return ()
     return ("%s went away in between: addresses, bonds, P_Key children and software links have to be made again" % ", ".join(found.interfaces),)
 
 
-def _await(seconds: float, root: str) -> State:
+def _await(seconds: float, root: str) -> jobs.State:
     job = jobs.wait(JOB, seconds, root)
     if job.running:
         raise CommandFailed("the driver is still being reloaded after %d s (%s); the log is %s" % (seconds, job.stage, job.log), job=job.result())
@@ -122,7 +114,8 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     now = look(run, release=release, environ=environ, root=root, pid=pid)
     if job.failed:
         return _failed(found, now, job=job, root=root)
-    missing = [name for name in _missing(found, now) if name not in planner.not_again(found, now)]
+    left_out = planner.not_again(found, now)
+    missing = [name for name in _missing(found, now) if name not in left_out]
     if missing:
         words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s, and the reason in the kernel log (dmesg)"
         text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe said nothing", job.log)
@@ -131,4 +124,5 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
         names = ", ".join(module.name for module in planner.differing(now))
         text = "the driver was reloaded, and %s is still another build than on disk: the kernel log (dmesg) tells why. All output is in %s"
         raise CommandFailed(text % (names, job.log), changed=True, job=job.result())
-    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *_left_out(found, now))), now, job=job)
+    words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
+    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *(words % name for name in left_out))), now, job=job)

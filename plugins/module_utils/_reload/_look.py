@@ -16,9 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import parse_proc_modules, read_loaded, with_disk
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import parse_mounts, parse_swaps
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, over_rdma, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
@@ -32,15 +32,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd 
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_files
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 JOB = "driver-reload"
 # What a running system can't do without.
 _VITAL = ("/", "/usr")
+# Where the files of the loaded driver may still be: those of the kernel stay beside those of a vendor, and DKMS keeps what it replaced.
+_FOLDERS = ("lib/modules/%s", "var/lib/dkms")
 
 
 def _at(root: str, path: str) -> str:
@@ -128,3 +129,27 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
     )
     refused = _untrusted(found, run, texts[0], folder=folder, root=root)
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root), untrusted=refused)
+
+
+def _candidates(names: t.Collection[str], release: str, root: str) -> list[str]:
+    found = []
+    for folder in _FOLDERS:
+        top = os.path.join(root, folder % release if "%" in folder else folder)
+        for path, _folders, files in os.walk(top):
+            found += [os.path.join(path, file) for file in files if ".ko" in file and file.partition(".ko")[0].replace("-", "_") in names]
+    return sorted(found)
+
+
+def former_files(modules: t.Sequence[Module], run: Runner, *, release: str, root: str = "/") -> dict[str, str]:
+    """For each loaded module of the stack a file with the same build. Empty where one of them has none: half a driver is of no use."""
+    wanted = {module.name: module.srcversion_loaded for module in modules if in_stack(module.name)}
+    paths = _candidates(wanted, release, root)
+    if not paths:
+        return {}
+    found: dict[str, str] = {}
+    for path, fields in parse_files(run(["modinfo", *paths], ok=None, timeout=60).stdout).items():
+        name = os.path.basename(path).partition(".ko")[0].replace("-", "_")
+        # Those of Debian's kernels have none, and those of a vendor have one. Folders of the kernel come before those for updates.
+        if fields.get("srcversion", "") == wanted.get(name):
+            found.setdefault(name, path)
+    return found if set(found) == set(wanted) else {}

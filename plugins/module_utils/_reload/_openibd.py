@@ -84,26 +84,23 @@ def _is_plain(line: _Line) -> bool:
     return line.whole and (_SIMPLE.match(line.text) or _ASSIGNMENT.match(line.text)) is not None and not text.endswith(("&", "|"))
 
 
-def _place(lines: t.Sequence[_Line], key: str) -> int | None:
-    """The line whose assignment counts, if it can be changed where it is: nothing after it is more than an assignment."""
+def _place(lines: t.Sequence[_Line], key: str) -> tuple[int, t.Match[str]] | None:
+    """The line whose assignment counts, and its parts, if it can be changed where it is: nothing after it is more than an assignment."""
     for index in range(len(lines) - 1, -1, -1):
         if not _is_plain(lines[index]):
             return None
         if _mentions(lines[index].text, key):
             match = _SIMPLE.match(lines[index].text)
-            before = match.group(1) if match else ""
-            return index if re.match(r"(?:export\s+)?%s=\Z" % key, before) else None
+            return (index, match) if match and re.match(r"(?:export\s+)?%s=\Z" % key, match.group(1)) else None
     return None
 
 
 def value_of(text: str, key: str) -> str | None:
     """The value of a key; None where it has none, or where only bash can tell it."""
-    lines = _lines(text)
-    place = _place(lines, key)
-    match = _SIMPLE.match(lines[place].text) if place is not None else None
-    if match is None or _EXPANSION.search(re.sub(r"'[^']*'", "", match.group(2))):
+    place = _place(_lines(text), key)
+    if place is None or _EXPANSION.search(re.sub(r"'[^']*'", "", place[1].group(2))):
         return None
-    return assignments(lines[place or 0].text)[key]
+    return assignments(place[1].string)[key]
 
 
 def _ended(text: str) -> str:
@@ -119,26 +116,23 @@ def edited(text: str, wanted: t.Mapping[str, str]) -> str:
             continue
         lines = _lines(text)
         place = _place(lines, key)
-        rows = [line.text for line in lines]
-        match = _SIMPLE.match(rows[place]) if place is not None else None
-        if match is not None and place is not None:
-            rows[place] = match.group(1) + quoted(value) + match.group(3)
-            text = "\n".join(rows)
-        else:
+        if place is None:
             text = "%s%s=%s\n" % (_ended(text), key, quoted(value))
+            continue
+        index, match = place
+        rows = [line.text for line in lines]
+        rows[index] = match.group(1) + quoted(value) + match.group(3)
+        text = "\n".join(rows)
     return text
-
-
-def _needs(key: str) -> str:
-    """What makes a new value effective. Most are read when openibd starts the next time, and no driver is unloaded for them."""
-    return "driver_reload" if key.endswith("_LOAD") or key == "SET_IPOIB_CM" else ""
 
 
 def key_changes(text: str, wanted: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
     """The keys whose value is another one than declared."""
     found = {key: value_of(text, key) for key in wanted}
     values = {key: value_text(value) for key, value in sorted(wanted.items())}
-    return tuple(Change(Kind.OPENIB_CONF, key, "", found[key] or "", value, _needs(key)) for key, value in values.items() if found[key] != value)
+    # Most are read when openibd starts the next time, and no driver is unloaded for them.
+    needs = {key: "driver_reload" if key.endswith("_LOAD") or key == "SET_IPOIB_CM" else "" for key in values}
+    return tuple(Change(Kind.OPENIB_CONF, key, "", found[key] or "", value, needs[key]) for key, value in values.items() if found[key] != value)
 
 
 def edit(text: str, wanted: t.Mapping[str, t.Any]) -> Change | None:

@@ -125,14 +125,6 @@ def differing(found: Found) -> tuple[Module, ...]:
     return tuple(module for module in found.modules if module.differs)
 
 
-def lost(found: Found) -> tuple[str, ...]:
-    """The loaded modules of the stack that are no longer on disk, so that nothing could load them again."""
-    if not found.available:
-        return ()
-    names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
-    return tuple(name for name in names if name not in found.available)
-
-
 def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
     """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
     left = {module.name: set(module.used_by) for module in modules}
@@ -174,7 +166,8 @@ def ssh_user(found: Found) -> tuple[User, ...]:
 def _only_reboot(found: Found) -> tuple[str, ...]:
     """Why no unloading helps."""
     reasons = []
-    gone = lost(found)
+    names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
+    gone = [name for name in names if found.available and name not in found.available]
     if found.meant_for:
         reasons.append("the installed driver is for kernel %s, which boots next, and not for the running one" % found.meant_for)
     elif gone:

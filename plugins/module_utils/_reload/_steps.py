@@ -13,10 +13,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, unloading
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, Found, Wanted, unloading
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 _STOPPING = "unloading "

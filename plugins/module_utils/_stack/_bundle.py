@@ -4,15 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""MLNX_OFED bundles: what their names say, what is in them, and how they are unpacked."""
+"""MLNX_OFED bundles, on the node or on the controller: what their names say, what is in them, and how they are unpacked."""
 
 from __future__ import annotations
 
 import os
 import re
+import tarfile
 import typing as t
+import zlib
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
@@ -27,6 +30,11 @@ _VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
 _NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)(-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?|-ext)\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
+# The release, under its name of today and that of old bundles.
+_RELEASE = (".mlnx", "mlnx")
+_FILES = (*_RELEASE, ".arch")
+_MOST = 1 << 12
+_GZIP = b"\x1f\x8b"
 
 
 class Bundle(t.NamedTuple):
@@ -49,24 +57,6 @@ class Place(t.NamedTuple):
     unpack: tuple[Step, ...] = ()
     clean: tuple[Step, ...] = ()
     """What removes it after success, and in any case unmounts it."""
-
-    @property
-    def is_mounted(self) -> bool:
-        """Whether it takes no room, because its disk image is mounted."""
-        return bool(self.prepare) and self.prepare == self.tree
-
-
-class Missing(t.NamedTuple):
-    """A bundle that has to be brought to the node first."""
-
-    what: str
-    """`checksum` where the controller has to tell it, `transfer` where the node has no such file."""
-    release: str
-    arch: str
-
-    def result(self) -> dict[str, str]:
-        """A part of the module's result. Release and processor let the action plugin look into the file before it is sent."""
-        return {"bundle_needed": self.what, "bundle_release": self.release, "bundle_architecture": self.arch}
 
 
 def is_version(text: str) -> bool:
@@ -169,3 +159,87 @@ def unpack_argv(form: str, path: str, *, into: str, loop: bool, tools: t.Collect
         "7z": ("7z", "x", "-y", "-o" + into, path),
     }
     return next((argv for tool, argv in known.items() if tool in tools), ())
+
+
+class Layout(t.NamedTuple):
+    """What the files of a bundle tell about it; empty texts for files that are missing."""
+
+    version: str
+    arch: str
+    installer: bool
+    size: int = 0
+    """The bytes that an archive takes once it is unpacked."""
+
+
+def read_layout(path: str) -> Layout:
+    """What is in an unpacked bundle."""
+    version = attribute(path, ".mlnx") or attribute(path, "mlnx")
+    return Layout(version, attribute(path, ".arch"), os.path.isfile(os.path.join(path, INSTALLER)))
+
+
+def read_archive(path: str) -> Layout:
+    """What is in the one folder of an archive; raises Refused where it is none, or not a whole one."""
+    texts: dict[str, str] = {}
+    installer, size = False, 0
+    try:
+        with open(path, "rb") as stream:
+            packed = stream.read(len(_GZIP)) == _GZIP
+        with tarfile.open(path, "r:gz" if packed else "r:") as archive:
+            for member in archive:
+                size += member.size
+                folder, _slash, name = member.name.rpartition("/")
+                if "/" in folder.replace("./", "", 1) or not member.isfile():
+                    continue
+                installer = installer or name == INSTALLER
+                content = archive.extractfile(member) if name in _FILES else None
+                if content is not None:
+                    texts[name] = content.read(_MOST).decode("utf-8", "replace").strip()
+    except (tarfile.TarError, EOFError, zlib.error, OSError) as exc:
+        words = "ofed_bundle: %s is no .tgz or .tar that can be read: %s. Copy or download it again; nothing was changed"
+        raise Refused(words % (path, exc)) from exc
+    version = next((texts[name] for name in _RELEASE if texts.get(name)), "")
+    return Layout(version, texts.get(".arch", ""), installer, size)
+
+
+def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:
+    """Refuse what is no bundle of the release for this kind of processor. `where` names it."""
+    if not found.version or not found.installer:
+        missing = INSTALLER if found.version else ".mlnx"
+        words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
+        raise Refused(words % (where, missing))
+    if found.version != version:
+        raise Refused("ofed_bundle: %s has the release %s, and %s is wanted. %s" % (where, found.version, version, way_out(found.version, version)))
+    if found.arch and arch and found.arch != arch:
+        words = "ofed_bundle: %s is made for %s, and the node is %s. Give the bundle for %s; nothing was changed"
+        raise Refused(words % (where, found.arch, arch, arch))
+
+
+def check_executable(folder: str) -> None:
+    """Refuse a folder whose installer can't be started."""
+    path = os.path.join(folder, INSTALLER)
+    if os.access(path, os.X_OK):
+        return
+    words = "ofed_bundle: %s can't be executed: %s. Give the bundle as .tgz, %s; nothing was changed"
+    if os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        raise Refused(words % (path, "its file system is mounted with noexec", "which is unpacked elsewhere, or mount it without noexec"))
+    raise Refused(words % (path, "its mode is %04o" % (os.stat(path).st_mode & 0o7777), "or copy the folder again with its modes, as cp -a does"))
+
+
+def way_out(found: str, version: str) -> str:
+    """What to do about a bundle that holds another release than its name or the declaration has."""
+    return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
+
+
+def check_here(path: str, *, version: str, arch: str, place: str = "") -> int:
+    """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted.
+
+    Returns the bytes that it takes to unpack it.
+    """
+    if os.path.isdir(path):
+        check_content("the folder %s%s" % (path, place), read_layout(path), version=version, arch=arch)
+        return 0
+    if parse_name(path).form == "iso":
+        return os.path.getsize(path)
+    found = read_archive(path)
+    check_content(path + place, found, version=version, arch=arch)
+    return found.size

@@ -21,10 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help as installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import check_executable, check_here
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, check_executable, check_here
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -37,7 +35,7 @@ _MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # What the steps of a place run.
-SCRIPTS = {"download.py": downloader, "installer_help.py": installer_help, "installer_run.py": installer_run}
+SCRIPTS = {"download.py": downloader, "installer_run.py": installer_run}
 
 
 class Source(t.NamedTuple):
@@ -56,10 +54,6 @@ class Source(t.NamedTuple):
         """Whether it has to be brought to the node."""
         return self.is_url or self.on == "controller"
 
-    @property
-    def digest(self) -> str:
-        return self.checksum.rpartition(":")[2].lower()
-
 
 def _key(source: Source, path: str) -> str:
     if source.checksum:
@@ -72,7 +66,7 @@ def _key(source: Source, path: str) -> str:
 
 def kept_file(source: Source, root: str = "/") -> str:
     """Where a bundle that was brought here is kept; it is named for its checksum."""
-    return os.path.join(root, FILES.lstrip("/"), source.digest)
+    return os.path.join(root, FILES.lstrip("/"), source.checksum.rpartition(":")[2].lower())
 
 
 def _held(folder: str) -> int:
@@ -92,12 +86,9 @@ def _check_room(path: str, into: str, size: int) -> None:
         raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
 
 
-def _loop_works(root: str) -> bool:
-    return read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
-
-
-def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root: str) -> Place:
-    loop = form == "iso" and _loop_works(root)
+def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size: int, root: str) -> Place:
+    """`size` are the bytes that it takes, 0 where they are not known."""
+    loop = form == "iso" and read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
     part = tree if loop else tree + ".part"
     argv = bundles.unpack_argv(form, path, into=part, loop=loop, tools=[tool for tool in _UNPACKERS if run.has(tool)])
     if not argv:
@@ -110,6 +101,7 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, root
         # It stays mounted after a failure neither: a later run mounts it again.
         unmount = Step("cleaning up", ("umount", tree), always=True)
         return Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
+    _check_room(path, part, size)
     move = Step(UNPACK_STAGE, ("mv", "--no-target-directory", "--", part, tree))
     # Half of a bundle is of no use to anybody, and may be what has filled the file system.
     drop = Step("cleaning up", ("rm", "-rf", "--", part), always=True)
@@ -151,24 +143,28 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     size = 0 if wrong else check_here(path, version=version, arch=arch)
-    place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, root=root)
+    place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, size=size, root=root)
     if not wrong:
-        if not place.is_mounted:
-            _check_room(path, place.prepare, size)
         return place
     return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
 
 
-def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> Place | Missing:
-    """Where the bundle that the options of a module name is, or what the action plugin has to give first."""
+def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> tuple[Place | None, dict[str, str]]:
+    """Where the bundle is that the options of a module name; None where it has to be brought to the node first.
+
+    Then a part of the module's result tells the action plugin to give the `checksum`, or to `transfer` the file. With release and
+    processor it looks into the file before it is sent.
+    """
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
-        accept(source, parameters["staged"], root)
+        _accept(source, parameters["staged"], root)
     arch = os.uname().machine
-    return place_of(run, source, version=version, arch=arch, root=root) or Missing("transfer" if source.checksum else "checksum", version, arch)
+    place = place_of(run, source, version=version, arch=arch, root=root)
+    needed = {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
+    return place, {} if place else needed
 
 
-def accept(source: Source, staged: str, root: str = "/") -> None:
+def _accept(source: Source, staged: str, root: str) -> None:
     """Take over what the action plugin has transferred, if it is the declared file."""
     wrong = mismatch(staged, source.checksum.lower())
     if wrong:

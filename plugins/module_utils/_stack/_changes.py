@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""What differs between the wanted and the found stack. Pure."""
+"""What differs between the wanted and the found stack, and what keeps its packages from being replaced by updates of the system. Pure.
+
+Where the package manager ranks repositories, what came from that of the site needs no protection.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 
@@ -57,19 +61,8 @@ def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def same_release(wanted: Wanted, found: Found) -> bool:
-    """Whether the wanted release is installed, whole or not."""
-    if found.stack.kind != wanted.source:
-        return False
-    if wanted.source == "doca":
-        return not wanted.version or packages.version_fits(wanted.version, found.stack.version)
-    # Packages spell a release without its last number.
-    return same_version(wanted.version, found.stack.ofed_version)
-
-
-def _metapackage_changes(wanted: Wanted, found: Found, needs: str) -> tuple[Change, ...]:
-    present = found.packages.get(wanted.metapackage)
-    has = "" if present is None else present.version
-    return changes_of(Change(Kind.PACKAGE, wanted.metapackage, "", has, wanted.version or has or "installed", needs))
+    """Whether the wanted release is installed, whole or not. MLNX_OFED without a declared version has none."""
+    return wanted.fits(found.stack) and (wanted.source == "doca" or bool(wanted.version))
 
 
 def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
@@ -79,20 +72,23 @@ def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     if is_installed(wanted, found) and not selection:
         return ()
     needs = "" if wanted.has_no_modules else NEEDS
-    changes = () if same_release(wanted, found) else changes_of(_stack_change(found.words, wanted.words, needs=needs))
-    changes += _metapackage_changes(wanted, found, needs) if is_doca else selection
+    changes = () if same_release(wanted, found) else changes_of(_stack_change(found.stack.words, wanted.words, needs=needs))
+    if is_doca:
+        has = found.packages[wanted.metapackage].version if wanted.metapackage in found.packages else ""
+        selection = changes_of(Change(Kind.PACKAGE, wanted.metapackage, "", has, wanted.version or has or "installed", needs))
+    changes += selection
     if changes:
         return changes
     if not is_doca and wanted.method == "repository" and not found.interrupted:
         return (Change(Kind.PACKAGE, wanted.metapackage, "", "", wanted.version or "installed", needs),)
     left = found.interrupted or ("half installed" if found.stack.complete else "")
-    before = "%s, %s" % (wanted.words, left) if left else found.words
+    before = "%s, %s" % (wanted.words, left) if left else found.stack.words
     return (_stack_change(before, wanted.words, needs=needs),)
 
 
 def removal_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The removal of a vendor's stack."""
-    return changes_of(_stack_change(found.words, "inbox" if wanted.keep else "")) if found.is_vendors else ()
+    return changes_of(_stack_change(found.stack.words, "inbox" if wanted.keep else "")) if found.is_vendors else ()
 
 
 def repair_changes(found: Found, names: t.Iterable[str]) -> tuple[Change, ...]:
@@ -114,3 +110,54 @@ def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
     """The repository files that have to be written or removed."""
     files = found.manager.files_of(wanted.repository)
     return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))
+
+
+def protects(wanted: Wanted, found: Found) -> bool:
+    """Whether packages of the declared stack are to be protected, and can be."""
+    manager = found.manager
+    if not wanted.protect or wanted.state != "present" or not found.can_protect:
+        return False
+    return bool(manager.protection_path) and (wanted.method == "installer" or not manager.ranks_repositories)
+
+
+def is_unprotected(wanted: Wanted, found: Found) -> bool:
+    """Whether packages are to be protected, and the package manager lacks what that takes."""
+    return not found.can_protect and protects(wanted, found._replace(can_protect=True))
+
+
+def lift(found: Found) -> tuple[Change, ...]:
+    """Lift the protection, before the stack changes or where none is wanted."""
+    return _file(found, {})
+
+
+def protect(found: Found) -> tuple[Change, ...]:
+    """Protect the packages, where that is not done, or where those that are protected have changed.
+
+    Packages that were added are not protected until the next change of the stack: other roles add some later in the same run.
+    """
+    kept, installed = found.manager.kept(found.protection), _versions(found, found.packages)
+    return () if kept and all(installed.get(name) == version for name, version in kept.items()) else renew(found)
+
+
+def renew(found: Found) -> tuple[Change, ...]:
+    """Protect all packages that are installed, but for ready-made modules: a build for another kernel brings them in another version."""
+    modules = prebuilt(found.packages, found.stack.ofed_version)
+    return _file(found, _versions(found, (name for name in vendors(found.packages, found.stack.ofed_version) if name not in modules)))
+
+
+def to_come(wanted: Wanted, found: Found) -> tuple[Change, ...]:
+    """The protection of a stack that is about to be installed: the versions of its packages are not known yet."""
+    if found.protected and same_release(wanted, found):
+        return ()
+    before = "%s %s" % (found.stack.kind, found.stack.version) if found.protected and found.is_vendors else ""
+    return (Change(Kind.PROTECTION, "", "", before, wanted.words),)
+
+
+def _versions(found: Found, names: t.Iterable[str]) -> dict[str, str]:
+    """By names without an architecture."""
+    return {name.split(":")[0]: found.packages[name].version for name in names}
+
+
+def _file(found: Found, versions: t.Mapping[str, str]) -> tuple[Change, ...]:
+    path = found.manager.protection_path
+    return changes_of(file_change(path, found.protection, found.manager.protection(found.protection, versions))) if path else ()

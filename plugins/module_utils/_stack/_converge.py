@@ -20,28 +20,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import REC
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._at_work import package_at_work
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Missing, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._consent import in_use, needs_consent, withheld
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import refuse_unknown_options, refuse_without_headers
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import is_unprotected, lift, protect, protects, renew
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants, refuse_unknown_options, refuse_without_headers
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, with_alternatives, with_users
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._options import role_variables, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import REBUILD_STAGE, StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import is_unprotected, lift, protect, protects, renew
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+
+Version = t.Mapping[str, str]
 
 # In a job that an earlier release of the collection began, the stacks before and after it are not recorded.
 _NOT_RECORDED = {"kind": "", "version": ""}
@@ -50,11 +46,11 @@ _SETTINGS = (Kind.OPENIB_CONF, Kind.PROTECTION)
 _SETTING_FILES = (openibd.PATH, *(family.manager.protection_path for family in FAMILIES))
 
 
-def _version(found: Found) -> dict[str, str]:
+def _version(found: Found) -> Version:
     return {"kind": found.stack.kind, "version": found.stack.version}
 
 
-def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
+def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
     """The stack after the changes. Without a declared version, it is whatever the repository has."""
     if not todo.about(Kind.STACK):
         return _version(found)
@@ -63,29 +59,26 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> dict[str, str]:
     return {"kind": wanted.source, "version": wanted.version}
 
 
-def _result(
-    changes: t.Iterable[Change],
-    *,
-    before: t.Mapping[str, str],
-    after: t.Mapping[str, str],
-    job: State | None = None,
-    keys: t.Iterable[Change] = (),
-    waiting: t.Sequence[Pending] = (),
-) -> dict[str, t.Any]:
-    """The result of the module. `keys` are those of openib.conf that the change of the whole file stands for, `waiting` is what takes consent."""
+def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job: jobs.State | None = None, late: t.Sequence[Pending] = ()) -> dict[str, t.Any]:
+    """The result of the module. `late` are what takes consent, and the keys of openib.conf that the change of the whole file stands for."""
     made = Plan(tuple(changes))
     settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
-        **made.result((*waiting, *made.late, *(Pending(change) for change in keys if change.needs))),
-        "stack": {"before": dict(before), "after": dict(after), "replaced": bool(made.about(Kind.STACK, "")), "withheld": bool(waiting)},
+        **made.result((*late, *made.late)),
+        "stack": {
+            "before": dict(before),
+            "after": dict(after),
+            "replaced": bool(made.about(Kind.STACK, "")),
+            "withheld": any(entry.is_upgrade for entry in late),
+        },
         "packages_changed": not all(settings),
         **({} if job is None else {"job": job.result()}),
     }
 
 
-def _recorded(job: State) -> tuple[Change, ...]:
+def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
     """The changes that a job was begun for."""
-    return tuple(Change.of_row(row) for row in job.memo["changes"])
+    return tuple(Change.of_row(row) for row in memo["changes"])
 
 
 def _conf(root: str) -> str:
@@ -97,16 +90,11 @@ def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
     return (module.params["openib_conf"] or {}) if module.params["state"] == "present" else {}
 
 
-def _keys(module: AnsibleModule, root: str) -> tuple[Change, ...]:
-    """The declared keys of openib.conf that have other values now. What packages that are to come make of the file is not known."""
-    return openibd.key_changes(_conf(root), _declared_keys(module))
-
-
-def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Change, ...]:
-    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file."""
+def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tuple[Change, ...], list[Pending]]:
+    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file, and the keys that are effective later."""
     declared = _declared_keys(module)
     if not declared:
-        return ()
+        return (), []
     text = _conf(root)
     if not text:
         hint = "it comes with the kernel packages, which the chosen packages do not include"
@@ -114,7 +102,7 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[Cha
     change = openibd.edit(text, declared)
     if change is not None and not dry:
         apply_file(module, change, backup=True, root=root)
-    return () if change is None else (change,)
+    return () if change is None else (change,), [Pending(key) for key in openibd.key_changes(text, declared) if key.needs]
 
 
 def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
@@ -126,7 +114,7 @@ def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
     os.rename(temporary, path)
 
 
-def _conclude(run: Runner, job: State, root: str) -> Found:
+def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed where it failed."""
     if job.interrupted:
         words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
@@ -144,9 +132,9 @@ def _conclude(run: Runner, job: State, root: str) -> Found:
     return look(run, root)
 
 
-def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
+def _finish(module: AnsibleModule, job: jobs.State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
     """The result of a job that did what this run wants. Only now it is known what there is to protect."""
-    replaced = any(change.kind == Kind.STACK for change in _recorded(job))
+    replaced = any(change.kind == Kind.STACK for change in _recorded(job.memo))
     for change in (renew if replaced else protect)(found) if protects(wanted, found) else lift(found):
         apply_file(module, change, root=root)
         found = found._replace(protection=change.after)
@@ -155,13 +143,13 @@ def _finish(module: AnsibleModule, job: State, *, wanted: Wanted, found: Found, 
         words = "; ".join(change.words() for change in left.changes)
         raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
-    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
+    return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
 
-def _running(job: State, root: str) -> dict[str, t.Any]:
+def _running(job: jobs.State, root: str) -> dict[str, t.Any]:
     if not job.detail:
         job = job._replace(detail=package_at_work(job, root))
-    return _result(_recorded(job), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
+    return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
 
 
 def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Iterable[Change], place: Place) -> dict[str, t.Any]:
@@ -178,21 +166,7 @@ def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, to
     }
 
 
-def _images(run: Runner, todo: StackPlan, root: str) -> tuple[initramfs.Image, ...]:
-    """The images that hold modules of the stack that is replaced. They would be loaded before those on the disk."""
-    builder = initramfs.builder_of(run) if todo.steps and todo.about(Kind.STACK) else None
-    if builder is None:
-        return ()
-    return initramfs.images_with(run, builder, images=initramfs.installed_images(initramfs.kernels(root), root), modules=CHECKED)
-
-
-def _rebuilding(run: Runner, images: t.Iterable[initramfs.Image]) -> tuple[Step, ...]:
-    """The last steps of a job, for images that an earlier step may have rebuilt before the modules were in place."""
-    builder = initramfs.builder_of(run)
-    return () if builder is None else tuple(Step(REBUILD_STAGE + image.path, initramfs.build_argv(builder, image)) for image in images)
-
-
-def _earlier(module: AnsibleModule, root: str) -> State | None:
+def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
     """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
     if job is None or (not job.running and module.params["attach"] != job.id):
@@ -203,30 +177,15 @@ def _earlier(module: AnsibleModule, root: str) -> State | None:
     return jobs.wait(JOB, module.params["poll"], root)
 
 
-def _apply(
-    module: AnsibleModule,
-    run: Runner,
-    *,
-    wanted: Wanted,
-    found: Found,
-    todo: StackPlan,
-    changes: t.Sequence[Change],
-    images: t.Sequence[initramfs.Image],
-    place: Place,
-    root: str,
-) -> dict[str, t.Any]:
+def _apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, memo: dict[str, t.Any], root: str) -> dict[str, t.Any]:
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
-    parameters, before = module.params, _version(found)
-    places.prepare(place)
     for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.STACK) else ())):
         apply_file(module, change, root=root)
     if not todo.steps:
         _configure(module, root)
-        return _result(changes, before=before, after=before)
-    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    steps = (*todo.steps, *_rebuilding(run, images))
-    jobs.start(run, JOB, steps, timeout=parameters["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
-    job = jobs.wait(JOB, parameters["poll"], root)
+        return _result(_recorded(memo), before=memo["before"], after=memo["before"])
+    jobs.start(run, JOB, todo.steps, timeout=module.params["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
+    job = jobs.wait(JOB, module.params["poll"], root)
     if job.running:
         return _running(job, root)
     found = _conclude(run, job, root)
@@ -241,9 +200,9 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
     if not why:
         return None
     # The stack that is there is configured as declared all the same.
-    keys = _keys(module, root) if _conf(root) else ()
-    changes = _configure(module, root, dry=module.check_mode) if _conf(root) else ()
-    return _result(changes, before=_version(found), after=_version(found), keys=keys, waiting=withheld(todo, why))
+    changes, keys = _configure(module, root, dry=module.check_mode) if _conf(root) else ((), [])
+    waiting = [Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK)]
+    return _result(changes, before=_version(found), after=_version(found), late=[*waiting, *keys])
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
@@ -266,8 +225,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         return _finish(module, job, wanted=wanted, found=found, root=root)
     before = _version(found)
     if not todo:
-        keys = _keys(module, root)
-        return _result(_configure(module, root, dry=module.check_mode), before=before, after=before, keys=keys)
+        changed, late = _configure(module, root, dry=module.check_mode)
+        return _result(changed, before=before, after=before, late=late)
     left_alone = _without_consent(module, run, wanted=wanted, found=found, todo=todo, root=root)
     if left_alone is not None:
         return left_alone
@@ -277,16 +236,20 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         found = with_alternatives(run, wanted, found)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
-    images = _images(run, todo, root)
+    replaces = todo.steps and todo.about(Kind.STACK)
+    images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
     rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
-    changes = (*todo.changes, *foreign, *rebuilt, *_keys(module, root))
-    place = places.locate(run, parameters, version=wanted.version, root=root) if todo.needs_bundle else Place("")
-    if isinstance(place, Place):
+    # What packages that are to come make of openib.conf is not known.
+    changes = (*todo.changes, *foreign, *rebuilt, *openibd.key_changes(_conf(root), _declared_keys(module)))
+    place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
+    if place is not None:
         refuse_unknown_options(run, wanted, found, place=place)
     if module.check_mode:
-        needed = place.result() if isinstance(place, Missing) else {}
         return {**_result(changes, before=before, after=_expected(wanted, found, todo)), **needed}
-    if isinstance(place, Missing):
-        return {**_result((), before=before, after=before), **place.result()}
+    if place is None:
+        return {**_result((), before=before, after=before), **needed}
     todo = plan(wanted, found, place=place, force=bool(foreign))
-    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, images=images, place=place, root=root)
+    todo = todo._replace(steps=(*todo.steps, *initramfs.rebuilding(run, images)))
+    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
+    places.prepare(place)
+    return _apply(module, run, wanted=wanted, found=found, todo=todo, memo=memo, root=root)

@@ -4,27 +4,201 @@
 
 # Private to this collection: it may change without notice.
 
-"""What would make an installation of MLNX_OFED fail, and can be known before its first change."""
+"""What keeps a stack from being changed, and can be known before the first change.
+
+Packages that are not part of the stack and would go with it, as the package manager simulates it, for a repository that is not
+declared yet on a copy of its lists; options that the installer does not know; and kernel modules that can't be built.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import lift
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, refused_by_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KERNEL_ONLY, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 
 # With these options the installer builds nothing for the running kernel, or does not ask for its headers.
 _WITHOUT_HEADERS = frozenset({"--without-dkms", "--without-depcheck", "-k", "--kernel", "-s", "--kernel-sources"})
 # A package that every system of the Debian family can be offered: where it is not, there are no package lists to look into.
 _ALWAYS_OFFERED = "dpkg"
+_APT_SECONDS = 600
+
+
+def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected: t.Collection[str], release: str = "", by_name: bool = False) -> list[str]:
+    """The `removed` packages that are not part of the stack. Pure.
+
+    `expected` are the packages that go by the plan. The installer removes more by their names: with `by_name` these are
+    part of the stack as well, and come back with it. So are the distribution's own builds of its libraries: whatever needs one of
+    them goes with it, and is named for itself.
+    """
+    return sorted(
+        name
+        for name in set(removed)
+        if name not in expected and not is_vendors(name, versions.get(name, ""), release) and not is_library(name) and not (by_name and name in REPLACED)
+    )
+
+
+def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> None:
+    """Refuse where one of the foreign packages is not allowed to go. `what` is about to be done: `mlnx_ofed 5.8 is installed`."""
+    kept = [name for name in names if name not in allowed]
+    if kept:
+        raise Refused(
+            "nothing was changed: %d package%s not part of the RDMA stack and would be removed when %s: %s. "
+            "Remove them yourself, or name them in ofed_allow_removal: they go, and are not installed again"
+            % (len(kept), " is" if len(kept) == 1 else "s are", what, ", ".join(kept)),
+            dependants=kept,
+        )
+
+
+def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> dict[str, str]:
+    """What rpm would break by an erasure, and what needs that in turn. The libraries `replaced` come back."""
+    found: list[str] = []
+    while True:
+        output = run([*argv, *found], ok=None, timeout=300)
+        more = sorted({*found, *rpm.parse_rpm_test(output.stderr, replaced)})
+        if more == found:
+            return dict.fromkeys(found, "")
+        found = more
+
+
+def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted) -> dict[str, str]:
+    """The packages that a simulation would remove, with versions where it tells them."""
+    if rpm.is_erase_test(argv):
+        return _erased(run, argv, () if wanted.packages == KERNEL_ONLY else REPLACED)
+    output = run(argv, ok=None, timeout=300)
+    failed = found.manager.preview_failure(output)
+    if failed:
+        raise Refused("nothing was changed: %s can't do this: %s" % (found.manager.name, failed))
+    return found.manager.parse_preview(output.stdout)
+
+
+def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Wanted) -> dict[str, str]:
+    if packages.lost(found.packages):
+        gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_installer else ())}
+        return dict.fromkeys(packages.dependent(found.packages, gone), "")
+    return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted).items()}
+
+
+def _copy(source: str, target: str, without: t.Container[str]) -> None:
+    os.makedirs(target, exist_ok=True)
+    for name in sorted(os.listdir(source)) if os.path.isdir(source) else []:
+        path = os.path.join(source, name)
+        if os.path.isfile(path) and name not in without:
+            # Lists are tens of megabytes; apt replaces them and writes into none.
+            try:
+                os.link(path, os.path.join(target, name))
+            except OSError:
+                shutil.copyfile(path, os.path.join(target, name))
+
+
+def _ask(run: Runner, argv: t.Sequence[str], options: t.Sequence[str]) -> Output:
+    return run([argv[0], *(word for option in options for word in ("-o", option)), *argv[1:]], ok=None, timeout=_APT_SECONDS)
+
+
+def _said(output: Output) -> str:
+    lines = [line for line in (output.stderr + "\n" + output.stdout).splitlines() if line.startswith(("E:", "W:"))]
+    return " ".join(lines) or (output.stderr or output.stdout).strip()
+
+
+def _write(files: t.Mapping[str, str], folder: str) -> str:
+    """Write the repository files and the key into a folder of their own; returns the path of the sources file."""
+    sources = ""
+    for path, content in files.items():
+        if not content:
+            continue
+        if path.startswith("/etc/apt/sources.list.d/"):
+            sources = os.path.join(folder, "sources", os.path.basename(path))
+        target = os.path.join(folder, "preferences" if "/preferences.d/" in path else "sources" if "/sources.list.d/" in path else "", os.path.basename(path))
+        text = content.replace("/etc/apt/keyrings", folder) if "/sources.list.d/" in path else content
+        with open(target, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+    return sources
+
+
+def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], Transaction]:
+    """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
+
+    Without `argv`, nothing is simulated. The errors name the repository.
+    """
+    with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
+        # apt reads keys and folders as a user without rights.
+        os.chmod(folder, 0o755)
+        _copy(os.path.join(root, "var/lib/apt/lists"), folder + "/lists", ("lock",))
+        os.makedirs(folder + "/lists/partial")
+        # An earlier declaration of the same repository is replaced, not added to.
+        declared = ["lock", *map(os.path.basename, files)]
+        _copy(os.path.join(root, "etc/apt/sources.list.d"), folder + "/sources", declared)
+        _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences", declared)
+        sources = _write(files, folder)
+        common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
+        alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
+        read = _ask(run, apt.Apt().update, [*common, *alone])
+        if read.rc or "\nE:" in "\n" + read.stderr:
+            raise CommandFailed("ofed_repository: %s can't be used: %s. Nothing was changed" % (address, _said(read)))
+        offers = apt.parse_madison(_ask(run, ("apt-cache", "madison", name), [*common, *alone]).stdout)
+        if not offers.get(name):
+            raise Refused("ofed_repository: %s has no package %s. Nothing was changed" % (address, name))
+        if not argv:
+            return offers[name], Transaction({}, {})
+        options = [*common, "Dir::Etc::sourceparts=%s/sources" % folder, "Dir::Etc::preferencesparts=%s/preferences" % folder]
+        simulated = _ask(run, apt.simulate(argv), options)
+        if simulated.rc:
+            raise Refused("ofed_repository: apt can't install this from %s: %s Nothing was changed" % (address, _said(simulated)))
+        return offers[name], apt.parse_simulation(simulated.stdout)
+
+
+def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> t.Mapping[str, str]:
+    """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
+    if wanted.repository is None or not todo.steps or not found.manager.simulates:
+        return {}
+    # Without the protection, what it would keep from being installed is seen, and refused with its reason.
+    files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lift(found))}}
+    # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
+    argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
+    offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=wanted.repository.address, root=root)
+    if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
+        text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
+        raise Refused(text % (wanted.repository.address, wanted.metapackage, ", ".join(offered), wanted.version))
+    _refuse_newer(found, todo, seen.installed)
+    return seen.removed
+
+
+def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str]) -> None:
+    """Refuse to take other versions of the stack that stays, which an added package may depend on. `installed`: versions by name."""
+    newer = [name for name in found.vendors if installed.get(name, found.packages[name].version) != found.packages[name].version]
+    if newer and not todo.about(Kind.STACK):
+        raise Refused(
+            "nothing was changed: what is to be added to %s depends on other versions of its packages: %s. It stays at its release unless another one is "
+            "declared. Next: declare ofed_version and run rdma.ofed.upgrade, or use a repository that has the installed release"
+            % (found.stack.words, ", ".join("%s (%s is installed, %s would be)" % (name, found.packages[name].version, installed[name]) for name in newer))
+        )
+
+
+def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:
+    """The foreign packages that go and may go; those that may not end the run."""
+    removed = {**_removed_by_plan(run, found, todo, wanted=wanted), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
+    versions = {name: package.version for name, package in found.packages.items()}
+    names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_installer)
+    refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)
+    return tuple(Change(Kind.PACKAGE, name, "", versions.get(name) or removed[name] or "installed", "") for name in names)
 
 
 def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: Place) -> None:
@@ -39,14 +213,11 @@ def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: 
         raise InvalidInput(wrong)
 
 
-def _builds_modules(wanted: Wanted) -> bool:
-    return wanted.source == "mlnx_ofed" and not wanted.has_no_modules and not _WITHOUT_HEADERS & names_of(wanted.installer_options)
-
-
 def refuse_without_headers(run: Runner, wanted: Wanted, found: Found, *, root: str) -> None:
     """Refuse to build kernel modules in a container that the headers of the host's kernel can't be had for."""
     kernel = os.uname().release
-    if not _builds_modules(wanted) or found.manager.packaging != "deb" or os.path.isdir(os.path.join(root, "lib/modules", kernel, "build/scripts")):
+    builds = wanted.source == "mlnx_ofed" and not wanted.has_no_modules and not _WITHOUT_HEADERS & names_of(wanted.installer_options)
+    if not builds or found.manager.packaging != "deb" or os.path.isdir(os.path.join(root, "lib/modules", kernel, "build/scripts")):
         return
     if read_machine(root).kind != "container":
         return

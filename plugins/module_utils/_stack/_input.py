@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""What may be declared about the RDMA stack, and on which distributions."""
+"""What may be declared about the RDMA stack and its upper-layer protocols, and on which distributions. Pure."""
 
 from __future__ import annotations
 
@@ -14,99 +14,162 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems, part, ulp_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems, value_text
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protocol_input import vendor_ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import common_problems, package_problems, vendor_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, user_only
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version, package_problems, timeout_problems, vendor_problems
 
 if t.TYPE_CHECKING:
-    from collections.abc import Mapping
-
+    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
 _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
+# The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.
+_WITH_USER_SPACE = ("all", "basic", "bluefield", "guest", "hpc", "hypervisor", "vma", "vma-vpi", "xlio")
+_WITH_MODULES = ("all", "basic", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-vpi")
+# The first release whose installer offers NFS over RDMA.
+_NFSRDMA_SINCE = (4, 9)
 
 
 def _version(text: str) -> tuple[int, ...]:
     return tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", text))
 
 
-def supported(os_id: str, version: str) -> bool:
-    """Whether the role knows the packages of this distribution."""
-    known = DISTRIBUTIONS.get(os_id)
-    return known is not None and bool(_version(version)) and _version(known.first) <= _version(version) < _version(known.after)
+def supported(system: t.Mapping[str, t.Any]) -> bool:
+    """Whether the role knows the packages of this distribution. `system` is the fact `os`."""
+    known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
+    return known is not None and bool(version) and _version(known.first) <= version < _version(known.after)
 
 
-def served(os_id: str, version: str, family: str) -> bool:
+def served(system: t.Mapping[str, t.Any]) -> bool:
     """Whether the role takes an untested distribution or release for one of its family, with the stack of the distribution.
 
     Releases older than those that are known are not served. Releases without a number, such as the testing release of Debian, are.
     """
-    known = DISTRIBUTIONS.get(os_id)
-    if by_name(family) is None:
-        return False
-    return known is None or not _version(version) or _version(known.first) <= _version(version)
+    known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
+    return by_name(system.get("family")) is not None and (known is None or not version or _version(known.first) <= version)
 
 
-def _os_name(found: Mapping[str, t.Any]) -> str:
+def _os_name(found: t.Mapping[str, t.Any]) -> str:
     return "%s (ID=%s, VERSION_ID=%s)" % (found.get("name") or "an unknown distribution", found.get("id", ""), found.get("version", ""))
 
 
-def _is_served(found: Mapping[str, t.Any]) -> bool:
-    return served(str(found.get("id", "")), str(found.get("version", "")), str(found.get("family", "")))
-
-
-def _is_supported(found: Mapping[str, t.Any]) -> bool:
-    return supported(str(found.get("id", "")), str(found.get("version", "")))
-
-
-def _unserved(source: t.Any, found: Mapping[str, t.Any]) -> Problem:
+def _unserved(source: t.Any, found: t.Mapping[str, t.Any]) -> Problem:
     return Problem("ofed_source", source, "a distribution whose packages are known: %s" % SUPPORTED, "the node runs %s" % _os_name(found))
 
 
-def unknown_distribution(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def unknown_distribution(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """That the node runs a distribution of no known family, or a release that is too old: nothing of the collection is for it, whatever is declared."""
     found = part(facts, "os")
-    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not _is_supported(found) and not _is_served(found) else []
+    return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not supported(found) and not served(found) else []
 
 
-def _os_problems(source: t.Any, facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def _os_problems(source: t.Any, facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     found = part(facts, "os")
-    if not found or (source == "inbox" and (_is_supported(found) or _is_served(found))):
+    if not found or (source == "inbox" and (supported(found) or served(found))):
         return []
-    if _is_supported(found) and DISTRIBUTIONS[str(found["id"])].bundle:
+    if supported(found) and DISTRIBUTIONS[str(found["id"])].bundle:
         return []
-    if _is_served(found):
+    if served(found):
         return [Problem("ofed_source", source, "inbox", "the node runs %s; stacks of vendors are for %s" % (_os_name(found), WITH_BUNDLES))]
     return [_unserved(source, found)]
 
 
-def distribution_notes(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[str]:
+def distribution_notes(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[str]:
     """A warning about a distribution that is served and was never tested."""
     found = part(facts, "os")
-    if variables.get("ofed_source", "inbox") != "inbox" or _is_supported(found) or not _is_served(found):
+    if variables.get("ofed_source", "inbox") != "inbox" or supported(found) or not served(found):
         return []
     return ["%s was not tested. It gets the packages of the family %s. Listed are %s" % (_os_name(found), found.get("family"), SUPPORTED)]
 
 
-def _driver_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables about the driver in the kernel."""
+def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
+    """The packages of the vendor that the set is without, unless an option adds them."""
+    needed: list[str] = []
+    if (user_only(chosen) or chosen) not in _WITH_USER_SPACE:
+        needed += protocol.stack_packages[family.name]
+    if protocol.kernel and not protocol.option and chosen not in _WITH_MODULES:
+        needed.append(protocol.kernel + ("-dkms" if family.by_dkms else ""))
+    return [name for name in needed if "--with-" + name not in options]
+
+
+def _excluded(protocol: Protocol, options: t.Collection[str]) -> list[str]:
+    """The options that take a package of the protocol out of the set."""
+    names = [name for packages in protocol.stack_packages.values() for name in packages]
+    names += [protocol.kernel + suffix for suffix in ("", "-dkms", "-modules")] if protocol.kernel else []
+    return sorted({"--without-" + name for name in names} & set(options))
+
+
+def _installer_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], family: Family | None) -> list[Problem]:
+    declared = variables.get("ofed_installer_options") or ()
+    words = [option for option in declared if isinstance(option, str)] if isinstance(declared, (list, tuple)) else []
+    options = names_of(words)
+    version = mlnx_version(variables)
+    if protocol.name == "nfsrdma" and version and release(version) < _NFSRDMA_SINCE:
+        return [Problem(VARIABLE, protocol.name, "with MLNX_OFED 4.9 and later", "%s has no NFS over RDMA; mount with proto=tcp over IPoIB" % version)]
+    excluded = _excluded(protocol, options) + (["--without-nfsrdma"] if protocol.name == "nfsrdma" and "--without-nfsrdma" in options else [])
+    if excluded:
+        return [Problem(VARIABLE, protocol.name, "without %s in ofed_installer_options" % ", ".join(excluded), "the two contradict each other")]
+    if protocol.option and protocol.option not in options:
+        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed again"
+        return [Problem(VARIABLE, protocol.name, "with ofed_installer_options: [%s]" % protocol.option, hint % ", ".join(protocol.modules))]
+    chosen = variables.get("ofed_packages") or "all"
+    lacking = _lacking(protocol, chosen=chosen, family=family, options=options) if isinstance(chosen, str) and family else []
+    allowed = "%s with ofed_installer_options: [%s]" % (protocol.name, ", ".join("--with-" + name for name in lacking))
+    return [Problem(VARIABLE, protocol.name, allowed, "the set %s is without them" % chosen)] if lacking else []
+
+
+def _protocol_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], family: str) -> list[Problem]:
+    source = str(variables["ofed_source"])
+    if not protocol.kernel and protocol.modules:
+        hint = "%s does not support it, and the kernel's own module does not fit the vendor's driver; with ofed_source: inbox it can be had"
+        return [Problem(VARIABLE, protocol.name, "protocols of the stack", hint % source)]
+    chosen = variables.get("ofed_packages")
+    if isinstance(chosen, str) and user_only(chosen) and protocol.modules:
+        return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "%s is without %s" % (chosen, ", ".join(protocol.modules)))]
+    if source == "mlnx_ofed" and variables.get("ofed_method", "installer") == "installer":
+        return _installer_problems(protocol, variables, by_name(family))
+    return []
+
+
+def _conf_problems(protocol: Protocol, variables: t.Mapping[str, t.Any]) -> list[Problem]:
     conf = variables.get("ofed_openib_conf")
-    if conf and variables.get("ofed_source", "inbox") == "inbox":
-        return [Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd")]
-    return conf_problems("ofed_openib_conf", conf)
+    if not isinstance(conf, dict):
+        return []
+    return [
+        Problem("ofed_openib_conf.%s" % key, conf[key], value, "%s is in ofed_ulps" % protocol.name)
+        for key, value in protocol.conf.items()
+        if key in conf and value_text(conf[key]) != value
+    ]
 
 
-def problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
+def vendor_ulp_problems(variables: t.Mapping[str, t.Any], family: str) -> list[Problem]:
+    """What is wrong with the declared protocols, where a vendor's stack shall be installed. `family` is "" where the node is not known."""
+    value = variables.get(VARIABLE) or ()
+    if name_problems(value):
+        return []
+    protocols = [PROTOCOLS[name] for name in value]
+    return [problem for protocol in protocols for problem in (*_protocol_problems(protocol, variables, family), *_conf_problems(protocol, variables))]
+
+
+def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
     found = value_problems(VARIABLES, variables)
     extra = variables.get("ofed_extra_packages", [])
     found += package_problems("ofed_extra_packages", extra, form=_PACKAGE, allowed="the name of a package of the distribution")
-    found += common_problems(variables)
-    found += _driver_problems(variables)
+    if variables.get("ofed_allow_removal") is not None:
+        found += package_problems("ofed_allow_removal", variables["ofed_allow_removal"], form=PACKAGE_NAME, allowed="the name of a package")
+    found += timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
+    source, conf = variables.get("ofed_source", "inbox"), variables.get("ofed_openib_conf")
+    if conf and source == "inbox":
+        found.append(Problem("ofed_openib_conf", conf, "nothing with ofed_source: inbox", "the distribution's stack has no openibd"))
+    else:
+        found += conf_problems("ofed_openib_conf", conf)
     found += ulp_problems(variables, facts)
-    source = variables.get("ofed_source", "inbox")
     if source == "inbox" and variables.get("ofed_version"):
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))

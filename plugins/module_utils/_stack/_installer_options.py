@@ -28,9 +28,8 @@ _NEVER = (10**6, 0)
 
 
 class Option(t.NamedTuple):
-    """One option, and where it is understood."""
+    """Where an option is understood."""
 
-    name: str
     value: str
     """What stands after it, "" for nothing."""
     since: tuple[int, int]
@@ -39,10 +38,10 @@ class Option(t.NamedTuple):
     families: tuple[str, ...]
 
 
-def _understood(text: str, since: tuple[int, int], *, until: tuple[int, int] = _NEVER, families: tuple[str, ...] = ("deb", "rpm")) -> list[Option]:
+def _understood(text: str, since: tuple[int, int], *, until: tuple[int, int] = _NEVER, families: tuple[str, ...] = ("deb", "rpm")) -> dict[str, Option]:
     """The options of a text; of one that something stands after, the text tells it as `--option:WHAT`."""
     words = [word.partition(":") for word in text.split()]
-    return [Option(name, value, since, until, families) for name, _colon, value in words]
+    return {name: Option(value, since, until, families) for name, _colon, value in words}
 
 
 _TEXT_4_1 = """
@@ -61,24 +60,21 @@ _TEXT_LATER = """
 _TEXT_LATER_RPM = """
 --without-dkms-install --speed-up-kmp --builddir:DIRECTORY --without-mlx5-ipsec --with-fabric-collector --with-pyverbs --with-memtrack --fwctl --virtiofs
 """
-OPTIONS: tuple[Option, ...] = (
-    *_understood(_TEXT_4_1, FIRST),
-    *_understood("--dkms --force-dkms", FIRST, families=("deb",)),
-    *_understood("--kmp --disable-kmp", FIRST, families=("rpm",)),
-    *_understood(_TEXT_4_9, _4_9),
-    *_understood("--mlnx-libs", _4_9, until=_LATER),
-    *_understood("--with-cx4lx-optimizations --without-cx4lx-optimizations", _4_9, until=_5_0),
-    *_understood(_TEXT_LATER, _LATER),
-    *_understood(_TEXT_LATER_RPM, _LATER, families=("rpm",)),
-)
-# Options that name a package, and what stands after them.
-_FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
-    "--without-": "",
-    "--with-": "",
-    "--pre-install-": "SCRIPT",
-    "--post-install-": "SCRIPT",
+OPTIONS: t.Mapping[str, Option] = {
+    **_understood(_TEXT_4_1, FIRST),
+    **_understood("--dkms --force-dkms", FIRST, families=("deb",)),
+    **_understood("--kmp --disable-kmp", FIRST, families=("rpm",)),
+    **_understood(_TEXT_4_9, _4_9),
+    **_understood("--mlnx-libs", _4_9, until=_LATER),
+    **_understood("--with-cx4lx-optimizations --without-cx4lx-optimizations", _4_9, until=_5_0),
+    **_understood(_TEXT_LATER, _LATER),
+    **_understood(_TEXT_LATER_RPM, _LATER, families=("rpm",)),
 }
-_FAMILIES_OF_BUILDS: t.Mapping[str, str] = {"--pre-build-": "SCRIPT", "--post-build-": "SCRIPT"}
+# Options that name a package, and what stands after them. Only the installer for RPM has those of a build.
+_FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
+    **dict.fromkeys(("--without-", "--with-"), ""),
+    **dict.fromkeys(("--pre-install-", "--post-install-", "--pre-build-", "--post-build-"), "SCRIPT"),
+}
 
 # Options that the installer knows and that are not allowed here, with the reason.
 _NOT_HERE: t.Mapping[str, str] = {
@@ -132,14 +128,14 @@ def vocabulary(version: str, family: str = "") -> dict[str, str]:
     """Every option without a package's name in it -> what stands after it. All of them where release or family are "" ."""
     known = release(version)
     return {
-        option.name: option.value
-        for option in OPTIONS
+        name: option.value
+        for name, option in OPTIONS.items()
         if (known == (0, 0) or option.since <= known < option.until) and (not family or family in option.families)
     }
 
 
 def _package_families(family: str) -> dict[str, str]:
-    return {**_FAMILIES_OF_PACKAGES, **({} if family == "deb" else _FAMILIES_OF_BUILDS)}
+    return {prefix: value for prefix, value in _FAMILIES_OF_PACKAGES.items() if family != "deb" or "-build-" not in prefix}
 
 
 def _split(options: t.Sequence[str]) -> list[list[str]]:
@@ -179,12 +175,12 @@ def _nearest(name: str, *, version: str, family: str, cutoff: float) -> str:
 
 def _unknown(variable: str, name: str, *, version: str, family: str) -> Problem:
     """An option that this release does not have: another does, or it is misspelt."""
-    elsewhere = [option for option in OPTIONS if option.name == name]
+    elsewhere = OPTIONS.get(name)
     where = "the installer of %s" % version if version else "the installer"
-    if elsewhere and family and family not in elsewhere[0].families:
-        return Problem(variable, name, "an option of %s" % where, "it is for %s packages only" % "/".join(elsewhere[0].families))
-    if elsewhere:
-        return Problem(variable, name, "an option of %s" % where, "other releases have it")
+    if elsewhere is not None:
+        is_foreign = family and family not in elsewhere.families
+        hint = "it is for %s packages only" % "/".join(elsewhere.families) if is_foreign else "other releases have it"
+        return Problem(variable, name, "an option of %s" % where, hint)
     near = _nearest(name, version=version, family=family, cutoff=0.6)
     prefix = next((prefix for prefix in _package_families(family) if name.startswith(prefix)), "")
     hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
@@ -201,7 +197,7 @@ def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Prob
 def _is_package(name: str, family: str) -> bool:
     """Whether it names a package of the vendor, as `--without-opensm` does, and is not an option of some release."""
     names = {name[len(prefix) :] for prefix in _package_families(family) if name.startswith(prefix)}
-    return bool(names & KNOWN) and not any(option.name == name for option in OPTIONS)
+    return bool(names & KNOWN) and name not in OPTIONS
 
 
 def _is_unknown(name: str, *, version: str, family: str) -> bool:
@@ -212,9 +208,8 @@ def _is_unknown(name: str, *, version: str, family: str) -> bool:
 
 def _may_be_told(name: str, *, version: str, family: str) -> bool:
     """Whether the help of the bundle may have such an option: another release has it, or it is like none that is known."""
-    elsewhere = [option for option in OPTIONS if option.name == name]
-    if elsewhere:
-        return not family or any(family in option.families for option in elsewhere)
+    if name in OPTIONS:
+        return not family or family in OPTIONS[name].families
     return name.startswith("-") and not _nearest(name, version=version, family=family, cutoff=_CLOSE)
 
 

@@ -4,10 +4,12 @@
 
 # Private to this collection: it may change without notice.
 
-"""Runs the installer of a bundle for RPM distributions. A step of a job, where it runs as a script without Ansible.
+"""Runs the installer of a bundle, or asks it. Steps of a job, where this runs as a script without Ansible.
 
-`python _installer_run.py MANAGER... -- INSTALLER OPTION...` ends as the installer does. The one for RPM lists packages of the distribution that
-it lacks, and ends before it changes anything. These are installed with the command MANAGER, and it runs once more.
+`python _installer_run.py run MANAGER... -- INSTALLER OPTION...` ends as the installer does. The one for RPM lists packages of the distribution
+that it lacks, and ends before it changes anything. These are installed with the command MANAGER, and it runs once more.
+`python _installer_run.py help INSTALLER OPTION...` prints those of the options that the help of the installer does not have, one
+a line, and ends with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -27,6 +29,9 @@ _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
 # It checks what it needs before it says much else.
 _KEPT = 1 << 20
+# `    -k|--kernel <version>`, `    --kernel-extra-args '<args>'`, `    --all        Install all available packages`
+_HELP_ROW = re.compile(r"^ {2,8}(-[^\s<]*[^\s<-])(?: (?P<value>'?<[^>]*>'?))?(?:\s|\Z)")
+_HELP_SECONDS = 60
 
 
 def packages_missing(output: str) -> list[str]:
@@ -55,17 +60,11 @@ def _said_since(start: int) -> str:
         return ""
 
 
-def _length() -> int:
-    try:
-        return os.fstat(1).st_size
-    except OSError:
-        return 0
-
-
-def main(argv: t.Sequence[str]) -> int:
-    end = list(argv).index("--")
-    manager, installer = argv[:end], argv[end + 1 :]
-    start = _length()
+def install(*words: str) -> int:
+    """The step `run`."""
+    end = words.index("--")
+    manager, installer = words[:end], words[end + 1 :]
+    start = os.fstat(1).st_size
     code = _run(installer)
     missing = packages_missing(_said_since(start)) if code else []
     if missing:
@@ -80,5 +79,28 @@ def main(argv: t.Sequence[str]) -> int:
     return code
 
 
+def parse_help(text: str) -> dict[str, str]:
+    """Options -> what stands after them, "" where the help does not tell that. Those with the name of a package in them are left out."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        match = _HELP_ROW.match(line)
+        if match:
+            found.update((name, (match["value"] or "").strip("'<>")) for name in match[1].split("|") if name.startswith("-"))
+    return found
+
+
+def unknown_options(installer: str, *options: str) -> int:
+    """The step `help`."""
+    try:
+        done = subprocess.run([installer, "--help"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_HELP_SECONDS, check=False)
+    except OSError:
+        # The step that installs tells what is wrong with it.
+        return 0
+    told = parse_help(done.stdout.decode("utf-8", "replace"))
+    unknown = [name for name in options if name not in told]
+    sys.stdout.write("".join(name + "\n" for name in unknown))
+    return 1 if unknown else 0
+
+
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit((unknown_options if sys.argv[1] == "help" else install)(*sys.argv[2:]))

@@ -44,8 +44,7 @@ libxlio-dev libxlio-utils libxpmem libxpmem-dev mlnx-dpdk mlnx-nfsrdma mlnx-nvme
 mlnx-ofa_kernel-modules mlnx-ofa_kernel-source mlnx-ofed-kernel mlnxofed-docs multiperf openvswitch rshim sharp srp srp_daemon ucx-cuda ucx-knem
 ucx-xpmem virtiofs-dkms virtiofs-modules vma xlio xpmem xpmem-dkms xpmem-modules
 """
-OTHERS = frozenset(_OTHERS_TEXT.split())
-KNOWN = REPLACED | OTHERS
+KNOWN = REPLACED | frozenset(_OTHERS_TEXT.split())
 
 # The installer takes every package whose name has one of REPLACED in it, but leaves these alone.
 _SPARED = re.compile(r"^xen|ovsvf-config|opensmtpd")
@@ -64,18 +63,13 @@ _MODULES = re.compile(r"^kmod-|-kmp-|-modules\Z")
 _WIDE_TIME = "t64"
 
 
-def build_number(release: str) -> str:
-    """What packages of a release have at the end of their versions: `5.1-2.5.8.0` -> `51258`, `23.10-0.5.5.0` -> `2310055`."""
-    match = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
-    return "".join(match.groups()) if match else ""
-
-
 def is_vendors(name: str, version: str, release: str = "") -> bool:
     """Whether this package is the vendor's. `release` is that of the installed stack, as ofed_info prints it."""
-    number = build_number(release)
     if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
         return True
-    return bool(number) and re.search(r"[.-]%s\Z" % number, version) is not None
+    # What packages of a release have at the end of their versions: 51258 for 5.1-2.5.8.0, 2310055 for 23.10-0.5.5.0.
+    number = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
+    return number is not None and re.search(r"[.-]%s\Z" % "".join(number.groups()), version) is not None
 
 
 def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
@@ -89,19 +83,10 @@ def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}
 
 
-def known_names(installed: t.Iterable[str]) -> list[str]:
-    """The installed packages that the vendor has under the same names."""
-    return sorted(KNOWN & set(installed))
-
-
 def distribution_versions(offers: t.Mapping[str, t.Sequence[str]], release: str = "") -> dict[str, str]:
     """The best version of each package that is not the vendor's; packages that only the vendor has are left out."""
-    found = {}
-    for name, versions in offers.items():
-        mine = [version for version in versions if not is_vendors(name, version, release)]
-        if mine:
-            found[name] = mine[0]
-    return found
+    mine = {name: [version for version in versions if not is_vendors(name, version, release)] for name, versions in offers.items()}
+    return {name: versions[0] for name, versions in mine.items() if versions}
 
 
 def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:

@@ -17,27 +17,28 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import IN
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
     FIRMWARE_PACKAGE,
     additions,
+    lift,
     missing,
+    protect,
+    protects,
     removal_changes,
     repair_changes,
     repository_changes,
     stack_changes,
+    to_come,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import lift, protect, protects, to_come
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import UNINSTALLER, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
-OFED_INFO = "/usr/bin/ofed_info"
 CHECK_STAGE = "checking the bundle"
 OPTIONS_STAGE = "checking the options"
 INSTALL_STAGE = "installing MLNX_OFED"
 BUILD_STAGE = "building and installing MLNX_OFED"
-REBUILD_STAGE = "rebuilding "
 LISTS_STAGE = "reading the package lists"
 _MEND_STAGE = "ending the interrupted installation"
 _REMOVE_STAGE = "removing the former stack"
@@ -46,10 +47,12 @@ _REMOVE_STAGE = "removing the former stack"
 # systemd of services that failed. A node without systemd, or where they did not fail, has nothing to forget.
 _SCRIPTS = ("(", "-name", "[KS][0-9][0-9]openibd", "-o", "-name", "[KS][0-9][0-9]opensmd", "-o", "-name", "[KS][0-9][0-9]mst", ")")
 _LEFTOVERS = (
-    Step(_REMOVE_STAGE, ("rm", "-f", UNINSTALLER, OFED_INFO)),
+    Step(_REMOVE_STAGE, ("rm", "-f", "/usr/sbin/ofed_uninstall.sh", "/usr/bin/ofed_info")),
     Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
     Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
 )
+# What an unload of the driver would cut, and new packages would not: traffic of the network, also over an Ethernet port for management.
+_OF_THE_NETWORK = ("connection", "link", "namespace", "vf")
 
 Argv = t.Tuple[str, ...]
 
@@ -64,9 +67,8 @@ class StackPlan(t.NamedTuple):
     """The packages that the plan removes, without those of others that depend on them."""
     simulate: tuple[Argv, ...] = ()
     """Processes that tell what goes with them, and change nothing."""
-    by_name: bool = False
-    """Whether the installer removes packages by their names."""
-    needs_bundle: bool = False
+    by_installer: bool = False
+    """Whether it takes the installer of a bundle, which removes packages by their names."""
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -126,12 +128,6 @@ def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: 
     return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address, lifted=found.protected),)), argv
 
 
-def _mend(found: Found) -> tuple[Step, ...]:
-    """What apt has to settle before it installs anything, once the package lists are read; the removal of a stack settles it too."""
-    broken = found.manager.simulates and packages.broken(found.packages)
-    return (Step(_MEND_STAGE, apt.mend_argv()),) if broken else ()
-
-
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
     """The installer's command line. `-q` asks nothing and still stops at foreign packages, `--force` removes them."""
     firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
@@ -148,7 +144,7 @@ def checking(version: str, place: Place) -> Step:
 def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """Ask the installer about options that the tables do not know, once it is unpacked."""
     unsure = doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=found.manager.packaging) if place.unpack else []
-    return (Step(OPTIONS_STAGE, script_argv("installer_help.py", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
+    return (Step(OPTIONS_STAGE, script_argv("installer_run.py", "help", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
 
 
 def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
@@ -177,7 +173,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     if not found.manager.simulates:
         # The installer for DEB installs what it lacks of the distribution itself.
-        argv = script_argv("installer_run.py", *found.manager.add, "--", *argv)
+        argv = script_argv("installer_run.py", "run", *found.manager.add, "--", *argv)
     return StackPlan(
         files + repair_changes(found, broken) + changes + additions(lacking),
         (
@@ -193,8 +189,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
         ),
         former.removes,
         (*former.simulate, test) if taken else former.simulate,
-        by_name=True,
-        needs_bundle=True,
+        by_installer=True,
     )
 
 
@@ -222,7 +217,9 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)
     trust = found.manager.trust_argv(wanted.repository) if wanted.repository else ()
     lists = (*([Step(LISTS_STAGE, trust)] if trust else []), Step(LISTS_STAGE, found.manager.update))
-    steps = (*_recovery(found, broken), *former.steps, *lists, *_mend(found), install)
+    # apt has that to settle before it installs anything. The removal of a stack settles it, too.
+    mend = (Step(_MEND_STAGE, apt.mend_argv()),) if broken and found.manager.simulates else ()
+    steps = (*_recovery(found, broken), *former.steps, *lists, *mend, install)
     return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 
 
@@ -236,8 +233,15 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
-def _protected(wanted: Wanted, found: Found, todo: StackPlan) -> StackPlan:
-    """The plan, and the protection of packages from updates of the system. A job renews it at its end, and where the stack changes lifts it first."""
+def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
+    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
+    if wanted.state == "absent":
+        todo = _plan_absent(wanted, found)
+    elif wanted.source == "doca" or wanted.method == "repository":
+        todo = _plan_repository(wanted, found)
+    else:
+        todo = _plan_installer(wanted, found, place=place or Place(""), force=force)
+    # A job renews the protection at its end, and where the stack changes lifts it first.
     if not protects(wanted, found):
         return todo._replace(changes=lift(found) + todo.changes)
     if not todo.steps:
@@ -245,14 +249,21 @@ def _protected(wanted: Wanted, found: Found, todo: StackPlan) -> StackPlan:
     return todo._replace(changes=todo.changes + to_come(wanted, found))
 
 
-def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
-    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
-    return _protected(wanted, found, _plan_stack(wanted, found, place=place, force=force))
+def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
+    """Whether the plan takes consent if the stack that it replaces is in use.
+
+    A job that was interrupted had consent, if it took any: the same job may be completed.
+    """
+    return bool(todo.about(Kind.STACK)) and not wanted.allow_upgrade and not (found.interrupted and found.begun == wanted.purpose())
 
 
-def _plan_stack(wanted: Wanted, found: Found, *, place: Place | None, force: bool) -> StackPlan:
-    if wanted.state == "absent":
-        return _plan_absent(wanted, found)
-    if wanted.source == "doca" or wanted.method == "repository":
-        return _plan_repository(wanted, found)
-    return _plan_installer(wanted, found, place=place or Place(""), force=force)
+def in_use(found: Found) -> tuple[str, ...]:
+    """Why the stack of the node is in use, in words; empty where it is not.
+
+    A vendor's stack that is whole is there for a reason. Any other is in use where RDMA itself has users. Traffic of the network
+    comes and goes: it keeps the driver from being reloaded, and no packages from being installed.
+    """
+    if found.is_vendors and found.is_whole:
+        return ("%s is installed" % found.stack.words,)
+    names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
+    return ("in use by %s" % ", ".join(names),) if names else ()

@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import O
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
@@ -23,16 +24,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 KERNEL_ONLY = "kernel-only"
-UNINSTALLER = "/usr/sbin/ofed_uninstall.sh"
-# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
-# space; of eth-only, there is nothing else.
-_SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
-_RPM_ONLY = ("guest", "hypervisor")
-
-
-def metapackages(family: str) -> list[str]:
-    """The sets of packages that a repository has. `family` is `deb`, `rpm` or "" where it is not known."""
-    return [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
 
 
 class Wanted(t.NamedTuple):
@@ -74,6 +65,13 @@ class Wanted(t.NamedTuple):
     def words(self) -> str:
         """`doca 2.9.1`."""
         return ("%s %s" % (self.source, self.version)).strip()
+
+    def fits(self, stack: Stack) -> bool:
+        """Whether the stack that was found is of this source and release, whole or not. Without a version, any release is."""
+        if self.source == "inbox":
+            return stack.kind not in ("mlnx_ofed", "doca")
+        same = packages.version_fits if self.source == "doca" else same_version
+        return stack.kind == self.source and (not self.version or same(self.version, stack.version))
 
     def selection(self) -> dict[str, t.Any]:
         """What can't be read from the node afterwards, and is kept on record."""
@@ -144,8 +142,3 @@ class Found(t.NamedTuple):
     def is_vendors(self) -> bool:
         """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
         return self.stack.kind in ("mlnx_ofed", "doca")
-
-    @property
-    def words(self) -> str:
-        """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
-        return self.stack.words

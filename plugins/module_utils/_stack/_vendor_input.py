@@ -20,11 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import metapackages
-
-if t.TYPE_CHECKING:
-    from collections.abc import Mapping
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
@@ -33,9 +29,13 @@ _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 _TIMEOUTS = (60, 86400)
+# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
+# space; of eth-only, there is nothing else.
+_SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
+_RPM_ONLY = ("guest", "hypervisor")
 
 
-def _text(variables: Mapping[str, t.Any], name: str) -> str:
+def _text(variables: t.Mapping[str, t.Any], name: str) -> str:
     value = variables.get(name)
     return value if isinstance(value, str) else ""
 
@@ -44,25 +44,32 @@ def _is_empty(value: t.Any) -> bool:
     return value is None or (isinstance(value, (str, list, tuple)) and not value)
 
 
-def _useless(variables: Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
+def _useless(variables: t.Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
     """A variable that has to be empty here."""
     value = variables.get(name)
     return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
 
 
-def packaging_of(facts: Mapping[str, t.Any] | None) -> str:
+def packaging_of(facts: t.Mapping[str, t.Any] | None) -> str:
     """`deb`, `rpm`, or "" where the node is not known."""
     family = by_name(part(facts, "os").get("family"))
     return family.manager.packaging if family else ""
 
 
-def mlnx_version(variables: Mapping[str, t.Any]) -> str:
+def mlnx_version(variables: t.Mapping[str, t.Any]) -> str:
     """The release that is wanted: declared, or the one that the name of the bundle tells; "" where neither is good."""
     version = _text(variables, "ofed_version") or parse_name(_text(variables, "ofed_bundle")).version
     return version if is_version(version) else ""
 
 
-def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def wanted_stack(variables: t.Mapping[str, t.Any]) -> Wanted:
+    """Source and release of the declared stack, for those who only compare."""
+    source = str(variables["ofed_source"])
+    version = mlnx_version(variables) if source == "mlnx_ofed" else str(variables.get("ofed_version") or "") if source == "doca" else ""
+    return Wanted(source=source, version=version)
+
+
+def bundle_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
     value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
@@ -88,7 +95,7 @@ def bundle_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     return found + _misfit_problems(variables, facts)
 
 
-def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def _misfit_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """A bundle that, by its name, is for another distribution or architecture."""
     system, arch = part(facts, "os"), str(part(facts, "machine").get("architecture", ""))
     options = variables.get("ofed_installer_options") or []
@@ -100,7 +107,7 @@ def _misfit_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] 
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
-def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
+def _repository_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found: list[Problem] = []
     address, key, trusted = (variables.get("ofed_repository"), variables.get("ofed_repository_key"), variables.get("ofed_repository_trusted", False))
     if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
@@ -119,19 +126,20 @@ def _repository_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _set_problems(variables: Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
+def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str, family: str) -> list[Problem]:
     value = variables.get("ofed_packages")
     if _is_empty(value):
         return []
     if source == "doca":
         return [] if value in list(PROFILES) else [Problem("ofed_packages", value, ", ".join(PROFILES))]
     # The installer may have sets that the tables know of other releases only: the bundle is asked later.
-    allowed, known = (metapackages(family), ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
+    in_repository = [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
+    allowed, known = (in_repository, ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
     chosen = (value if value in allowed else user_only(value) or value) if isinstance(value, str) else ""
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
-def _mlnx_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None, method: str) -> list[Problem]:
+def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, method: str) -> list[Problem]:
     found: list[Problem] = []
     family = packaging_of(facts)
     version = variables.get("ofed_version")
@@ -164,14 +172,7 @@ def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
     return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]
 
 
-def common_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables that hold for removal as well."""
-    names = variables.get("ofed_allow_removal")
-    found = [] if names is None else package_problems("ofed_allow_removal", names, form=PACKAGE_NAME, allowed="the name of a package")
-    return found + timeout_problems("ofed_timeout", variables.get("ofed_timeout", 7200))
-
-
-def vendor_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None) -> list[Problem]:
+def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
     """What is wrong with the variables of a vendor's stack that shall be installed."""
     source = variables["ofed_source"]
     found: list[Problem] = []

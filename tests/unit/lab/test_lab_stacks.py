@@ -10,7 +10,7 @@ import pathlib
 
 import kmodfile
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
 from stackbuild import catalog, control, packages, releases
 from standin import finish, host, options, selection
 

@@ -16,8 +16,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_content import read_archive
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import read_archive
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
 from made_bundles import make_bundle
 from module_files import ModuleFiles
 
@@ -182,8 +182,8 @@ class Node:
             make_bundle(pathlib.Path(argv[argv.index("--directory") + 1]), found.version)
         elif argv[0] in ("update-initramfs", "dracut"):
             pass
-        elif argv[1].endswith("/installer_help.py"):
-            unknown = [name for name in argv[3:] if name not in parse_help(self.help)]
+        elif argv[1].endswith("/installer_run.py") and argv[2] == "help":
+            unknown = [name for name in argv[4:] if name not in parse_help(self.help)]
             return (1 if unknown else 0), "".join(name + "\n" for name in unknown)
         elif argv[1].endswith("/download.py"):
             return self._download(environment[downloader.URL], *argv[2:])

@@ -21,7 +21,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _look, _options
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from made_bundles import make_archive, make_bundle
@@ -540,7 +540,7 @@ def test_keys(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
         asked.append(url)
         return io.BytesIO(KEY.encode())
 
-    monkeypatch.setattr(_options, "open_url", opener)
+    monkeypatch.setattr(_look, "open_url", opener)
     wish["repository_key"] = "https://mirror.example.org/key.asc"
     assert "create file /etc/apt/keyrings/rdma-ofed.asc" in ask(node, **wish)["changes"]
     assert (node.root / "etc/apt/keyrings/rdma-ofed.asc").read_text(encoding="utf-8") == KEY

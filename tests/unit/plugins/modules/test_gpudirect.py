@@ -20,7 +20,7 @@ import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT, UNIT_PATH, read_managed, read_masked
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -674,16 +674,16 @@ def test_a_job_that_fails_is_quoted(node: Node, monkeypatch: pytest.MonkeyPatch)
     node.write("var/lib/rdma.ofed/jobs/gpudirect-build/log", "==> building\nError! Bad return status\n")
     monkeypatch.setattr(jobs, "wait", state("building"))
     with pytest.raises(CommandFailed, match="Bad return status"):
-        _jobs._work(node, (), timeout=60, root=str(node.root))
+        _apply._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.setattr(jobs, "wait", state("", finished=False))
     with pytest.raises(CommandFailed, match="was interrupted"):
-        _jobs._work(node, (), timeout=60, root=str(node.root))
+        _apply._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.setattr(jobs, "wait", state("", finished=False, running=True))
     with pytest.raises(CommandFailed, match="the next run waits"):
-        _jobs._work(node, (), timeout=60, root=str(node.root))
+        _apply._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.undo()
     with pytest.raises(CommandFailed, match="vanished"):
-        _jobs._await(0, str(node.root))
+        _apply._await(0, str(node.root))
 
 
 def test_wrong_input_reaches_the_user(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _build, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _converge, _plan
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
 from kernel_node import INBOX, MENU, NEW, OLD, Node, bundle
 from module_results import pending_words
@@ -174,8 +174,8 @@ def test_ready_made_modules_from_the_bundle(node: Node) -> None:
     assert node.steps[2][node.steps[2].index("--kernel") + 1] == NEW
     assert node.steps[2][-2:] == ["--distro", "debian12.1"]
     assert "--kmp" not in node.steps[2]
-    assert node.steps[3][2:] == ["install", tree, "deb", NEW, _build.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
-    assert node.steps[4][-1] == _build.WORK
+    assert node.steps[3][2:] == ["install", tree, "deb", NEW, _plan.WORK, "iser-modules", "mlnx-ofed-kernel-modules"]
+    assert node.steps[4][-1] == _plan.WORK
 
 
 def test_the_kernel_that_runs_is_left_with_what_it_has_in_memory(node: Node) -> None:
@@ -228,7 +228,7 @@ def test_doca_builds_with_a_tool_of_its_own(node: Node) -> None:
     changes = converge(node, "build")
     assert changes[0] == "kernel %s: without the driver -> driver built by doca-kernel-support" % NEW
     assert node.steps[0][-1] == "doca-extra"
-    assert node.steps[1][2:] == ["doca", _build.DOCA_TOOL, NEW, _build.WORK]
+    assert node.steps[1][2:] == ["doca", _plan.DOCA_TOOL, NEW, _plan.WORK]
     assert node.steps[2][2:5] == ["install", "", "deb"]
     assert len(node.steps) == 4
 

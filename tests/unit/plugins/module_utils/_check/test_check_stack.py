@@ -12,7 +12,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import WantedStack, wanted_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 
 INBOX = Stack("inbox", "44.0")
@@ -24,16 +25,16 @@ BUNDLE = "/srv/MLNX_OFED_LINUX-24.10-0.7.0.0-debian12.5-x86_64.tgz"
 @pytest.mark.parametrize(
     ("declared", "stack", "fits"),
     [
-        (WantedStack("inbox"), INBOX, True),
-        (WantedStack("inbox"), Stack("none"), True),
-        (WantedStack("inbox"), MLNX, False),
-        (WantedStack("mlnx_ofed"), MLNX, True),
-        (WantedStack("mlnx_ofed", "23.10-0.5.5.0"), MLNX, True),
-        (WantedStack("mlnx_ofed", "24.10-0.7.0.0"), MLNX, False),
-        (WantedStack("mlnx_ofed"), INBOX, False),
-        (WantedStack("doca", "2.9.1"), DOCA, True),
-        (WantedStack("doca", "2.9.10"), DOCA, False),
-        (WantedStack("doca"), MLNX, False),
+        (WantedStack(source="inbox"), INBOX, True),
+        (WantedStack(source="inbox"), Stack("none"), True),
+        (WantedStack(source="inbox"), MLNX, False),
+        (WantedStack(source="mlnx_ofed"), MLNX, True),
+        (WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0"), MLNX, True),
+        (WantedStack(source="mlnx_ofed", version="24.10-0.7.0.0"), MLNX, False),
+        (WantedStack(source="mlnx_ofed"), INBOX, False),
+        (WantedStack(source="doca", version="2.9.1"), DOCA, True),
+        (WantedStack(source="doca", version="2.9.10"), DOCA, False),
+        (WantedStack(source="doca"), MLNX, False),
     ],
 )
 def test_whether_it_is_the_declared_one(declared: WantedStack, stack: Stack, fits: bool) -> None:
@@ -42,7 +43,7 @@ def test_whether_it_is_the_declared_one(declared: WantedStack, stack: Stack, fit
 
 
 def lines(stack: Stack) -> list[str]:
-    return _words.lines(findings(Wanted(stack=WantedStack("mlnx_ofed", "23.10-0.5.5.0"), subnet_manager=False), Found(stack=stack)))
+    return _words.lines(findings(Wanted(stack=WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0"), subnet_manager=False), Found(stack=stack)))
 
 
 def test_words() -> None:
@@ -55,13 +56,13 @@ def test_words() -> None:
         "stack: wanted mlnx_ofed 23.10-0.5.5.0, found mlnx_ofed 23.10-0.5.5, half installed "
         "(its installation did not come to its end: rdma.ofed.upgrade installs it again)"
     ]
-    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack("inbox"), subnet_manager=False), Found(stack=MLNX)))
+    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack(source="inbox"), subnet_manager=False), Found(stack=MLNX)))
 
 
 def test_what_is_declared() -> None:
-    assert wanted_stack({"ofed_source": "mlnx_ofed", "ofed_bundle": BUNDLE}) == WantedStack("mlnx_ofed", "24.10-0.7.0.0")
-    assert wanted_stack({"ofed_source": "doca", "ofed_version": "2.9.1"}) == WantedStack("doca", "2.9.1")
-    assert wanted_stack({"ofed_source": "inbox"}) == WantedStack("inbox")
+    assert wanted_stack({"ofed_source": "mlnx_ofed", "ofed_bundle": BUNDLE}) == WantedStack(source="mlnx_ofed", version="24.10-0.7.0.0")
+    assert wanted_stack({"ofed_source": "doca", "ofed_version": "2.9.1"}) == WantedStack(source="doca", version="2.9.1")
+    assert wanted_stack({"ofed_source": "inbox"}) == WantedStack(source="inbox")
     parameters = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
     assert wanted_of(parameters).stack is None
-    assert wanted_of({**parameters, "ofed_source": "doca"}).stack == WantedStack("doca")
+    assert wanted_of({**parameters, "ofed_source": "doca"}).stack == WantedStack(source="doca")

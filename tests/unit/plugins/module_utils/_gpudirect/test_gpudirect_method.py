@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT, UNITS, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _concern, _input, _method
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input, _method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found, found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide, obstacles, problems_of
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -208,7 +208,7 @@ def test_what_is_said_before_the_run_is_said_by_the_run(wanted: str, node: Found
 )
 def test_a_mask_that_leaves_auto_no_method_is_known_before_the_run(gpu: Gpu, masked: tuple[str, ...], named: list[str]) -> None:
     facts = {"gpu": as_data(gpu._replace(masked=masked)), "kernels": {"running": KERNEL}}
-    refusals = _concern.foreseen({"gpudirect_method": "auto"}, facts)
+    refusals = _input.foreseen({"gpudirect_method": "auto"}, facts)
     assert [unit for unit in UNITS if "systemctl unmask " + unit in " ".join(refusals)] == named
     assert len(refusals) == len(named)
     # It is none of the input, which all playbooks validate whatever their tags.

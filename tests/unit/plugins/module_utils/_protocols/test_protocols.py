@@ -165,7 +165,7 @@ def test_the_installer_is_not_run_for_packages_of_the_distribution() -> None:
     there = node._replace(stack=node.stack._replace(kind="mlnx_ofed", version="23.10-0.5.5.0", ofed_version="23.10-0.5.5.0"))
     draft = stack_plan(wanted, there, place=Place(""))
     assert [step.argv[-1] for step in draft.steps] == ["update", "open-iscsi"]
-    assert not draft.needs_bundle
+    assert not draft.by_installer
     fresh = stack_plan(wanted, node, place=Place("/tree"))
     assert "package open-iscsi: none -> installed" in [change.words() for change in fresh.changes]
     assert fresh.steps[-1].argv[-1] == "open-iscsi"

@@ -12,7 +12,7 @@ import time
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, progress
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._at_work import last_package, package_at_work
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import last_package, package_at_work
 from hypothesis import given
 from hypothesis import strategies as st
 

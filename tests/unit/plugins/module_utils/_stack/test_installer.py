@@ -10,11 +10,10 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_codes as codes
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_help
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_options as options
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_help import parse_help
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _log as codes
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing, parse_help
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -189,11 +188,11 @@ def test_a_step_of_a_job_asks_the_bundle(tmp_path: pathlib.Path, capsys: pytest.
     installer = tmp_path / "mlnxofedinstall"
     installer.write_text("#!/bin/sh\n[ $1 = --help ] && echo '    --brand-new   Do it'\n", encoding="utf-8")
     # What can't be started is told by the step that installs.
-    assert _installer_help.main([str(installer), "--bogus"]) == 0
+    assert _installer_run.unknown_options(str(installer), "--bogus") == 0
     installer.chmod(0o755)
-    assert _installer_help.main([str(installer), "--brand-new", "--bogus"]) == 1
+    assert _installer_run.unknown_options(str(installer), "--brand-new", "--bogus") == 1
     assert capsys.readouterr().out == "--bogus\n"
-    assert _installer_help.main([str(installer), "--brand-new"]) == 0
+    assert _installer_run.unknown_options(str(installer), "--brand-new") == 0
 
 
 @pytest.mark.parametrize(

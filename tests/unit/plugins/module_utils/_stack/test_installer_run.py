@@ -42,7 +42,7 @@ def run(folder: pathlib.Path, installer: str) -> subprocess.CompletedProcess[str
 
 def start(folder: pathlib.Path, installer: pathlib.Path) -> subprocess.CompletedProcess[str]:
     """Its output goes to a file, as that of a job does, and behind what was there."""
-    argv = [sys.executable, str(_installer_run.__file__), str(folder / "manager"), "install", "--", str(installer), "--all", "-q"]
+    argv = [sys.executable, str(_installer_run.__file__), "run", str(folder / "manager"), "install", "--", str(installer), "--all", "-q"]
     path = folder / "log"
     path.write_text(LACKS.replace("tk tcl", "of an earlier step"), encoding="utf-8")
     with path.open("a", encoding="utf-8") as log:

@@ -10,7 +10,6 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundle
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_content as content
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -110,7 +109,7 @@ def test_disk_images_are_mounted_where_that_works() -> None:
 
 
 def test_layout(tmp_path: pathlib.Path) -> None:
-    assert content.read_layout(str(tmp_path)) == content.Layout("", "", "", False)
-    for name, text in ((".mlnx", "5.0-2.1.8.0\n"), (".arch", "x86_64\n"), ("distro", "debian10.0\n"), ("mlnxofedinstall", "")):
+    assert bundle.read_layout(str(tmp_path)) == bundle.Layout("", "", False)
+    for name, text in ((".mlnx", "5.0-2.1.8.0\n"), (".arch", "x86_64\n"), ("mlnxofedinstall", "")):
         (tmp_path / name).write_text(text, encoding="utf-8")
-    assert content.read_layout(str(tmp_path)) == content.Layout("5.0-2.1.8.0", "x86_64", "debian10.0", True)
+    assert bundle.read_layout(str(tmp_path)) == bundle.Layout("5.0-2.1.8.0", "x86_64", True)

@@ -11,7 +11,7 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._failure import failure_of, reason
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, reason
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
 
 CLEANING = "\n==> cleaning up: rm -rf -- /var/lib/rdma.ofed/bundles/bundle.part\n"

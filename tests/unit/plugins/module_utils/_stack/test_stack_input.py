@@ -104,7 +104,7 @@ def test_good_input_has_no_problem() -> None:
     ],
 )
 def test_distributions(os_id: str, version: str, known: bool) -> None:
-    assert supported(os_id, version) is known
+    assert supported({"id": os_id, "version": version}) is known
 
 
 def test_an_unsupported_distribution_is_named_with_what_is_supported() -> None:
@@ -133,7 +133,7 @@ def test_an_unsupported_distribution_is_named_with_what_is_supported() -> None:
 )
 def test_a_distribution_of_a_known_family_is_served_with_its_own_stack(family: str, os_id: str, version: str, expected: bool) -> None:
     facts = {"os": {"family": family, "id": os_id, "version": version, "name": "Some"}}
-    assert served(os_id, version, family) is expected
+    assert served({"id": os_id, "version": version, "family": family}) is expected
     assert bool(problems({}, facts)) is not expected
     assert bool(distribution_notes({}, facts)) is expected
     # Stacks of vendors are made for the listed ones.

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _foreseen as removals
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _package_names as names
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _removals as removals
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 
 

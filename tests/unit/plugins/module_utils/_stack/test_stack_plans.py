@@ -18,9 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._protection import protects, renew
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
@@ -49,7 +49,7 @@ def argvs(todo: StackPlan) -> list[tuple[str, ...]]:
 def test_installer_on_red_hat() -> None:
     wanted = Wanted(version=RELEASE, packages="hpc", installer_options=("--add-kernel-support", "--kmp", "--kernel 5.14.0-362.el9.x86_64"))
     todo = plan(wanted, node(ROCKY), place=Place("/b"))
-    run = (sys.executable, "{job}/installer_run.py", "dnf", "--assumeyes", "install", "--")
+    run = (sys.executable, "{job}/installer_run.py", "run", "dnf", "--assumeyes", "install", "--")
     argv = (*run, "/b/mlnxofedinstall", "--hpc", "--add-kernel-support", "--kmp", "--kernel", "5.14.0-362.el9.x86_64", "--without-fw-update", "-q")
     assert argvs(todo) == [("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", RELEASE, "/b/.mlnx"), argv]
     assert todo.steps[-1].stage == "building and installing MLNX_OFED " + RELEASE

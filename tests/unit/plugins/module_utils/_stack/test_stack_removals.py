@@ -13,8 +13,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._removals import dependants
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import erase_test_argv
@@ -49,7 +49,7 @@ class Rpm:
 
 
 def plan_of(*names: str) -> StackPlan:
-    return StackPlan(removes=names, simulate=(erase_test_argv(names),), by_name=True)
+    return StackPlan(removes=names, simulate=(erase_test_argv(names),), by_installer=True)
 
 
 def test_what_needs_a_package_that_goes_is_followed_to_its_end() -> None:

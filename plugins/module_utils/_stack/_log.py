@@ -1,0 +1,245 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What a job writes: the package that it works on, and why it failed, with what to do.
+
+Of the exit codes of mlnxofedinstall and its helpers, the vendor's manual lists 0, 1, 2, 22, 28, 171, 172 and 173. 174 and 30 are
+in the scripts only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import glob
+import os
+import re
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import REBUILD_STAGE
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY, read_layout, way_out
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE, tidy
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, refused_by_help, value_of
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
+
+_LINES = 8
+# Jobs run in the C locale, in which every tool says this.
+_NO_SPACE = os.strerror(errno.ENOSPC)
+_ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
+# dpkg: "Setting up rdma-core (44.0-2) ...", dnf: "  Installing : rdma-core-44.0-2.x86_64   3/12", zypper: "( 3/12) Installing: rdma-core-44.0-2.x86_64".
+_DPKG = re.compile(r"^(?:Unpacking|Setting up|Removing) ([a-z0-9][a-z0-9+.-]{0,99})[: ]", re.MULTILINE)
+_RPM = re.compile(r"^[ (0-9/)]{0,20}(?:Installing|Upgrading|Erasing|Removing) {0,9}: ([A-Za-z0-9][\w+.-]{0,99})-[^\s-]{1,99}-[^\s-]{1,99}", re.MULTILINE)
+# The installer has a file for each package: mlnx-ofed-kernel-dkms.debinstall.log.
+_FILE = re.compile(r"^(.+)\.(?:deb|rpm)(?:install|build)\.log\Z")
+_TAIL_BYTES = 4000
+_SEPARATORS = re.compile(r"[\s'\":]+")
+_LOGS = re.compile(r"MLNX_OFED_LINUX[^/]*\.logs\b")
+_ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
+_COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
+_PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
+_PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
+_NAMED = re.compile(r"packages? (?:should|must) be removed before", re.IGNORECASE)
+
+
+class Meaning(t.NamedTuple):
+    """What an exit code means, and the next step."""
+
+    text: str
+    next_step: str
+
+
+CODES: t.Mapping[int, Meaning] = {
+    0: Meaning("success", ""),
+    1: Meaning(
+        "a general failure: a package could not be built or installed, there is none for this kernel, or the family of the distribution is another",
+        "read general.log in its log folder from the end",
+    ),
+    2: Meaning("no firmware was found for an adapter", "leave ofed_firmware_update off and burn images with the role hca_firmware"),
+    22: Meaning("an option is not known to this release, or its value is wrong", "compare ofed_installer_options with the output of mlnxofedinstall --help"),
+    28: Meaning("not enough free space", "make room below /tmp (or the folder of --tmpdir), /usr and /lib/modules; a full installation takes about 3 GB"),
+    30: Meaning("the bundle supports this kernel already", "leave --add-kernel-support out"),
+    171: Meaning("the node has no adapter that this is for", "leave ofed_firmware_update off on nodes without such an adapter"),
+    172: Meaning(
+        "a prerequisite is missing: the bundle is for another distribution or architecture, lacks its file .mlnx, or a package of the distribution is missing",
+        "take the bundle for this distribution, or add --skip-distro-check to ofed_installer_options; install the packages that the log names",
+    ),
+    173: Meaning("the mst driver could not be started", "leave ofed_firmware_update off, or install the headers of the kernel, for kernel-mft"),
+    174: Meaning(
+        "packages that are not part of OFED depend on packages that would go",
+        "remove those packages, or name them in ofed_allow_removal: they go, and have to be installed again for the new stack",
+    ),
+    124: Meaning("it did not end in time", "raise ofed_timeout"),
+    126: Meaning("it may not be executed", "mount the file system of its folder without noexec, and give the files back the modes that the bundle has"),
+    127: Meaning("it, or its interpreter, is not there", "install perl, and check that the bundle is complete"),
+}
+_FLATTENED = Meaning(
+    "a step of the build for this kernel failed: with --add-kernel-support every failure ends in 1, whatever it was",
+    "install the headers and the compiler of this kernel, and read mlnx_add_kernel_support.*.log and general.log in the log folder",
+)
+_DECLINED = Meaning("it asked for a confirmation and got no answer", "report this: it is started in a way that asks for none")
+
+
+def last_package(text: str) -> str:
+    """The last package that the output of a package manager names; "" where it names none."""
+    found = [(match.start(), match[1]) for form in (_DPKG, _RPM) for match in form.finditer(text)]
+    return max(found)[1] if found else ""
+
+
+def package_at_work(job: jobs.State, root: str = "/") -> str:
+    """The package of the newest log of a running job; "" where none tells it."""
+    begun = time.time() - job.elapsed
+    folder = value_of(job.memo.get("wanted", {}).get("installer_options", ()), "--tmpdir") or "/tmp"
+    logs = glob.glob(os.path.join(glob.escape(root.rstrip("/") + folder), "MLNX_OFED_LINUX.*.logs", "*.log"))
+    times = {}
+    for path in (*logs, root.rstrip("/") + job.log):
+        with contextlib.suppress(OSError):
+            times[path] = os.stat(path).st_mtime
+    for path in sorted((path for path, when in times.items() if when >= begun), key=times.__getitem__, reverse=True):
+        match = _FILE.match(os.path.basename(path))
+        name = match[1] if match else last_package(jobs.read_end(path, _TAIL_BYTES))
+        if name:
+            return name
+    return ""
+
+
+def _last(pattern: t.Pattern[str], output: str) -> str:
+    """What the last match has in its group; "" where there is none."""
+    found = pattern.findall(output)
+    return str(found[-1]) if found else ""
+
+
+def log_folder(output: str) -> str:
+    """The newest log folder that the installer's output names; "" where it names none."""
+    found = ""
+    for word in _SEPARATORS.split(output):
+        path = word[word.find("/") :]
+        folder, slash, name = path.rpartition("/MLNX_OFED_LINUX")
+        logs = _LOGS.match(slash[1:] + name)
+        if folder and logs:
+            found = "%s/%s" % (folder, logs.group(0))
+    return found
+
+
+def dependants_named(output: str) -> list[str]:
+    """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
+    lines = [line for line in output.split("\n") if line.strip()]
+    named = [after for line, after in zip(lines, lines[1:]) if _NAMED.search(line)]
+    return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", named[-1] if named else "")})
+
+
+def package_log(output: str) -> str:
+    """The log of the package that could not be installed; "" where none is named."""
+    return _last(_PACKAGE_LOG, output)
+
+
+def said_in(log: str, lines: int) -> list[str]:
+    """The last lines of such a log, without what the installer appends to it: the command, versions and all packages of the node."""
+    found = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
+    return [line for line in found if line.strip("-") and not line.startswith("Processing triggers")][-lines:]
+
+
+def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meaning:
+    """What an exit code means. `kernel_support` tells that --add-kernel-support was among the options."""
+    if code == 1 and _ASKED.search(output) and not kernel_support:
+        return _DECLINED
+    if code == 1 and kernel_support:
+        return _FLATTENED
+    missing = packages_missing(output)
+    if missing:
+        text = "packages of the distribution are missing and could not be installed: %s" % ", ".join(missing)
+        return Meaning(text, "enable a repository that has them, or install them on the node, and run the playbook again")
+    command, package = _last(_COMMAND, output).strip(), _last(_PACKAGE, output)
+    if code == 1 and command:
+        return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
+    if code == 1 and package:
+        return Meaning("the package %s could not be installed" % package, "read %s" % (package_log(output) or "the log of that package in its log folder"))
+    return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
+
+
+def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
+    """A sentence for the user: the code, its meaning, the next step, the logs. `log` is that of the job."""
+    output = output.rpartition(AGAIN)[2]
+    found = meaning(code, output, kernel_support)
+    words = "mlnxofedinstall ended with exit status %d: %s" % (code, found.text)
+    named = dependants_named(output)
+    if named:
+        words += " (%s)" % ", ".join(named)
+    folder = log_folder(output)
+    logs = "its logs are in %s" % (folder or "%s/MLNX_OFED_LINUX.*.logs" % tmpdir.rstrip("/"))
+    both = "; all output is in %s" % log if log else ""
+    return "%s. Next: %s; %s%s" % (words, found.next_step, logs, both)
+
+
+def _printed(name: str, job: jobs.State, root: str) -> list[str]:
+    """The lines that the failed stage of a job printed. What cleans up after it comes behind that."""
+    # Each stage begins with a line that has its command line.
+    before, *stages_of_job = ("\n" + jobs.read_log(name, root)).split("\n==> ")
+    failed = [text for text in stages_of_job if text.startswith(job.failed + ":")] or stages_of_job
+    lines = failed[-1].splitlines()[1:] if failed else before.splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def reason(name: str, job: jobs.State, root: str) -> str:
+    """The end of what the failed stage of a job printed, or that it took too long."""
+    if job.rc == TIMED_OUT:
+        return "it did not end in time; raise ofed_timeout"
+    lines = _printed(name, job, root)
+    return "exit status %d: %s" % (job.rc, " | ".join(([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]))
+
+
+def _installer_failure(job: jobs.State, root: str, details: t.Mapping[str, t.Any]) -> CommandFailed:
+    output, options = jobs.read_log(JOB, root), job.memo["wanted"]["installer_options"]
+    builds = "--add-kernel-support" in names_of(options)
+    words = explain(job.rc, output, kernel_support=builds, tmpdir=value_of(options, "--tmpdir") or "/tmp", log=job.log)
+    folder = log_folder(output)
+    log = package_log(output) or (folder + "/general.log" if folder else "")
+    return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
+
+
+def failure_of(job: jobs.State, root: str) -> CommandFailed:
+    """The error for a job of driver_stack that failed."""
+    wanted = job.memo["wanted"]
+    details: dict[str, t.Any] = {"job": job.result(), "rc": job.rc}
+    if job.failed.startswith((stages.INSTALL_STAGE, stages.BUILD_STAGE)) and wanted["method"] == "installer":
+        return _installer_failure(job, root, details)
+    if job.failed == DOWNLOAD_STAGE:
+        why = "it did not arrive in time; raise ofed_timeout, the next run goes on where this one ended"
+        if job.rc != TIMED_OUT:
+            why = next(reversed(_printed(JOB, job, root)), "exit status %d" % job.rc)
+        return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo["bundle"], why), **details)
+    if job.failed == UNPACK_STAGE and _NO_SPACE in jobs.read_log(JOB, root):
+        words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Make room there, or give the path of an unpacked bundle"
+        return CommandFailed(words % (job.memo["bundle"], DIRECTORY, "What was unpacked is removed again, and no package was changed"), **details)
+    if job.failed == stages.OPTIONS_STAGE:
+        wrong = [refused_by_help(name, version=wanted["version"], family="") for name in _printed(JOB, job, root)]
+        return CommandFailed("%s. No package was changed" % "; ".join(map(str, wrong)), **details)
+    if job.failed == stages.CHECK_STAGE:
+        found = read_layout(job.memo["tree"]).version
+        words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
+        text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
+        return CommandFailed(text, **details)
+    then = "The next run goes on from what is installed then"
+    if job.failed.startswith(REBUILD_STAGE):
+        then = "The stack is installed; rebuild the image before the next boot, which would load the former modules"
+    return CommandFailed("%s failed: %s. All output is in %s. %s" % (job.failed, reason(JOB, job, root), job.log, then), **details)
+
+
+def require_success(name: str, job: jobs.State, root: str) -> None:
+    """Raise CommandFailed for a job of kernel_policy or kernel_bundle that failed or was interrupted."""
+    if not job.interrupted and not job.failed:
+        return
+    tidy(root)
+    words = "%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log)
+    if not job.interrupted:
+        words = "%s failed, %s. All output is in %s" % (job.failed, reason(name, job, root), job.log)
+    raise CommandFailed(words, job=job.result())
