@@ -12,8 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid

@@ -14,10 +14,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unshown
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._administration import Group, Partition, end_ports, groups, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Link, Partition, Subnet, end_ports, groups, join, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data

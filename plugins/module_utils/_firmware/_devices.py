@@ -12,8 +12,9 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Refused, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
@@ -198,3 +199,11 @@ def describe_device(device: Device) -> str:
     """An adapter in one line, as errors show what the node has."""
     parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
     return " ".join(part for part in parts if part)
+
+
+def need_host(parameters: t.Mapping[str, t.Any], root: str) -> None:
+    """Refuse to change cards from a container or chroot, unless the option `allow_container` is set."""
+    kind = read_machine(root).kind
+    if kind in ("container", "chroot") and not parameters["allow_container"]:
+        way_out = "run it there (allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+        raise Refused("this is a %s: its adapters belong to the host, which may be using them; %s" % (kind, way_out))

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import What, differences_of, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import render
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, render
 
 
 def host(*cards: tuple[str, str], kind: str = "", version: str = "") -> dict[str, t.Any]:
@@ -33,10 +32,9 @@ def test_each_version_is_shown_with_its_hosts() -> None:
     results = {"node%d" % number: host(("MT_8", "16.35.2000"), kind="mlnx_ofed", version="5.8-1.0.1.1") for number in range(1, 4)}
     results["node4"] = host(("MT_8", "16.31.1014"), ("MT_8", "16.35.2000"), kind="mlnx_ofed", version="5.4-3.1.0.0")
     firmware, stack = differences_of(results)
-    assert (firmware.what, firmware.of, list(firmware.hosts)) == (What.FIRMWARE, "MT_8", ["16.35.2000", "16.31.1014"])
-    assert firmware.hosts["16.31.1014"] == ("node4",)
-    assert stack.result() == {"what": "stack", "of": "mlnx_ofed", "hosts": {"5.8-1.0.1.1": ["node1", "node2", "node3"], "5.4-3.1.0.0": ["node4"]}}
-    assert lines([firmware]) == ["firmware of adapters with PSID MT_8: 16.35.2000 on node[1-4], 16.31.1014 on node4"]
+    assert (firmware["what"], firmware["of"], list(firmware["hosts"])) == ("firmware", "MT_8", ["16.35.2000", "16.31.1014"])
+    assert firmware["hosts"]["16.31.1014"] == ["node4"]
+    assert stack == {"what": "stack", "of": "mlnx_ofed", "hosts": {"5.8-1.0.1.1": ["node1", "node2", "node3"], "5.4-3.1.0.0": ["node4"]}}
     text = render(results, {}, [firmware, stack])
-    assert "Different versions:\n  firmware of adapters with PSID MT_8: " in text
+    assert "Different versions:\n  firmware of adapters with PSID MT_8: 16.35.2000 on node[1-4], 16.31.1014 on node4\n" in text
     assert text.endswith("All 4 hosts are as declared.")
