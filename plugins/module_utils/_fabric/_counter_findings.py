@@ -12,12 +12,10 @@ import math
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Measure, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import DEFAULT_LIMIT, EFFECTIVE_BER
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Course, Growth, Sort
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
-
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
 
 CODES: t.Mapping[str, Code] = {
     "SymbolErrorCounter": Code.SYMBOL_ERRORS,
@@ -37,17 +35,22 @@ CODES: t.Mapping[str, Code] = {
 }
 
 
+EFFECTIVE_BER = "EffectiveBER"
+"""The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
+_DEFAULT_BER = 1e-12
+
+
 class Rules(t.NamedTuple):
     limits: t.Mapping[str, float]
     """Per hour, by counter."""
     suppressed: frozenset[str] = frozenset()
-    effective_ber: float = DEFAULT_LIMIT
+    effective_ber: float = _DEFAULT_BER
     """A share of the bits, however long that took; infinity where it is suppressed."""
 
 
 def rules(thresholds: t.Mapping[str, float], suppressed: t.Iterable[str]) -> Rules:
     left = frozenset(suppressed)
-    ber = math.inf if EFFECTIVE_BER in left else thresholds.get(EFFECTIVE_BER, DEFAULT_LIMIT)
+    ber = math.inf if EFFECTIVE_BER in left else thresholds.get(EFFECTIVE_BER, _DEFAULT_BER)
     return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, left, ber)
 
 
@@ -78,3 +81,10 @@ def judge(spot: Spot, counters: t.Mapping[str, Growth], *, rule: Rules, hours: f
             code, measure = Code.SATURATED, Measure(grown.total, grown.total)
         end = End(spot.node_guid, spot.name, spot.port)
         yield Finding(code, Topic.COUNTER, aspect=name, detail=grown.course.value, measure=measure, ends=(end,))
+
+
+def judge_rate(spot: Spot, rate: float, limit: float) -> t.Iterator[Finding]:
+    """The finding about the bit errors of one port, if there is one."""
+    if rate > limit:
+        end = End(spot.node_guid, spot.name, spot.port)
+        yield Finding(Code.BIT_ERRORS, Topic.COUNTER, aspect=EFFECTIVE_BER, measure=Measure(rate, limit), ends=(end,))

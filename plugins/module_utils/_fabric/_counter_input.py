@@ -11,16 +11,19 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import EFFECTIVE_BER, amount, rates_of, unread_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Rules, rules
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import EFFECTIVE_BER, Rules, rules
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
 
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
 LIMITED = (*JUDGED, EFFECTIVE_BER)
 """What has a threshold."""
 _LAST_PORT = 254
 _LONGEST = 86400.0
+_LARGEST = 1 << 64
+_NAMED = 8
+_LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid, port and counters"
 
 
 class Wanted(t.NamedTuple):
@@ -36,10 +39,42 @@ class Wanted(t.NamedTuple):
     """Why hosts could not read those of other ports."""
 
 
+def _amount(value: t.Any) -> float | None:
+    """The number from 0 on that an option holds; None for what is none. A template makes text of a number."""
+    found = real(value) if isinstance(value, str) else value
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return None
+    # NaN is in no range.
+    return found if 0 <= found <= _LARGEST else None
+
+
+def _rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], dict[Place, str], list[Problem]]:
+    """The bit error rates that are known, why those of other ports could not be read, and what is wrong."""
+    rates: dict[Place, float] = {}
+    unread: dict[Place, str] = {}
+    broken: list[int] = []
+    for index, link in enumerate(links):
+        guid, port, counters = link.get("port_guid"), integer(str(link.get("port"))), link.get("counters")
+        if not isinstance(guid, str) or not port or not isinstance(counters, t.Mapping):
+            broken.append(index)
+        elif guid:
+            # A port of Ethernet has no GUID, and no part in a fabric.
+            rate = _amount(counters.get("effective_ber"))
+            if rate is not None:
+                rates[guid, port] = rate
+            if link.get("error"):
+                unread[guid, port] = str(link["error"])
+    if not broken:
+        return rates, unread, []
+    keys = ", ".join(sorted(map(str, links[broken[0]]))[:_NAMED]) or "nothing"
+    hint = "%d entries have another form" % len(broken) if broken[1:] else ""
+    return rates, unread, [Problem("links[%d]" % broken[0], "a mapping with %s" % keys, _LINK, hint)]
+
+
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     """Raises InvalidInput."""
     nodes = filter_of(options)
-    limits = {label(name): amount(value) for name, value in options["thresholds"].items()}
+    limits = {label(name): _amount(value) for name, value in options["thresholds"].items()}
     wrong = [
         Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of %s; at most 1 for the last" % ", ".join(LIMITED))
         for name, limit in limits.items()
@@ -58,9 +93,9 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
         wrong.append(Problem("interval", options["interval"], "0 with sample_file", "counters are compared over an interval or with the last sample"))
     if options["sample_file"] and not options["sample_file"].startswith("/"):
         wrong.append(Problem("sample_file", options["sample_file"], "the absolute path of a file"))
-    rates, broken = rates_of(options["links"])
+    rates, unread, broken = _rates_of(options["links"])
     wrong += broken
     if wrong:
         raise InvalidInput(wrong)
     rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, unread_of(options["links"]))
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, unread)

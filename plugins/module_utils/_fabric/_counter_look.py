@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import TIM
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibqueryerrors, _perfquery
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
 
 _NONE: Counts = {}
 # Of these, each node that does not answer takes some seconds.

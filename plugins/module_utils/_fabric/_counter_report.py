@@ -13,20 +13,15 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_sample, _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import judge_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge, judge_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, NOTHING, Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import place_in_words
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import words as finding_words
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Counts, Growth, Place, growth
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Counts, Growth, Place, Sample, Spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot, named, spots_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
 
@@ -67,8 +62,8 @@ class _Work:
         names, broken = _look.names(name_map)
         subnet = join(self._asking.topology(), LinkPorts(), names)
         nodes, absent = chosen(subnet, wanted.nodes)
-        self.spots = spots_of(subnet)
-        self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
+        self.spots = _counters.spots_of(subnet)
+        self._named = None if nodes is None else _counters.named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
         there = {spot.port for spot in self._named or ()}
         if self._named is not None and nodes and not wanted.numbers <= there:
@@ -104,20 +99,20 @@ class _Work:
             text = read_text(path)
         except OSError as exc:
             raise _unusable(path, exc) from exc
-        sample = parse_sample(text)
+        sample = _counters.parse_sample(text)
         if text and sample is None:
             self._gaps.append(gap(Code.BROKEN_SAMPLE, "", [path]))
         return sample or Sample(0, {})
 
     def compare(self, before: Sample | None, now: Sample) -> Compared:
         """Without `before`, the totals are judged. Where there should be one and is none, nothing is."""
-        hours = hours_between(before.time, now.time) if before and before.counts else None
+        hours = _counters.hours_between(before.time, now.time) if before and before.counts else None
         if before and before.counts and hours is None:
             self._gaps.append(Gap(Code.CLOCK))
         counters: dict[Place, t.Mapping[str, Growth]] = {}
         findings: list[tuple[Spot, Finding]] = []
         for place, counts in now.counts.items():
-            grown = growth(before.counts.get(place) if before and hours else None, counts)
+            grown = _counters.growth(before.counts.get(place) if before and hours else None, counts)
             if grown:
                 counters[place] = grown
             if before is None or hours:
@@ -148,7 +143,7 @@ class _Work:
         """A look that saw nothing does not replace one that did."""
         if self._wanted.sample_file and sample.counts and not self._node.check_mode:
             try:
-                self._node.write(self._wanted.sample_file, _counter_sample.written(sample))
+                self._node.write(self._wanted.sample_file, _counters.written(sample))
             except OSError as exc:
                 raise _unusable(self._wanted.sample_file, exc) from exc
 
@@ -186,7 +181,7 @@ def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str,
         "found": finding.measure.found if finding.measure else None,
         "expected": finding.measure.limit if finding.measure else None,
         "course": finding.detail,
-        **finding_words(finding, spot, hours),
+        **counter_words(finding, spot, hours),
     }
 
 
@@ -219,6 +214,5 @@ def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         # Others may count on while some are set to zero, so the next run compares with a look behind that.
         work.save(work.look() if cleared and wanted.sample_file and not node.check_mode else now)
         gaps, result = work.gaps, shown(work.spots, compared, len(now.counts))
-    problems = [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in gaps]
     about = {"port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}
-    return {"changed": cleared > 0, **result, "cleared": cleared, "problems": problems, **about}
+    return {"changed": cleared > 0, **result, "cleared": cleared, "problems": [problem(gap) for gap in gaps], **about}

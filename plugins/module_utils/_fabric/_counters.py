@@ -4,12 +4,19 @@
 
 # Private to this collection: it may change without notice.
 
-"""Counters of ports: what they count, and how far they grew between two looks. Pure."""
+"""Counters of ports: which ports have them, what they count, how far they grew between two looks, and how a file keeps a look. Pure."""
 
 from __future__ import annotations
 
 import enum
+import json
+import math
 import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
 
 _WIDE = 64
 
@@ -127,3 +134,91 @@ def reading(basic: int | None, extended: int | None) -> Reading:
     if extended is not None and extended >= (basic or 0):
         return Reading(extended, True)
     return Reading(basic or 0)
+
+
+class Spot(t.NamedTuple):
+    """A port, and the other end of its link; "" and 0 without one."""
+
+    node_guid: str
+    name: str
+    """Of the node."""
+    port: int
+    port_guid: str
+    lid: int
+    peer_node_guid: str = ""
+    peer_name: str = ""
+    peer_port: int = 0
+
+    @property
+    def place(self) -> Place:
+        return self.port_guid, self.port
+
+
+def spots_of(subnet: Subnet) -> dict[Place, Spot]:
+    """All ports of switches, among them port 0, and those of other nodes that have a link."""
+    found: dict[Place, Spot] = {}
+    for node in subnet.nodes:
+        for number in range(node.port_count + 1) if node.port_guid else ():
+            found[node.port_guid, number] = Spot(node.guid, subnet.names[node.guid], number, node.port_guid, node.lid)
+    for port in subnet.ports:
+        peer = subnet.names.get(port.peer_node_guid, "")
+        spot = Spot(port.node_guid, port.name, port.port, port.port_guid, port.lid, port.peer_node_guid, peer, port.peer_port)
+        found[spot.place] = spot
+    return found
+
+
+def named(spots: t.Mapping[Place, Spot], nodes: t.Collection[str], numbers: t.Collection[int]) -> list[Spot]:
+    """The ports of these nodes, all of them without numbers. Port 0 is none that a cable can be in."""
+    return [spot for spot in spots.values() if spot.node_guid in nodes and spot.port and (not numbers or spot.port in numbers)]
+
+
+_VERSION = 1
+
+
+class Sample(t.NamedTuple):
+    time: float
+    """Seconds since 1970."""
+    counts: t.Mapping[Place, Counts]
+    """By port that was read. Counters of zero may be missing."""
+
+
+def written(sample: Sample) -> str:
+    ports = {"%s/%d" % place: {name: each.value for name, each in counts.items() if each.value} for place, counts in sorted(sample.counts.items())}
+    return json.dumps({"version": _VERSION, "time": round(sample.time, 3), "ports": ports}, separators=(",", ":")) + "\n"
+
+
+def _time(value: t.Any) -> float | None:
+    """Seconds since 1970, within thousands of years."""
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value if is_number and 0 <= value < 1e12 else None
+
+
+def _counts(value: t.Any) -> Counts | None:
+    if not isinstance(value, dict):
+        return None
+    known = {name: number for name, number in value.items() if name in COUNTERS}
+    if not all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 64 for number in known.values()):
+        return None
+    return {name: Reading(number) for name, number in known.items()}
+
+
+def parse_sample(content: str) -> Sample | None:
+    """None for anything that `written` did not make."""
+    table = read_table(content)
+    time, ports = _time(table.get("time")), table.get("ports")
+    if table.get("version") != _VERSION or time is None or not isinstance(ports, dict):
+        return None
+    found = {}
+    for name, value in ports.items():
+        guid, _slash, number = name.partition("/")
+        port, counts = decimal(number), _counts(value)
+        if port is None or counts is None:
+            return None
+        found[guid, port] = counts
+    return Sample(time, found)
+
+
+def hours_between(earlier: float, later: float) -> float | None:
+    """None where the clock did not go forward."""
+    seconds = later - earlier
+    return seconds / 3600 if math.isfinite(seconds) and seconds > 0 else None

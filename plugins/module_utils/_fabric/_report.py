@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Link, Partition, Subnet, end_ports, groups, join, partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
@@ -126,7 +126,7 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
             "links": len(subnet.links),
             "degraded": sum(link.degraded is True for link in subnet.links),
         },
-        "problems": [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in (*fabric.gaps, *absent)],
+        "problems": [problem(gap) for gap in (*fabric.gaps, *absent)],
     }
 
 

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition imp
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 

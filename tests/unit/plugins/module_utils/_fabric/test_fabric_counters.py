@@ -12,9 +12,19 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge, rules
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample, written
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Course, Growth, Reading, growth, reading
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import (
+    COUNTERS,
+    Course,
+    Growth,
+    Reading,
+    Sample,
+    Spot,
+    growth,
+    hours_between,
+    parse_sample,
+    reading,
+    written,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
