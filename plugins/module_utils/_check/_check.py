@@ -23,10 +23,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
@@ -36,36 +35,26 @@ PAUSE = 2.0
 class Outcome(t.NamedTuple):
     """What the module reports of its node."""
 
+    wanted: Wanted
+    found: Found
     findings: tuple[Finding, ...]
-    rows: tuple[dict[str, str], ...]
-    fabric: str
-    master_guid: str
-    cards: tuple[Card, ...] = ()
-    stack: Stack | None = None
 
     def result(self) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads."""
+        master, stack = self.found.master, self.found.stack
         return {
             "deviations": [_words.result(finding) for finding in self.findings],
             "deviation_lines": _words.lines(self.findings),
-            "rows": list(self.rows),
-            "fabric": self.fabric,
-            "master_guid": self.master_guid,
-            "adapters": [dict(card._asdict()) for card in self.cards],
-            "stack": {"kind": self.stack.kind, "version": self.stack.ofed_version or self.stack.version} if self.stack else {},
+            "rows": table_rows(self.wanted, self.found, self.findings),
+            "fabric": self.wanted.fabric,
+            "master_guid": master.guid if master else "",
+            "adapters": [dict(card._asdict()) for card in self.found.cards],
+            "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
         }
 
 
 def judge(wanted: Wanted, found: Found) -> Outcome:
-    deviations = findings(wanted, found)
-    return Outcome(
-        findings=tuple(deviations),
-        rows=tuple(table_rows(wanted, found, deviations)),
-        fabric=wanted.fabric,
-        master_guid=found.master.guid if found.master else "",
-        cards=found.cards,
-        stack=found.stack,
-    )
+    return Outcome(wanted, found, tuple(findings(wanted, found)))
 
 
 def until_ok(look: t.Callable[[], Outcome], wait: float, *, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
@@ -141,16 +130,10 @@ def settled(
 
     Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
-    seen: list[Found] = []
-
-    def once() -> Outcome:
-        seen[:] = [look(run, wanted, release, environ=os.environ, root=root)]
-        return judge(wanted, seen[0])
-
-    outcome, waited = until_ok(once, wait, clock=clock, sleep=sleep)
+    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, environ=os.environ, root=root)), wait, clock=clock, sleep=sleep)
     if wanted.links is None and wanted.firmware is None:
         return outcome, waited
-    return judge(wanted, look_at_adapters(run, wanted, seen[0], root=root)), waited
+    return judge(wanted, look_at_adapters(run, wanted, outcome.found, root=root)), waited
 
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:

@@ -155,10 +155,8 @@ def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
 def _firmware(found: FirmwareDifferences) -> list[Finding]:
     """What the role hca_firmware would change, what waits for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
-    for entry in found.pending:
-        # What waits for other firmware to run is not set, and has a reason for that.
-        code = Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING
-        result.append(Finding(code, entry.change.kind, entry.change.subject, entry.change.aspect, entry.change.after, entry.change.before))
+    # What waits for other firmware to run is not set, and has a reason for that.
+    result += [of_change(entry.change)._replace(code=Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING) for entry in found.pending]
     return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
 
 
@@ -237,15 +235,18 @@ def _why_absent(item: Interface, found: Ipoib) -> str:
 
 def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
     """What the planner would change, or why it refuses; then what no plan changes."""
-    absent = {item.name for item in declared if item.present and item.name not in found.netdevs}
-    reasons = {item.name: _why_absent(item, found) for item in declared}
+    absent = {
+        item.name: Finding(Code.NO_INTERFACE, Kind.INTERFACE, item.name, "device", "present", "absent", _why_absent(item, found))
+        for item in sorted(declared, key=lambda item: item.name)
+        if item.present and item.name not in found.netdevs
+    }
     try:
         todo = ipoib.plan(ipoib_wanted(options, found), found)
     except RdmaError as exc:
-        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
-        return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
-    absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
-    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
+        return [*absent.values(), Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
+    for name in (*todo.deferred, *(naming.name for naming in todo.renames)):
+        absent.pop(name, None)
+    result = list(absent.values())
     gone = {record.name for record in todo.removed} - {item.name for item in declared}
     for change in todo.plan.changes:
         # The check may be for a part of what the role declares: what is there besides is no finding, nor are files that both share.

@@ -64,6 +64,10 @@ class _Form(t.NamedTuple):
     next_step: str = ""
     cause: str = ""
 
+    @property
+    def hint(self) -> str:
+        return ": ".join(part for part in (self.cause, self.next_step) if part)
+
 
 _MASTER = "one master on {wanted}"
 FORMS: t.Mapping[Code, _Form] = {
@@ -140,18 +144,14 @@ FORMS: t.Mapping[Code, _Form] = {
 
 
 # What brings the declared state back, by kind.
+_RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _NEXT: t.Mapping[t.Any, str] = {
-    Kind.MODULE: "run rdma.ofed.site",
-    Kind.INTERFACE: "run rdma.ofed.site --tags ipoib",
-    Kind.FILE: "run rdma.ofed.site",
-    Kind.UNIT: "run rdma.ofed.site",
-    Kind.INITRAMFS: "run rdma.ofed.site",
-    Kind.FIRMWARE: "run rdma.ofed.firmware",
-    Kind.FIRMWARE_PARAMETER: "run rdma.ofed.firmware",
+    **dict.fromkeys((Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.INITRAMFS), "run rdma.ofed.site"),
+    **dict.fromkeys((Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER), "run rdma.ofed.firmware"),
+    Kind.INTERFACE: _RUN_IPOIB,
     Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
     Topic.PORT: "see mlxconfig for LINK_TYPE",
 }
-_RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _ABSENT: t.Mapping[str, str] = {
     ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
     ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
@@ -177,20 +177,8 @@ def _aspect(finding: Finding) -> str:
     return _words.aspect(finding) if own is None else own
 
 
-class _Said(t.NamedTuple):
+def _said(finding: Finding) -> _Form:
     """The form of a finding, filled in."""
-
-    wanted: str
-    found: str
-    next_step: str
-    cause: str
-
-    @property
-    def hint(self) -> str:
-        return ": ".join(part for part in (self.cause, self.next_step) if part)
-
-
-def _said(finding: Finding) -> _Said:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words["subject"] = finding.subject
@@ -199,7 +187,7 @@ def _said(finding: Finding) -> _Said:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:
         words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
-    return _Said(*(form.format(**words) for form in FORMS[finding.code]))
+    return _Form(*(form.format(**words) for form in FORMS[finding.code]))
 
 
 def result(finding: Finding) -> dict[str, str]:

@@ -8,14 +8,17 @@
 
 from __future__ import annotations
 
+import math
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import EFFECTIVE_BER, Rules, rules
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
 
+EFFECTIVE_BER = "EffectiveBER"
+"""The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
+_DEFAULT_BER = 1e-12
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
 LIMITED = (*JUDGED, EFFECTIVE_BER)
 """What has a threshold."""
@@ -24,6 +27,20 @@ _LONGEST = 86400.0
 _LARGEST = 1 << 64
 _NAMED = 8
 _LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid, port and counters"
+
+
+class Rules(t.NamedTuple):
+    limits: t.Mapping[str, float]
+    """Per hour, by counter."""
+    suppressed: frozenset[str] = frozenset()
+    effective_ber: float = _DEFAULT_BER
+    """A share of the bits, however long that took; infinity where it is suppressed."""
+
+
+def rules(thresholds: t.Mapping[str, float], suppressed: t.Iterable[str]) -> Rules:
+    left = frozenset(suppressed)
+    ber = math.inf if EFFECTIVE_BER in left else thresholds.get(EFFECTIVE_BER, _DEFAULT_BER)
+    return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, left, ber)
 
 
 class Wanted(t.NamedTuple):

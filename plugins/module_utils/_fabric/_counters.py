@@ -13,6 +13,7 @@ import json
 import math
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
 
 if t.TYPE_CHECKING:
@@ -35,27 +36,29 @@ class Counter(t.NamedTuple):
     """In PortCounters; in PortCountersExtended all have 64."""
     per_hour: float = 0
     """How much it may grow without a finding."""
+    code: Code | None = None
+    """That of the finding; None for what is not judged."""
 
 
 _DATA = Counter(Sort.DATA, 32)
 # By the names that the diagnostics have for them, in the order of the specification.
 COUNTERS: t.Mapping[str, Counter] = {
-    "SymbolErrorCounter": Counter(Sort.ERROR, 16, 10),
-    "LinkErrorRecoveryCounter": Counter(Sort.ERROR, 8, 1),
+    "SymbolErrorCounter": Counter(Sort.ERROR, 16, 10, Code.SYMBOL_ERRORS),
+    "LinkErrorRecoveryCounter": Counter(Sort.ERROR, 8, 1, Code.LINK_RECOVERS),
     # A reboot takes a link down, and the loading of a driver may do it once more.
-    "LinkDownedCounter": Counter(Sort.ERROR, 8, 2),
-    "PortRcvErrors": Counter(Sort.ERROR, 16, 10),
-    "PortRcvRemotePhysicalErrors": Counter(Sort.ERROR, 16, 100),
-    "PortRcvSwitchRelayErrors": Counter(Sort.ERROR, 16, 100),
-    "PortXmitDiscards": Counter(Sort.ERROR, 16, 100),
-    "PortXmitConstraintErrors": Counter(Sort.ERROR, 8, 0),
-    "PortRcvConstraintErrors": Counter(Sort.ERROR, 8, 0),
-    "LocalLinkIntegrityErrors": Counter(Sort.ERROR, 4, 0),
-    "ExcessiveBufferOverrunErrors": Counter(Sort.ERROR, 4, 0),
-    "QP1Dropped": Counter(Sort.ERROR, 16, 100),
-    "VL15Dropped": Counter(Sort.ERROR, 16, 100),
+    "LinkDownedCounter": Counter(Sort.ERROR, 8, 2, Code.LINK_DOWNED),
+    "PortRcvErrors": Counter(Sort.ERROR, 16, 10, Code.RECEIVE_ERRORS),
+    "PortRcvRemotePhysicalErrors": Counter(Sort.ERROR, 16, 100, Code.REMOTE_ERRORS),
+    "PortRcvSwitchRelayErrors": Counter(Sort.ERROR, 16, 100, Code.RELAY_ERRORS),
+    "PortXmitDiscards": Counter(Sort.ERROR, 16, 100, Code.DISCARDS),
+    "PortXmitConstraintErrors": Counter(Sort.ERROR, 8, 0, Code.CONSTRAINT_ERRORS),
+    "PortRcvConstraintErrors": Counter(Sort.ERROR, 8, 0, Code.CONSTRAINT_ERRORS),
+    "LocalLinkIntegrityErrors": Counter(Sort.ERROR, 4, 0, Code.LINK_INTEGRITY),
+    "ExcessiveBufferOverrunErrors": Counter(Sort.ERROR, 4, 0, Code.BUFFER_OVERRUNS),
+    "QP1Dropped": Counter(Sort.ERROR, 16, 100, Code.MANAGEMENT_DROPS),
+    "VL15Dropped": Counter(Sort.ERROR, 16, 100, Code.MANAGEMENT_DROPS),
     # A tenth of the time where a tick is 4 ns. Its length is up to the vendor.
-    "PortXmitWait": Counter(Sort.WAIT, 32, 1e11),
+    "PortXmitWait": Counter(Sort.WAIT, 32, 1e11, Code.CONGESTION),
     **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"), _DATA),
     **dict.fromkeys(("PortUnicastXmitPkts", "PortUnicastRcvPkts", "PortMulticastXmitPkts", "PortMulticastRcvPkts"), _DATA),
 }
@@ -152,6 +155,10 @@ class Spot(t.NamedTuple):
     @property
     def place(self) -> Place:
         return self.port_guid, self.port
+
+    @property
+    def end(self) -> End:
+        return End(self.node_guid, self.name, self.port)
 
 
 def spots_of(subnet: Subnet) -> dict[Place, Spot]:

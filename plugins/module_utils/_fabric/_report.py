@@ -57,14 +57,14 @@ def look(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
     subnet = join(asking.topology(), asking.links(), names)
     gather = options["gather"]
     managers = asking.managers() if {MANAGERS, PARTITIONS, GROUPS}.intersection(gather) else None
-    found = Fabric(subnet, managers or ())
-    if managers is not None and PARTITIONS in gather:
-        found = found._replace(partitions=partitions(asking.pkeys(key), end_ports(subnet)))
-    if managers is not None and GROUPS in gather:
-        found = found._replace(groups=groups(asking.members(key), _owners(subnet)))
-    if FIRMWARE in gather:
-        switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
-        found = found._replace(firmware=asking.firmware(switches))
+    switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
+    found = Fabric(
+        subnet,
+        managers or (),
+        partitions(asking.pkeys(key), end_ports(subnet)) if managers is not None and PARTITIONS in gather else (),
+        groups(asking.members(key), _owners(subnet)) if managers is not None and GROUPS in gather else (),
+        asking.firmware(switches) if FIRMWARE in gather else {},
+    )
     return found._replace(gaps=(*broken, *asking.gaps, *subnet.gaps))
 
 

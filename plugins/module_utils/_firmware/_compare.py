@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import typing as t
 
@@ -64,7 +65,11 @@ def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences
         # Parameters that such an adapter lacks may come with the firmware that it does not run yet.
         updated = {change.subject for change in (*firmware.changes, *(entry.change for entry in firmware.pending))}
         parameters = _tried(lambda: _parameters(run, wanted, devices, updated=updated))
-    return Differences(firmware.changes + parameters.changes, firmware.pending + parameters.pending, firmware.errors + parameters.errors)
+    return _together([firmware, parameters])
+
+
+def _together(parts: t.Iterable[Differences]) -> Differences:
+    return Differences(*(tuple(itertools.chain.from_iterable(field)) for field in zip(*parts)))
 
 
 def _line(exc: RdmaError) -> str:
@@ -113,9 +118,4 @@ def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device]
         waiting = tuple(entry for entry in todo.pending() if entry.change.key() not in due)
         return Differences(todo.changes(), waiting, (_line(InvalidInput(todo.problems)),) if todo.problems else ())
 
-    found = each(lambda one: _tried(lambda: one_adapter(one)), adapters)
-    return Differences(
-        tuple(change for one in found for change in one.changes),
-        tuple(entry for one in found for entry in one.pending),
-        tuple(error for one in found for error in one.errors),
-    )
+    return _together(each(lambda one: _tried(lambda: one_adapter(one)), adapters))

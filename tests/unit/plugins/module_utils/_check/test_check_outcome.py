@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import loa
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
-GOOD = Outcome((), (), "ib", "")
-BAD = Outcome((Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),), (), "ib", "")
+GOOD = Outcome(Wanted(), Found(), ())
+BAD = GOOD._replace(findings=(Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),))
 
 
 class Clock:

@@ -11,7 +11,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge, rules
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import rules
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import (
     COUNTERS,
     Course,
