@@ -11,8 +11,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import is_below, lower
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place, is_below, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 
 _VERSION = 1

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Cable, cable
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import reached
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture
@@ -72,19 +73,13 @@ def _replacements(before: Picture, now: Picture, replaced: t.Mapping[str, str]) 
 
 def _parts(guids: t.Collection[str], pairs: t.Mapping[str, list[tuple[Place, Place]]]) -> t.Iterator[list[str]]:
     """These nodes by the cables among them."""
+    neighbours = {guid: [peer for _own, (peer, _number) in pairs.get(guid, ()) if peer in guids] for guid in guids}
     seen: set[str] = set()
     for guid in sorted(guids):
-        if guid in seen:
-            continue
-        seen.add(guid)
-        part, todo = [guid], collections.deque([guid])
-        while todo:
-            for _own, (peer, _number) in pairs.get(todo.popleft(), ()):
-                if peer in guids and peer not in seen:
-                    seen.add(peer)
-                    part.append(peer)
-                    todo.append(peer)
-        yield part
+        if guid not in seen:
+            part = reached(neighbours, guid)
+            seen.update(part)
+            yield part
 
 
 def _by_system(code: Code, guids: t.Collection[str], picture: Picture) -> t.Iterator[Finding]:

@@ -143,19 +143,19 @@ def cut_off(subnet: Subnet, link: Port, needed: t.Collection[str]) -> list[str]:
     for port in subnet.ports:
         if port.peer_node_guid in neighbours and port.node_guid in neighbours and (port.node_guid, port.port) not in gone:
             neighbours[port.node_guid].append(port.peer_node_guid)
-    side = _reached(neighbours, link.node_guid)
+    side = set(reached(neighbours, link.node_guid))
     if not link.peer_node_guid or link.peer_node_guid in side:
         return []
-    other = _reached(neighbours, link.peer_node_guid)
+    other = set(reached(neighbours, link.peer_node_guid))
     lost = side if len(side) < len(other) else other if len(other) < len(side) else side | other
     return sorted(guid for guid in needed if guid in lost)
 
 
-def _reached(neighbours: t.Mapping[str, t.Sequence[str]], start: str) -> set[str]:
-    seen, waiting = {start}, [start]
-    while waiting:
-        for guid in neighbours.get(waiting.pop(), ()):
-            if guid not in seen:
-                seen.add(guid)
-                waiting.append(guid)
-    return seen
+def reached(neighbours: t.Mapping[str, t.Iterable[str]], start: str) -> list[str]:
+    """The node, and all that can be reached from it, nearest first."""
+    found, seen = [start], {start}
+    for guid in found:
+        new = [other for other in dict.fromkeys(neighbours.get(guid, ())) if other not in seen]
+        seen.update(new)
+        found += new
+    return found

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import math
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
@@ -18,9 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer,
 
 EFFECTIVE_BER = "EffectiveBER"
 """The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
-_DEFAULT_BER = 1e-12
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
-LIMITED = (*JUDGED, EFFECTIVE_BER)
+_DEFAULTS = {**{name: COUNTERS[name].per_hour for name in JUDGED}, EFFECTIVE_BER: 1e-12}
+LIMITED = tuple(_DEFAULTS)
 """What has a threshold."""
 _LAST_PORT = 254
 _LONGEST = 86400.0
@@ -29,18 +28,9 @@ _NAMED = 8
 _LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid, port and counters"
 
 
-class Rules(t.NamedTuple):
-    limits: t.Mapping[str, float]
-    """Per hour, by counter."""
-    suppressed: frozenset[str] = frozenset()
-    effective_ber: float = _DEFAULT_BER
-    """A share of the bits, however long that took; infinity where it is suppressed."""
-
-
-def rules(thresholds: t.Mapping[str, float], suppressed: t.Iterable[str]) -> Rules:
-    left = frozenset(suppressed)
-    ber = math.inf if EFFECTIVE_BER in left else thresholds.get(EFFECTIVE_BER, _DEFAULT_BER)
-    return Rules({name: thresholds.get(name, COUNTERS[name].per_hour) for name in JUDGED}, left, ber)
+def limits_of(thresholds: t.Mapping[str, float], suppressed: t.Collection[str]) -> dict[str, float]:
+    """What is allowed: of a counter per hour, and of EFFECTIVE_BER however long that took. What is suppressed has no limit."""
+    return {name: limit for name, limit in {**_DEFAULTS, **thresholds}.items() if name not in suppressed}
 
 
 class Wanted(t.NamedTuple):
@@ -48,7 +38,7 @@ class Wanted(t.NamedTuple):
     numbers: frozenset[int]
     interval: float
     sample_file: str
-    rules: Rules
+    limits: t.Mapping[str, float]
     clear: str
     rates: t.Mapping[Place, float]
     """Bit error rates, of the ports whose hosts told them."""
@@ -114,5 +104,5 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     wrong += broken
     if wrong:
         raise InvalidInput(wrong)
-    rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, unread)
+    allowed = limits_of({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], allowed, options["clear"], rates, unread)

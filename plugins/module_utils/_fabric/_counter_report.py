@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import typing as t
 
@@ -15,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import S
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, EFFECTIVE_BER, NOTHING, Rules, Wanted, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
@@ -56,11 +57,11 @@ def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> 
     return Measure(grown.delta / hours, limit) if waits else Measure(grown.delta, limit * max(hours, 1))
 
 
-def judge(spot: Spot, counters: t.Mapping[str, Growth], *, rule: Rules, hours: float | None) -> t.Iterator[Finding]:
+def judge(spot: Spot, counters: t.Mapping[str, Growth], *, limits: t.Mapping[str, float], hours: float | None) -> t.Iterator[Finding]:
     """Findings of one port. `hours` between the two looks; None to judge the totals."""
     for name, grown in counters.items():
         code = COUNTERS[name].code
-        measure = _measure(name, grown, limit=rule.limits[name], hours=hours) if code and name not in rule.suppressed else None
+        measure = _measure(name, grown, limit=limits[name], hours=hours) if name in limits else None
         if code is None or measure is None:
             continue
         if measure.found <= measure.limit:
@@ -145,8 +146,8 @@ class _Work:
                 counters[place] = grown
             if before is None or hours:
                 spot = self.spots[place]
-                findings += [(spot, finding) for finding in judge(spot, grown, rule=self._wanted.rules, hours=hours)]
-        limit = self._wanted.rules.effective_ber
+                findings += [(spot, finding) for finding in judge(spot, grown, limits=self._wanted.limits, hours=hours)]
+        limit = self._wanted.limits.get(EFFECTIVE_BER, math.inf)
         for spot, rate in ((self.spots[place], rate) for place, rate in self.rates.items() if rate > limit):
             findings.append((spot, Finding(Code.BIT_ERRORS, Topic.COUNTER, aspect=EFFECTIVE_BER, measure=Measure(rate, limit), ends=(spot.end,))))
         return Compared(counters, tuple(findings), hours, self.rates)

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._changes import 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import SPEEDS, WIDTHS
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
@@ -100,13 +100,6 @@ def _few(objects: t.Sequence[str]) -> str:
     return ", ".join(objects[:_SHOWN]) + (" and %d more" % more if more > 0 else "")
 
 
-def _grouped(findings: t.Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for finding in findings:
-        groups.setdefault(tuple(finding[key] for key in ("severity", "code", "found", "expected")), []).append(finding)
-    return groups
-
-
 def _count(number: int, one: str, many: str = "") -> str:
     return "%d %s" % (number, one if number == 1 else many or one + "s")
 
@@ -119,7 +112,10 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
     lines += ["Not known: " + gap["message"] for gap in data["problems"]]
     if not findings:
         return "\n".join([*lines, "", "No findings."])
-    cells = [(key[0], key[1], _few([each["object"] for each in group]), *key[2:]) for key, group in _grouped(findings).items()]
+    objects: dict[tuple[str, ...], list[str]] = {}
+    for each in findings:
+        objects.setdefault(tuple(each[key] for key in ("severity", "code", "found", "expected")), []).append(each["object"])
+    cells = [(key[0], key[1], _few(group), *key[2:]) for key, group in objects.items()]
     lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"]
     lines += dict.fromkeys("  %s: %s. Likely cause: %s" % (each["code"], each["next_step"], each["cause"]) for each in findings)
     counts = [_count(sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Link, Partition, Subnet, end_ports, groups, join, partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, join, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -78,11 +78,6 @@ _OF_END = ("node_guid", "name", "port", "port_guid", "lid", "state", "width", "s
 _values_of_end = operator.attrgetter(*_OF_END)
 
 
-def _link(link: Link) -> dict[str, t.Any]:
-    ends = [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]
-    return {"ends": ends, "max_width": link.max_width, "max_speed": link.max_speed, "degraded": link.degraded}
-
-
 def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
     """The data in the form of a result; of the named nodes alone, where some are named."""
     subnet = fabric.subnet
@@ -102,24 +97,22 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
         row = {key: value for key, value in node._asdict().items() if key not in ("lid", "lmc", "kind")}
         about = {"type": node.kind, "name": subnet.names[node.guid], "lids": lids[node.guid]}
         rows.append({**row, **about, "firmware": firmware.version if firmware else "", "psid": firmware.psid if firmware else ""})
+
+    def of_these(members: tuple[str, ...]) -> tuple[str, ...]:
+        return members if nodes is None else tuple(guid for guid in members if guid in guids)
+
+    partitioned = [each._replace(full=of_these(each.full), limited=of_these(each.limited)) for each in fabric.partitions]
+    grouped = [each._replace(members=tuple(one for one in each.members if nodes is None or one.port_guid in guids)) for each in fabric.groups]
     return {
         "nodes": rows,
         "ports": [port._asdict() for port in ports],
-        "links": [_link(link) for link in links],
+        "links": [{**link._asdict(), "ends": [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]} for link in links],
         "subnet_managers": [
             {"port_guid": sm.guid, "name": names.get(sm.guid, ""), "lid": sm.lid, "priority": sm.priority, "state": sm.state_name, "activity": sm.activity}
             for sm in fabric.managers
         ],
-        "partitions": [
-            as_data(own)
-            for own in (each._replace(full=_of(each.full, guids, nodes), limited=_of(each.limited, guids, nodes)) for each in fabric.partitions)
-            if nodes is None or own.full or own.limited
-        ],
-        "multicast_groups": [
-            as_data(own)
-            for own in (each._replace(members=tuple(one for one in each.members if nodes is None or one.port_guid in guids)) for each in fabric.groups)
-            if nodes is None or own.members
-        ],
+        "partitions": [as_data(each) for each in partitioned if nodes is None or each.full or each.limited],
+        "multicast_groups": [as_data(each) for each in grouped if nodes is None or each.members],
         "totals": {
             **{plural: sum(node.kind == kind for node in subnet.nodes) for plural, kind in (("switches", "switch"), ("cas", "ca"), ("routers", "router"))},
             "ports": len(subnet.ports),
@@ -128,10 +121,6 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
         },
         "problems": [problem(gap) for gap in (*fabric.gaps, *absent)],
     }
-
-
-def _of(members: tuple[str, ...], guids: t.Collection[str], nodes: t.Collection[str] | None) -> tuple[str, ...]:
-    return members if nodes is None else tuple(guid for guid in members if guid in guids)
 
 
 def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:

@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 
 if t.TYPE_CHECKING:
@@ -18,11 +20,32 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node, Topology
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import McMember, PkeyBlock
 
+
 Place = t.Tuple[str, int]
 """Node GUID and number of a port."""
 
 _NOT_LISTED = ("", "", "", "")
 _NOT_BETTER = ("", "")
+
+_BYTES = {code: size for size, code in MTUS.items()}
+_GBPS = {code: rate for rate, code in RATES.items()}
+_FULL = 0x8000
+
+# Signalling rate of a lane in Gb/s, in the order of the speeds.
+LANE_GBPS = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.3125,
+    "FDR": 14.0625,
+    "EDR": 25.78125,
+    "HDR": 53.125,
+    "NDR": 106.25,
+    "XDR": 212.5,
+}
+SPEEDS = tuple(LANE_GBPS)
+WIDTHS = ("1X", "2X", "4X", "8X", "12X")
+_WIDTH = re.compile(r"([0-9]{1,3})X\Z")
 
 
 class Port(t.NamedTuple):
@@ -126,11 +149,6 @@ def _links(ordered: t.Iterable[Port], ports: t.Mapping[Place, Port], betters: t.
             yield Link((near, far), "", "", None)
 
 
-_BYTES = {code: size for size, code in MTUS.items()}
-_GBPS = {code: rate for rate, code in RATES.items()}
-_FULL = 0x8000
-
-
 class Partition(t.NamedTuple):
     """A partition and the end ports in it, by port GUID. A port that may be both is in both lists."""
 
@@ -202,3 +220,27 @@ def groups(records: t.Iterable[McMember], names: t.Mapping[str, str]) -> tuple[G
         )
         for key, head in sorted(heads.items())
     )
+
+
+def lanes(width: str) -> int | None:
+    """`4X` -> 4; None for what is no width."""
+    match = _WIDTH.match(width)
+    return decimal(match[1]) if match else None
+
+
+def _rank(text: str) -> int | None:
+    width = lanes(text)
+    if width is not None:
+        return width
+    return SPEEDS.index(text) if text in SPEEDS else None
+
+
+def is_below(found: str, expected: str) -> bool:
+    """Whether a width or a speed is below another. What has no name here is taken for enough."""
+    one, other = _rank(found), _rank(expected)
+    return one is not None and other is not None and one < other
+
+
+def lower(one: str, other: str) -> str:
+    """Of two widths or speeds. The ends of a link need not agree: a lane may work in one direction only."""
+    return other if is_below(other, one) else one

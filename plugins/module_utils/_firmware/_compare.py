@@ -17,9 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, select_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 
 if t.TYPE_CHECKING:

@@ -17,8 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import need_host, read_devices, title
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, need_host, outcomes, read_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks

@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of, mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
     ABSENT,
@@ -28,7 +28,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan im
     plan,
     psids_of,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 

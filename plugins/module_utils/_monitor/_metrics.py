@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import LANE_GBPS, lanes, lower
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import LANE_GBPS, lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._exposition import Labels, Metric, Samples, labels
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
