@@ -14,22 +14,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
-    ABSENT_CHILD,
-    ABSENT_DRIVER,
-    ABSENT_NAME,
-    ABSENT_PARENT,
-    ABSENT_PORT,
-    ANY,
-    DESIGNATED,
-    SERVICE,
-    SESSION,
-    Code,
-    Finding,
-    Topic,
-    of_change,
-    rank_of,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
@@ -190,7 +176,15 @@ _ELSEWHERE = "; the designated host %s is not among the hosts of this run: run r
 
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or (DESIGNATED if wanted.designated else ANY), master, detail)
+        return Finding(
+            code,
+            Topic.SUBNET_MANAGER,
+            wanted.fabric,
+            "",
+            wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY),
+            master,
+            detail,
+        )
 
     result = []
     master = found.master
@@ -227,10 +221,10 @@ def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
 
 def _why_absent(item: Interface, found: Ipoib) -> str:
     if item.is_child:
-        return ABSENT_CHILD if item.parent in found.netdevs else ABSENT_PARENT
+        return _finding.ABSENT_CHILD if item.parent in found.netdevs else _finding.ABSENT_PARENT
     if not found.loaded:
-        return ABSENT_DRIVER
-    return ABSENT_NAME if any(port.link_layer == "InfiniBand" for port in found.ports) else ABSENT_PORT
+        return _finding.ABSENT_DRIVER
+    return _finding.ABSENT_NAME if any(port.link_layer == "InfiniBand" for port in found.ports) else _finding.ABSENT_PORT
 
 
 def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
@@ -277,14 +271,10 @@ def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
         for change in changes
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
-    return result + _device_names(wanted, found)
-
-
-def _device_names(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
-    """The rule for the names of RDMA devices and those that do not follow it, where the check is for that, too."""
-    if wanted.device_names == UNMANAGED:
-        return []
-    return [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
+    if wanted.device_names != UNMANAGED:
+        # The rule for the names of RDMA devices, and those that do not follow it.
+        result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
+    return result
 
 
 def _limits(limit: str, found: Modules, live: t.Mapping[str, str]) -> list[Finding]:

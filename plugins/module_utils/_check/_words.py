@@ -11,19 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
-    ABSENT_CHILD,
-    ABSENT_DRIVER,
-    ABSENT_NAME,
-    ABSENT_PARENT,
-    ABSENT_PORT,
-    ANY,
-    DECLARED,
-    DESIGNATED,
-    OTHER,
-    Code,
-    Topic,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -53,7 +42,12 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Kind.INTERFACE, "state"): "",
 }
 
-_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host", ANY: "any host"}
+_VALUES: t.Mapping[str, str] = {
+    _finding.DECLARED: "as declared",
+    _finding.OTHER: "other content",
+    _finding.DESIGNATED: "the designated host",
+    _finding.ANY: "any host",
+}
 
 
 class _Form(t.NamedTuple):
@@ -153,11 +147,11 @@ _NEXT: t.Mapping[t.Any, str] = {
     Topic.PORT: "see mlxconfig for LINK_TYPE",
 }
 _ABSENT: t.Mapping[str, str] = {
-    ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
-    ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
-    ABSENT_PARENT: "its parent is absent, too",
-    ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
-    ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
+    _finding.ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
+    _finding.ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
+    _finding.ABSENT_PARENT: "its parent is absent, too",
+    _finding.ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
+    _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
 # Without and with a line of others.
 _LIMITS = (

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place, is_below, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 
 _VERSION = 1
 
@@ -87,34 +88,14 @@ def written(picture: Picture, time: str) -> str:
     return '{"version": %d, "time": %s, "nodes": %s, "links": %s}\n' % (_VERSION, json.dumps(time), _lines(nodes), _lines(links))
 
 
-def _node(row: t.Any) -> Node | None:
-    if not isinstance(row, dict) or not isinstance(row.get("port_count"), int) or set(Node._fields) - set(row):
-        return None
-    node = Node(**{name: row[name] for name in Node._fields})
-    return node if all(isinstance(value, str) for value in node._replace(port_count="")) and node.guid else None  # type: ignore[arg-type]
-
-
-def _place(value: t.Any) -> Place | None:
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
-        return value[0], value[1]
-    return None
-
-
-def _cable(row: t.Any) -> tuple[Cable, Pace] | None:
-    if not isinstance(row, dict) or not isinstance(row.get("ends"), list) or not all(isinstance(row.get(name), str) for name in Pace._fields):
-        return None
-    ends = [place for place in map(_place, row["ends"]) if place]
-    return (cable(*ends), Pace(row["width"], row["speed"])) if len(ends) == 2 else None
-
-
 def parse_baseline(text: str) -> Picture | None:
     """None for anything that `written` did not make."""
     table = read_table(text)
-    rows, links = table.get("nodes"), table.get("links")
-    if table.get("version") != _VERSION or not isinstance(rows, list) or not isinstance(links, list):
+    if table.get("version") != _VERSION or not isinstance(table.get("nodes"), list) or not isinstance(table.get("links"), list):
         return None
-    nodes, cables = [_node(row) for row in rows], [_cable(row) for row in links]
-    if None in nodes or None in cables:
+    try:
+        nodes = {row["guid"]: decode(Node, [row[name] for name in Node._fields]) for row in table["nodes"]}
+        cables = {cable(*decode(Cable, row["ends"])): decode(Pace, [row[name] for name in Pace._fields]) for row in table["links"]}
+    except (KeyError, TypeError, ValueError):
         return None
-    picture = Picture({node.guid: node for node in nodes if node}, dict(pair for pair in cables if pair))
-    return picture if all(guid in picture.nodes for ends in picture.cables for guid, _number in ends) else None
+    return Picture(nodes, cables) if "" not in nodes and all(guid in nodes for ends in cables for guid, _number in ends) else None

@@ -101,19 +101,11 @@ def _by_system(code: Code, guids: t.Collection[str], picture: Picture) -> t.Iter
             behind = 0
 
 
-class _Chain(t.NamedTuple):
-    """Cables that share ports: a former one, one that has its port now, the former one of that port, and so on."""
+def _chains(old: t.Iterable[Cable], new: t.Iterable[Cable]) -> t.Iterator[tuple[list[Cable], list[Cable]]]:
+    """Former and new cables that share ports: a former one, one that has its port now, the former one of that port, and so on.
 
-    old: list[Cable]
-    new: list[Cable]
-
-    @property
-    def is_ring(self) -> bool:
-        return {place for one in self.old for place in one} == {place for one in self.new for place in one}
-
-
-def _chains(old: t.Iterable[Cable], new: t.Iterable[Cable]) -> t.Iterator[_Chain]:
-    """All of them. In a chain, the cables of one number share a port."""
+    In a chain, the cables of one number share a port.
+    """
     sides = (sorted(old), sorted(new))
     at = [{place: one for one in side for place in one} for side in sides]
     seen: set[tuple[int, Cable]] = set()
@@ -132,20 +124,21 @@ def _chains(old: t.Iterable[Cable], new: t.Iterable[Cable]) -> t.Iterator[_Chain
                     place = other.far if other.near == place else other.near
                     side = 1 - side
                     other = at[side].get(place)
-            yield _Chain(*([one for number, one in chain if number == side] for side in (0, 1)))
+            yield [one for side, one in chain if side == 0], [one for side, one in chain if side == 1]
 
 
-def _moves(chain: _Chain, ends: t.Callable[..., tuple[End, ...]]) -> t.Iterator[Finding]:
-    if chain.is_ring and len(chain.old) == 2:
-        yield Finding(Code.LINKS_SWAPPED, Topic.LINK, ends=ends(*sorted(chain.old), *sorted(chain.new)))
+def _moves(old: list[Cable], new: list[Cable], ends: t.Callable[..., tuple[End, ...]]) -> t.Iterator[Finding]:
+    is_ring = {place for one in old for place in one} == {place for one in new for place in one}
+    if is_ring and len(old) == 2:
+        yield Finding(Code.LINKS_SWAPPED, Topic.LINK, ends=ends(*sorted(old), *sorted(new)))
         return
-    count = min(len(chain.old), len(chain.new))
-    for old, new in zip(chain.old, chain.new):
-        yield Finding(Code.LINK_MOVED, Topic.LINK, ends=ends(old, new))
-    for old in chain.old[count:]:
-        yield Finding(Code.LINK_LOST, Topic.LINK, ends=ends(old))
-    for new in chain.new[count:]:
-        yield Finding(Code.LINK_NEW, Topic.LINK, ends=ends(new))
+    count = min(len(old), len(new))
+    for pair in zip(old, new):
+        yield Finding(Code.LINK_MOVED, Topic.LINK, ends=ends(*pair))
+    for one in old[count:]:
+        yield Finding(Code.LINK_LOST, Topic.LINK, ends=ends(one))
+    for one in new[count:]:
+        yield Finding(Code.LINK_NEW, Topic.LINK, ends=ends(one))
 
 
 def compare(before: Picture, now: Picture) -> Changes:
@@ -164,8 +157,8 @@ def compare(before: Picture, now: Picture) -> Changes:
     old = {cable(moved(near), moved(far)): pace for (near, far), pace in before.cables.items() if not gone.intersection((near[0], far[0]))}
     new = {one: pace for one, pace in now.cables.items() if not came.intersection((one.near[0], one.far[0]))}
     findings = [*_by_system(Code.NODE_LOST, gone, before), *_by_system(Code.NODE_NEW, came, now), *_replacements(before, now, replaced)]
-    for chain in _chains((one for one in old if one not in new), (one for one in new if one not in old)):
-        findings += _moves(chain, ends)
+    for lost, added in _chains((one for one in old if one not in new), (one for one in new if one not in old)):
+        findings += _moves(lost, added, ends)
     for one in sorted(old):
         if one in new and new[one].is_below(old[one]):
             findings.append(Finding(Code.LINK_SLOWER, Topic.LINK, wanted=" ".join(old[one]), found=" ".join(new[one]), ends=ends(one)))

@@ -93,8 +93,8 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
-    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip")
-    todo = images.draft(run, tool, adapters, wanted=versions, images=wanted.images, cache=os.path.join(root, CACHE), download=None)
+    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
+    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What the role refuses to burn is told as refused, and not as a change as well.
     objected = {problem.variable for problem in todo.problems}

@@ -86,8 +86,8 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.M
 
 def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
     """The plan; the images that are to be burned are verified."""
-    wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
-    found = looking.draft(run, tool, adapters, wanted=wanted, images=parameters["images"], cache=cache, download=download)
+    wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"], parameters["images"])
+    found = looking.draft(run, tool, adapters, wanted=wanted, cache=cache, download=download)
     checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
     problems = [*found.problems, *(planning.unusable(image) for image in checked if image.fault)]
     if problems:

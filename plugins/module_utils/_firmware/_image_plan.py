@@ -70,6 +70,8 @@ class Wanted(t.NamedTuple):
     allow_psid: bool = False
     missing: str = "fail"
     """`fail` or `skip`, for an adapter without a declared version or image."""
+    images: str | t.Mapping[str, t.Any] | None = None
+    """A file, a directory, or images by PSID."""
 
 
 class Burn(t.NamedTuple):
