@@ -44,14 +44,6 @@ class Seen(t.NamedTuple):
     """Where ports were read one by one."""
 
 
-def _by_lid(spots: t.Iterable[Spot]) -> dict[int, list[Spot]]:
-    found: dict[int, list[Spot]] = {}
-    for spot in spots:
-        if spot.lid:
-            found.setdefault(spot.lid, []).append(spot)
-    return found
-
-
 class CounterAsking(Asking):
     """One port to ask through."""
 
@@ -85,15 +77,17 @@ class CounterAsking(Asking):
         """All counters of these ports; None where the tool is missing."""
         if not self._has("perfquery"):
             return None
-        wanted = list(spots)
-        without = ["%s port %d" % (spot.name, spot.port) for spot in wanted if not spot.lid]
+        by_lid: dict[int, list[Spot]] = {}
+        for spot in spots:
+            by_lid.setdefault(spot.lid, []).append(spot)
+        without = by_lid.pop(0, [])
         if without:
-            self.gaps.append(gap(Code.NO_LID, "", without))
+            self.gaps.append(gap(Code.NO_LID, "", ["%s port %d" % (spot.name, spot.port) for spot in without]))
         counts: dict[Place, Counts] = {}
         abilities: dict[Place, Ability] = {}
         failed: list[str] = []
         unread: list[str] = []
-        for lid, group in _by_lid(wanted).items():
+        for lid, group in by_lid.items():
             basic, wide = (self._listing(lid, group, extended=extended, failed=failed, unread=unread) for extended in (False, True))
             for spot in group:
                 port, more = basic.get(spot.port), wide.get(spot.port)

@@ -15,8 +15,7 @@ from xml.sax.saxutils import quoteattr
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, picture_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._changes import Changes, compare
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
