@@ -194,34 +194,26 @@ def written(sample: Sample) -> str:
     return json.dumps({"version": _VERSION, "time": round(sample.time, 3), "ports": ports}, separators=(",", ":")) + "\n"
 
 
-def _time(value: t.Any) -> float | None:
-    """Seconds since 1970, within thousands of years."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return value if is_number and 0 <= value < 1e12 else None
-
-
-def _counts(value: t.Any) -> Counts | None:
-    if not isinstance(value, dict):
-        return None
-    known = {name: number for name, number in value.items() if name in COUNTERS}
-    if not all(isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 1 << 64 for number in known.values()):
-        return None
-    return {name: Reading(number) for name, number in known.items()}
+def _is_number(value: t.Any, kinds: t.Any, end: float) -> bool:
+    return isinstance(value, kinds) and not isinstance(value, bool) and 0 <= value < end
 
 
 def parse_sample(content: str) -> Sample | None:
     """None for anything that `written` did not make."""
     table = read_table(content)
-    time, ports = _time(table.get("time")), table.get("ports")
-    if table.get("version") != _VERSION or time is None or not isinstance(ports, dict):
+    ports = table.get("ports")
+    time: t.Any = table.get("time")
+    # Within thousands of years.
+    if table.get("version") != _VERSION or not _is_number(time, (int, float), 1e12) or not isinstance(ports, dict):
         return None
     found = {}
-    for name, value in ports.items():
+    for name, values in ports.items():
         guid, _slash, number = name.partition("/")
-        port, counts = decimal(number), _counts(value)
-        if port is None or counts is None:
+        port = decimal(number)
+        known = {counter: value for counter, value in values.items() if counter in COUNTERS} if isinstance(values, dict) else None
+        if port is None or known is None or not all(_is_number(value, int, 1 << 64) for value in known.values()):
             return None
-        found[guid, port] = counts
+        found[guid, port] = {counter: Reading(value) for counter, value in known.items()}
     return Sample(time, found)
 
 

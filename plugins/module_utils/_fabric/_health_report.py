@@ -135,13 +135,6 @@ def junit(name: str, findings: t.Sequence[Row]) -> str:
         cases.append(case % (_attribute("fabric.%s" % each["code"]), _attribute(each["object"]), kind, message))
     failures = sum("<failure " in case for case in cases)
     cases = cases or ['  <testcase classname="fabric" name="no findings"/>']
-    head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            head % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures),
-            *cases,
-            "</testsuite>",
-            "",
-        ]
-    )
+    suite = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
+    suite = suite % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures)
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', suite, *cases, "</testsuite>", ""])
