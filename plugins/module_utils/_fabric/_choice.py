@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 
 if t.TYPE_CHECKING:
@@ -66,7 +66,7 @@ def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple
             found.setdefault(lid, set()).add(port.node_guid)
     keys = [*(host.strip().lower() for host in wanted.hosts), *wanted.guids, *wanted.lids]
     absent = [str(key) for key in keys if key not in found]
-    gaps = (gap(Code.NO_SUCH_NODE, "", absent),) if absent else ()
+    gaps = gaps_of(Code.NO_SUCH_NODE, "", absent)
     return frozenset(guid for key in keys for guid in found.get(key, ())), gaps
 
 

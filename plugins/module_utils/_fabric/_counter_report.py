@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input i
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
@@ -95,14 +95,13 @@ class _Work:
         self._named = None if nodes is None else _counters.named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
         there = {spot.port for spot in self._named or ()}
-        if self._named is not None and nodes and not wanted.numbers <= there:
-            self._gaps.append(gap(GapCode.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)]))
+        if nodes:
+            self._gaps += gaps_of(GapCode.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)])
         # Hosts have ports on other fabrics, too.
         meant = self.spots if self._named is None else {spot.place for spot in self._named}
         self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
         unread = ["%s: %s" % (place_in_words(self.spots[place]), why) for place, why in wanted.unread.items() if place in meant]
-        if unread:
-            self._gaps.append(gap(GapCode.UNREAD_LINKS, "", unread))
+        self._gaps += gaps_of(GapCode.UNREAD_LINKS, "", unread)
 
     def look(self) -> Sample:
         """The counters as they are now, and when. What was seen last is kept, for `clear`."""
@@ -130,7 +129,7 @@ class _Work:
             raise _unusable(path, exc) from exc
         sample = _counters.parse_sample(text)
         if text and sample is None:
-            self._gaps.append(gap(GapCode.BROKEN_SAMPLE, "", [path]))
+            self._gaps += gaps_of(GapCode.BROKEN_SAMPLE, "", [path])
         return sample or Sample(0, {})
 
     def compare(self, before: Sample | None, now: Sample) -> Compared:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 
@@ -130,7 +130,7 @@ def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> S
         else:
             ports[owner.guid, number] = Port(owner.guid, named[owner.guid], number, guid, owner.lid, owner.lmc, *seen.link)
     ordered = sorted(ports.values())
-    gaps = (gap(Code.NOT_IN_TOPOLOGY, "iblinkinfo", strangers),) if strangers else ()
+    gaps = gaps_of(Code.NOT_IN_TOPOLOGY, "iblinkinfo", strangers)
     return Subnet(tuple(nodes[guid] for guid in sorted(nodes)), tuple(ordered), tuple(_links(ordered, ports, betters)), named, gaps)
 
 
