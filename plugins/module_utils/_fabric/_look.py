@@ -104,11 +104,9 @@ class Asking:
             return None
         try:
             found = _saquery.sm_records(self._run, self._port.device, self._port.port)
-        except CommandFailed as exc:
-            self.gaps += gaps_of(Code.FAILED, "saquery", exc.msg.splitlines())
-            return None
         except RdmaError as exc:
-            self.gaps += gaps_of(Code.UNREAD, "saquery", [exc.msg])
+            failed = isinstance(exc, CommandFailed)
+            self.gaps += gaps_of(Code.FAILED if failed else Code.UNREAD, "saquery", exc.msg.splitlines() if failed else [exc.msg])
             return None
         if found is None:
             self.gaps.append(Gap(Code.NO_SUBNET_MANAGER))

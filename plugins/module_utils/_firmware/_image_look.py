@@ -63,22 +63,21 @@ def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = Fal
     )
 
 
-def query_all(run: Runner, tool: str, functions: t.Sequence[str], *, psid_in_flash: bool) -> dict[str, flint.Query]:
-    """One query for each card, by its first function."""
-    return dict(zip(functions, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=psid_in_flash), functions)))
-
-
 def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
     """The selected cards, queried. Without a driver, only the firmware itself knows the PSID."""
     asked: dict[str, flint.Query] = {}
-    psid_in_flash = parameters[planning.OVERRIDE_PSID]
+
+    def query_all(these: t.Iterable[Device]) -> None:
+        cards = [device.pci for device in these if device.pci not in asked]
+        asked.update(zip(cards, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=parameters[planning.OVERRIDE_PSID]), cards)))
+
     if any(entry.get("psid") for entry in parameters["devices"]):
-        asked = query_all(run, tool, [device.pci for device in devices if not device.psid], psid_in_flash=psid_in_flash)
+        query_all(device for device in devices if not device.psid)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
     if problems:
         raise InvalidInput(problems)
-    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked], psid_in_flash=psid_in_flash))
+    query_all(chosen)
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 
 
