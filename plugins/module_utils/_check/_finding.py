@@ -207,37 +207,24 @@ BY_HAND = frozenset(
     )
 )
 
-
 # Why an interface is absent: what makes it is missing, or nothing has made it yet.
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
 
 # What explains others comes before them. Findings of one rank stay in their order.
-_RANKS: t.Mapping[Code, int] = {
-    Code.OTHER_STACK: 0,
-    Code.HALF_STACK: 0,
-    Code.NO_PORT: 2,
-    Code.LINK_DOWN: 2,
-    Code.OPENSM_ENDED: 3,
-    Code.OPENSM_STOPPED: 3,
-    Code.OPENSM_DESIGNATED: 3,
-    Code.OPENSM_STANDBY: 3,
-    Code.OPENSM_SURPLUS: 3,
-    Code.SEVERAL_MASTERS: 4,
-    Code.OTHER_MASTER: 4,
-    Code.UNNAMED_MASTER: 4,
-    Code.NOT_MASTER: 4,
-    Code.NO_MASTER: 4,
-    Code.PORT_NOT_CONFIGURED: 5,
-    Code.NO_SM_LID: 5,
-}
-_LAST = 6
+_ORDER: tuple[tuple[enum.Enum, ...], ...] = (
+    (Code.OTHER_STACK, Code.HALF_STACK),
+    # A module that is not loaded explains ports and interfaces that are missing.
+    (Kind.MODULE,),
+    (Code.NO_PORT, Code.LINK_DOWN),
+    (Code.OPENSM_ENDED, Code.OPENSM_STOPPED, Code.OPENSM_DESIGNATED, Code.OPENSM_STANDBY, Code.OPENSM_SURPLUS),
+    (Code.SEVERAL_MASTERS, Code.OTHER_MASTER, Code.UNNAMED_MASTER, Code.NOT_MASTER, Code.NO_MASTER),
+    (Code.PORT_NOT_CONFIGURED, Code.NO_SM_LID),
+)
 
 
 def rank_of(code: str, kind: str) -> int:
-    """The rank of a finding among those of all hosts. A module that is not loaded explains ports and interfaces that are missing."""
-    if kind == Kind.MODULE.value:
-        return 1
-    return next((rank for known, rank in _RANKS.items() if known.value == code), _LAST)
+    """The rank of a finding among those of all hosts."""
+    return next((rank for rank, group in enumerate(_ORDER) if any(first.value in (code, kind) for first in group)), len(_ORDER))
 
 
 class Measure(t.NamedTuple):

@@ -14,22 +14,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
-    ABSENT_CHILD,
-    ABSENT_DRIVER,
-    ABSENT_NAME,
-    ABSENT_PARENT,
-    ABSENT_PORT,
-    ANY,
-    DESIGNATED,
-    SERVICE,
-    SESSION,
-    Code,
-    Finding,
-    Topic,
-    of_change,
-    rank_of,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
@@ -155,10 +141,8 @@ def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
 def _firmware(found: FirmwareDifferences) -> list[Finding]:
     """What the role hca_firmware would change, what waits for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
-    for entry in found.pending:
-        # What waits for other firmware to run is not set, and has a reason for that.
-        code = Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING
-        result.append(Finding(code, entry.change.kind, entry.change.subject, entry.change.aspect, entry.change.after, entry.change.before))
+    # What waits for other firmware to run is not set, and has a reason for that.
+    result += [of_change(entry.change)._replace(code=Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING) for entry in found.pending]
     return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
 
 
@@ -192,7 +176,15 @@ _ELSEWHERE = "; the designated host %s is not among the hosts of this run: run r
 
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", wanted.designated_host or (DESIGNATED if wanted.designated else ANY), master, detail)
+        return Finding(
+            code,
+            Topic.SUBNET_MANAGER,
+            wanted.fabric,
+            "",
+            wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY),
+            master,
+            detail,
+        )
 
     result = []
     master = found.master
@@ -229,23 +221,26 @@ def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
 
 def _why_absent(item: Interface, found: Ipoib) -> str:
     if item.is_child:
-        return ABSENT_CHILD if item.parent in found.netdevs else ABSENT_PARENT
+        return _finding.ABSENT_CHILD if item.parent in found.netdevs else _finding.ABSENT_PARENT
     if not found.loaded:
-        return ABSENT_DRIVER
-    return ABSENT_NAME if any(port.link_layer == "InfiniBand" for port in found.ports) else ABSENT_PORT
+        return _finding.ABSENT_DRIVER
+    return _finding.ABSENT_NAME if any(port.link_layer == "InfiniBand" for port in found.ports) else _finding.ABSENT_PORT
 
 
 def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interface]) -> list[Finding]:
     """What the planner would change, or why it refuses; then what no plan changes."""
-    absent = {item.name for item in declared if item.present and item.name not in found.netdevs}
-    reasons = {item.name: _why_absent(item, found) for item in declared}
+    absent = {
+        item.name: Finding(Code.NO_INTERFACE, Kind.INTERFACE, item.name, "device", "present", "absent", _why_absent(item, found))
+        for item in sorted(declared, key=lambda item: item.name)
+        if item.present and item.name not in found.netdevs
+    }
     try:
         todo = ipoib.plan(ipoib_wanted(options, found), found)
     except RdmaError as exc:
-        missing = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
-        return [*missing, Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
-    absent -= {*todo.deferred, *(naming.name for naming in todo.renames)}
-    result = [Finding(Code.NO_INTERFACE, Kind.INTERFACE, name, "device", "present", "absent", reasons.get(name, ABSENT_NAME)) for name in sorted(absent)]
+        return [*absent.values(), Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
+    for name in (*todo.deferred, *(naming.name for naming in todo.renames)):
+        absent.pop(name, None)
+    result = list(absent.values())
     gone = {record.name for record in todo.removed} - {item.name for item in declared}
     for change in todo.plan.changes:
         # The check may be for a part of what the role declares: what is there besides is no finding, nor are files that both share.
@@ -276,14 +271,10 @@ def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
         for change in changes
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
-    return result + _device_names(wanted, found)
-
-
-def _device_names(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
-    """The rule for the names of RDMA devices and those that do not follow it, where the check is for that, too."""
-    if wanted.device_names == UNMANAGED:
-        return []
-    return [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
+    if wanted.device_names != UNMANAGED:
+        # The rule for the names of RDMA devices, and those that do not follow it.
+        result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
+    return result
 
 
 def _limits(limit: str, found: Modules, live: t.Mapping[str, str]) -> list[Finding]:

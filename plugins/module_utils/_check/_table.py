@@ -4,15 +4,15 @@
 
 # Private to this collection: it may change without notice.
 
-"""The outcomes of all hosts as one plain table, and the deviations that only all of them together show. Pure; linear in hosts."""
+"""The outcomes of all hosts as one plain table, and what only all of them together show. Pure; linear in hosts."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _fleet, _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import BY_HAND, rank_of
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,41 @@ UNKNOWN = "-"
 _SPLIT = (
     "fabric %s: this node's master is %s, that of most others %s: the fabric is split ('iblinkinfo' on both sides shows the links that are down between them)"
 )
+# Versions that equal hosts should share: of the firmware of adapters with one PSID, and of one vendor's stack. What a distribution has is up to its release.
+_FIRMWARE, _STACK = "firmware", "stack"
+_SHARED: t.Mapping[str, str] = {_FIRMWARE: "firmware of adapters with PSID %s", _STACK: "release of %s"}
+_VENDORS = ("mlnx_ofed", "doca")
+
+
+def differences_of(results: Mapping[str, Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+    """Versions that equal hosts should share and do not, as entries of `differences`; of each, that of most hosts comes first.
+
+    None is a deviation by itself: an upgrade that goes on is one, too. `results` are those of `fabric_check`, by host.
+    """
+    seen: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
+
+    def see(of: tuple[str, str], version: str, host: str) -> None:
+        if of[1] and version:
+            seen.setdefault(of, {}).setdefault(version, {})[host] = None
+
+    for host, result in results.items():
+        for card in result.get("adapters") or ():
+            see((_FIRMWARE, str(card.get("psid", ""))), str(card.get("firmware", "")), host)
+        stack = result.get("stack") or {}
+        if stack.get("kind") in _VENDORS:
+            see((_STACK, str(stack["kind"])), str(stack.get("version", "")), host)
+    found = []
+    for (what, of), hosts in sorted(seen.items()):
+        if len(hosts) > 1:
+            order = sorted(hosts, key=lambda version: (-len(hosts[version]), natural(version)))
+            found.append({"what": what, "of": of, "hosts": {version: list(hosts[version]) for version in order}})
+    return found
+
+
+def _difference(entry: Mapping[str, t.Any]) -> str:
+    """`firmware of adapters with PSID MT_0000000008: 16.35.2000 on node[1-3], 16.35.4030 on node4`."""
+    hosts = ", ".join("%s on %s" % (version, fold(names)) for version, names in entry["hosts"].items())
+    return "%s: %s" % (_SHARED[entry["what"]] % entry["of"], hosts)
 
 
 def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
@@ -88,7 +123,7 @@ def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
-def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]], differences: Sequence[_fleet.Difference] = ()) -> str:
+def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]], differences: Sequence[Mapping[str, t.Any]] = ()) -> str:
     """The table, then the deviations, each once with its hosts and causes first, then where hosts differ, then one line of outcome."""
     table: list[tuple[str, ...]] = [TITLES]
     for host, result in results.items():
@@ -103,7 +138,7 @@ def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, 
         lines += ["", "Deviations:"]
         lines += ["  " + line for line in _grouped(results, deviations)]
     if differences:
-        lines += ["", "Different versions:", *("  " + line for line in _fleet.lines(differences))]
+        lines += ["", "Different versions:", *("  " + _difference(each) for each in differences)]
     lines += ["", _outcome(len(results), len(deviations))]
     return "\n".join(lines)
 

@@ -11,19 +11,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import (
-    ABSENT_CHILD,
-    ABSENT_DRIVER,
-    ABSENT_NAME,
-    ABSENT_PARENT,
-    ABSENT_PORT,
-    ANY,
-    DECLARED,
-    DESIGNATED,
-    OTHER,
-    Code,
-    Topic,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -53,7 +42,12 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Kind.INTERFACE, "state"): "",
 }
 
-_VALUES: t.Mapping[str, str] = {DECLARED: "as declared", OTHER: "other content", DESIGNATED: "the designated host", ANY: "any host"}
+_VALUES: t.Mapping[str, str] = {
+    _finding.DECLARED: "as declared",
+    _finding.OTHER: "other content",
+    _finding.DESIGNATED: "the designated host",
+    _finding.ANY: "any host",
+}
 
 
 class _Form(t.NamedTuple):
@@ -63,6 +57,10 @@ class _Form(t.NamedTuple):
     found: str = "{found}"
     next_step: str = ""
     cause: str = ""
+
+    @property
+    def hint(self) -> str:
+        return ": ".join(part for part in (self.cause, self.next_step) if part)
 
 
 _MASTER = "one master on {wanted}"
@@ -140,24 +138,20 @@ FORMS: t.Mapping[Code, _Form] = {
 
 
 # What brings the declared state back, by kind.
+_RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _NEXT: t.Mapping[t.Any, str] = {
-    Kind.MODULE: "run rdma.ofed.site",
-    Kind.INTERFACE: "run rdma.ofed.site --tags ipoib",
-    Kind.FILE: "run rdma.ofed.site",
-    Kind.UNIT: "run rdma.ofed.site",
-    Kind.INITRAMFS: "run rdma.ofed.site",
-    Kind.FIRMWARE: "run rdma.ofed.firmware",
-    Kind.FIRMWARE_PARAMETER: "run rdma.ofed.firmware",
+    **dict.fromkeys((Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.INITRAMFS), "run rdma.ofed.site"),
+    **dict.fromkeys((Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER), "run rdma.ofed.firmware"),
+    Kind.INTERFACE: _RUN_IPOIB,
     Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
     Topic.PORT: "see mlxconfig for LINK_TYPE",
 }
-_RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _ABSENT: t.Mapping[str, str] = {
-    ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
-    ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
-    ABSENT_PARENT: "its parent is absent, too",
-    ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
-    ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
+    _finding.ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
+    _finding.ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
+    _finding.ABSENT_PARENT: "its parent is absent, too",
+    _finding.ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
+    _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
 # Without and with a line of others.
 _LIMITS = (
@@ -177,20 +171,8 @@ def _aspect(finding: Finding) -> str:
     return _words.aspect(finding) if own is None else own
 
 
-class _Said(t.NamedTuple):
+def _said(finding: Finding) -> _Form:
     """The form of a finding, filled in."""
-
-    wanted: str
-    found: str
-    next_step: str
-    cause: str
-
-    @property
-    def hint(self) -> str:
-        return ": ".join(part for part in (self.cause, self.next_step) if part)
-
-
-def _said(finding: Finding) -> _Said:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words["subject"] = finding.subject
@@ -199,7 +181,7 @@ def _said(finding: Finding) -> _Said:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:
         words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
-    return _Said(*(form.format(**words) for form in FORMS[finding.code]))
+    return _Form(*(form.format(**words) for form in FORMS[finding.code]))
 
 
 def result(finding: Finding) -> dict[str, str]:

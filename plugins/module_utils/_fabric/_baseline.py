@@ -4,18 +4,22 @@
 
 # Private to this collection: it may change without notice.
 
-"""The topology of a fabric as a baseline keeps it, from the data of `ib_fabric_info` or from the file. Pure."""
+"""The topology of a fabric as a baseline keeps it, and what has changed since. Pure, and linear in nodes and links."""
 
 from __future__ import annotations
 
+import collections
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import is_below, lower
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import reached
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place, is_below, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 
 _VERSION = 1
+_SHOWN = 3
 
 
 class Node(t.NamedTuple):
@@ -88,34 +92,157 @@ def written(picture: Picture, time: str) -> str:
     return '{"version": %d, "time": %s, "nodes": %s, "links": %s}\n' % (_VERSION, json.dumps(time), _lines(nodes), _lines(links))
 
 
-def _node(row: t.Any) -> Node | None:
-    if not isinstance(row, dict) or not isinstance(row.get("port_count"), int) or set(Node._fields) - set(row):
-        return None
-    node = Node(**{name: row[name] for name in Node._fields})
-    return node if all(isinstance(value, str) for value in node._replace(port_count="")) and node.guid else None  # type: ignore[arg-type]
-
-
-def _place(value: t.Any) -> Place | None:
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], int):
-        return value[0], value[1]
-    return None
-
-
-def _cable(row: t.Any) -> tuple[Cable, Pace] | None:
-    if not isinstance(row, dict) or not isinstance(row.get("ends"), list) or not all(isinstance(row.get(name), str) for name in Pace._fields):
-        return None
-    ends = [place for place in map(_place, row["ends"]) if place]
-    return (cable(*ends), Pace(row["width"], row["speed"])) if len(ends) == 2 else None
-
-
 def parse_baseline(text: str) -> Picture | None:
     """None for anything that `written` did not make."""
     table = read_table(text)
-    rows, links = table.get("nodes"), table.get("links")
-    if table.get("version") != _VERSION or not isinstance(rows, list) or not isinstance(links, list):
+    if table.get("version") != _VERSION or not isinstance(table.get("nodes"), list) or not isinstance(table.get("links"), list):
         return None
-    nodes, cables = [_node(row) for row in rows], [_cable(row) for row in links]
-    if None in nodes or None in cables:
+    try:
+        nodes = {row["guid"]: decode(Node, [row[name] for name in Node._fields]) for row in table["nodes"]}
+        cables = {cable(*decode(Cable, row["ends"])): decode(Pace, [row[name] for name in Pace._fields]) for row in table["links"]}
+    except (KeyError, TypeError, ValueError):
         return None
-    picture = Picture({node.guid: node for node in nodes if node}, dict(pair for pair in cables if pair))
-    return picture if all(guid in picture.nodes for ends in picture.cables for guid, _number in ends) else None
+    return Picture(nodes, cables) if "" not in nodes and all(guid in nodes for ends in cables for guid, _number in ends) else None
+
+
+class Changes(t.NamedTuple):
+    findings: tuple[Finding, ...] = ()
+    lost: tuple[str, ...] = ()
+    """Names of all nodes that vanished, those that were reached through others too."""
+
+
+def _neighbours(cables: t.Iterable[Cable]) -> dict[str, list[tuple[Place, Place]]]:
+    """By node: its own port and the one at the other end."""
+    found: dict[str, list[tuple[Place, Place]]] = collections.defaultdict(list)
+    for near, far in cables:
+        found[near[0]].append((near, far))
+        found[far[0]].append((far, near))
+    return found
+
+
+def _replaced(before: Picture, now: Picture) -> dict[str, str]:
+    """GUIDs of nodes by those that they had: the same kind and description at the same port of another node."""
+    at = {}
+    for guid, pairs in _neighbours(now.cables).items():
+        if guid not in before.nodes:
+            at.update({peer: now.nodes[guid] for _own, peer in pairs})
+    found: dict[str, str] = {}
+    taken = set()
+    for guid, pairs in _neighbours(before.cables).items():
+        node = before.nodes[guid]
+        for _own, peer in pairs if guid not in now.nodes else ():
+            other = at.get(peer)
+            if other and other.guid not in taken and (other.type, other.description) == (node.type, node.description):
+                found[guid] = other.guid
+                taken.add(other.guid)
+                break
+    return found
+
+
+def _system(node: Node) -> str:
+    return node.system_guid or node.guid
+
+
+def _replacements(before: Picture, now: Picture, replaced: t.Mapping[str, str]) -> t.Iterator[Finding]:
+    """All nodes of one card are one finding."""
+    groups: dict[tuple[str, str], list[tuple[Node, Node]]] = {}
+    for guid, other in sorted(replaced.items()):
+        pair = before.nodes[guid], now.nodes[other]
+        groups.setdefault((_system(pair[0]), _system(pair[1])), []).append(pair)
+    for pairs in groups.values():
+        ends = tuple(End(new.guid, new.name) for _old, new in pairs)
+        yield Finding(Code.NODE_REPLACED, Topic.NODE, wanted=pairs[0][0].guid, found=pairs[0][1].guid, ends=ends)
+
+
+def _parts(guids: t.Collection[str], pairs: t.Mapping[str, list[tuple[Place, Place]]]) -> t.Iterator[list[str]]:
+    """These nodes by the cables among them."""
+    neighbours = {guid: [peer for _own, (peer, _number) in pairs.get(guid, ()) if peer in guids] for guid in guids}
+    seen: set[str] = set()
+    for guid in sorted(guids):
+        if guid not in seen:
+            part = reached(neighbours, guid)
+            seen.update(part)
+            yield part
+
+
+def _by_system(code: Code, guids: t.Collection[str], picture: Picture) -> t.Iterator[Finding]:
+    """One finding for each system that is next to what stayed. What is behind it is counted."""
+    pairs = _neighbours(picture.cables)
+    for part in _parts(guids, pairs):
+        heads = [guid for guid in part if any(peer not in guids for _own, (peer, _number) in pairs.get(guid, ()))]
+        # A part of its own hangs together by its switches.
+        heads = heads or [guid for guid in part if picture.nodes[guid].type == "switch"][:1] or part[:1]
+        systems: dict[str, list[str]] = {}
+        for guid in heads:
+            systems.setdefault(_system(picture.nodes[guid]), []).append(guid)
+        behind = len(part) - len(heads)
+        for group in systems.values():
+            first = picture.nodes[group[0]]
+            stayed = [peer for guid in group for _own, peer in pairs.get(guid, ()) if peer[0] not in guids][:_SHOWN]
+            ends = tuple(End(guid, picture.nodes[guid].name, number) for guid, number in stayed)
+            yield Finding(code, Topic.NODE, detail=str(behind + len(group) - 1), ends=(End(first.guid, first.name), *ends))
+            behind = 0
+
+
+def _chains(old: t.Iterable[Cable], new: t.Iterable[Cable]) -> t.Iterator[tuple[list[Cable], list[Cable]]]:
+    """Former and new cables that share ports: a former one, one that has its port now, the former one of that port, and so on.
+
+    In a chain, the cables of one number share a port.
+    """
+    sides = (sorted(old), sorted(new))
+    at = [{place: one for one in side for place in one} for side in sides]
+    seen: set[tuple[int, Cable]] = set()
+    for first, cables in enumerate(sides):
+        for start in cables:
+            if (first, start) in seen:
+                continue
+            seen.add((first, start))
+            chain = collections.deque([(first, start)])
+            for place, add in ((start.near, chain.appendleft), (start.far, chain.append)):
+                side = 1 - first
+                other = at[side].get(place)
+                while other is not None and (side, other) not in seen:
+                    seen.add((side, other))
+                    add((side, other))
+                    place = other.far if other.near == place else other.near
+                    side = 1 - side
+                    other = at[side].get(place)
+            yield [one for side, one in chain if side == 0], [one for side, one in chain if side == 1]
+
+
+def _moves(old: list[Cable], new: list[Cable], ends: t.Callable[..., tuple[End, ...]]) -> t.Iterator[Finding]:
+    is_ring = {place for one in old for place in one} == {place for one in new for place in one}
+    if is_ring and len(old) == 2:
+        yield Finding(Code.LINKS_SWAPPED, Topic.LINK, ends=ends(*sorted(old), *sorted(new)))
+        return
+    count = min(len(old), len(new))
+    for pair in zip(old, new):
+        yield Finding(Code.LINK_MOVED, Topic.LINK, ends=ends(*pair))
+    for one in old[count:]:
+        yield Finding(Code.LINK_LOST, Topic.LINK, ends=ends(one))
+    for one in new[count:]:
+        yield Finding(Code.LINK_NEW, Topic.LINK, ends=ends(one))
+
+
+def compare(before: Picture, now: Picture) -> Changes:
+    """`before` is the baseline."""
+    replaced = _replaced(before, now)
+    gone = {guid for guid in before.nodes if guid not in now.nodes and guid not in replaced}
+    came = set(now.nodes).difference(before.nodes, replaced.values())
+
+    def moved(place: Place) -> Place:
+        return replaced.get(place[0], place[0]), place[1]
+
+    def ends(*cables: Cable) -> tuple[End, ...]:
+        return tuple(End(guid, now.nodes[guid].name, number) for one in cables for guid, number in one)
+
+    # What a node that vanished or appeared explains is left out.
+    old = {cable(moved(near), moved(far)): pace for (near, far), pace in before.cables.items() if not gone.intersection((near[0], far[0]))}
+    new = {one: pace for one, pace in now.cables.items() if not came.intersection((one.near[0], one.far[0]))}
+    findings = [*_by_system(Code.NODE_LOST, gone, before), *_by_system(Code.NODE_NEW, came, now), *_replacements(before, now, replaced)]
+    for lost, added in _chains((one for one in old if one not in new), (one for one in new if one not in old)):
+        findings += _moves(lost, added, ends)
+    for one in sorted(old):
+        if one in new and new[one].is_below(old[one]):
+            findings.append(Finding(Code.LINK_SLOWER, Topic.LINK, wanted=" ".join(old[one]), found=" ".join(new[one]), ends=ends(one)))
+    return Changes(tuple(findings), tuple(before.nodes[guid].name for guid in sorted(gone)))

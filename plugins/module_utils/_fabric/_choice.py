@@ -4,18 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""Which nodes of a fabric are shown: those that hosts, GUIDs and LIDs name. Pure."""
+"""Which nodes and ports of a fabric are meant, and on which port a link is controlled. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 
 # Unicast LIDs of the specification.
 _LAST_LID = 0xBFFF
@@ -66,5 +66,96 @@ def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple
             found.setdefault(lid, set()).add(port.node_guid)
     keys = [*(host.strip().lower() for host in wanted.hosts), *wanted.guids, *wanted.lids]
     absent = [str(key) for key in keys if key not in found]
-    gaps = (gap(Code.NO_SUCH_NODE, "", absent),) if absent else ()
+    gaps = gaps_of(Code.NO_SUCH_NODE, "", absent)
     return frozenset(guid for key in keys for guid in found.get(key, ())), gaps
+
+
+# The most candidates that a message names.
+_SHOWN = 10
+SWITCH = "switch"
+
+
+class Address(t.NamedTuple):
+    """What names a port."""
+
+    node: str = ""
+    """Name of a host or switch."""
+    guid: str = ""
+    """Node or port GUID."""
+    number: int = 0
+    """0 where the node has only one port with a link."""
+
+
+def spot(port: Port) -> str:
+    """`leaf1 port 6`."""
+    return "%s port %d" % (port.name, port.port)
+
+
+def _node_guids(subnet: Subnet, address: Address) -> list[str]:
+    wanted = address.node.strip().lower()
+    if address.guid:
+        return sorted({node.guid for node in subnet.nodes if address.guid in (node.guid, node.port_guid)})
+    return [node.guid for node in subnet.nodes if wanted in {*names_of(node.description), *names_of(subnet.names[node.guid])}]
+
+
+def find(subnet: Subnet, address: Address) -> Port:
+    """The port; raises InvalidInput where none or more than one is meant."""
+    by_port = [port for port in subnet.ports if address.guid and port.port_guid == address.guid]
+    guids = set(_node_guids(subnet, address))
+    named = by_port or [port for port in subnet.ports if port.node_guid in guids]
+    switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
+    variable, value = ("guid", address.guid) if address.guid else ("node", address.node)
+    if not named:
+        hint = "a host whose port is off has left the fabric: name the port of the switch that its cable is plugged into"
+        raise InvalidInput([Problem(variable, value, "the %s of a node of this fabric" % ("GUID" if address.guid else "name or node description"), hint)])
+    there = [port for port in named if port.port == address.number] if address.number else [port for port in named if port.peer_node_guid]
+    if not address.number and any(port.node_guid in switches for port in named):
+        there = []
+    if len(there) == 1:
+        return there[0]
+    spots = ", ".join("%s (%s)" % (spot(port), port.node_guid) for port in (there or named)[:_SHOWN]) + (", ..." if len(there or named) > _SHOWN else "")
+    if len({port.node_guid for port in named}) > 1:
+        raise InvalidInput([Problem(variable, value, "what names one port; found: %s" % spots, "name the node by guid")])
+    raise InvalidInput([Problem("number", address.number or None, "the number of one of its ports: %s" % spots)])
+
+
+def control_point(subnet: Subnet, port: Port) -> Port:
+    """The port of a switch that stands for it: that of the other end, for a host. It can be reached while its link is off. Raises RdmaError."""
+    switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
+    if port.node_guid in switches:
+        return port
+    peer = next((other for other in subnet.ports if (other.node_guid, other.port) == (port.peer_node_guid, port.peer_port)), None)
+    if peer is None or peer.node_guid not in switches:
+        raise RdmaError(
+            "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to be switched on. "
+            "Next: use the driver on the host itself" % spot(port)
+        )
+    return peer
+
+
+def cut_off(subnet: Subnet, link: Port, needed: t.Collection[str]) -> list[str]:
+    """Which of the `needed` nodes, by node GUID, would be away from the greater part of the fabric without the link of a port.
+
+    A link that is one of several ways cuts nothing off. Of two halves, neither is the greater part.
+    """
+    gone = {(link.node_guid, link.port), (link.peer_node_guid, link.peer_port)}
+    neighbours: dict[str, list[str]] = {node.guid: [] for node in subnet.nodes}
+    for port in subnet.ports:
+        if port.peer_node_guid in neighbours and port.node_guid in neighbours and (port.node_guid, port.port) not in gone:
+            neighbours[port.node_guid].append(port.peer_node_guid)
+    side = set(reached(neighbours, link.node_guid))
+    if not link.peer_node_guid or link.peer_node_guid in side:
+        return []
+    other = set(reached(neighbours, link.peer_node_guid))
+    lost = side if len(side) < len(other) else other if len(other) < len(side) else side | other
+    return sorted(guid for guid in needed if guid in lost)
+
+
+def reached(neighbours: t.Mapping[str, t.Iterable[str]], start: str) -> list[str]:
+    """The node, and all that can be reached from it, nearest first."""
+    found, seen = [start], {start}
+    for guid in found:
+        new = [other for other in dict.fromkeys(neighbours.get(guid, ())) if other not in seen]
+        seen.update(new)
+        found += new
+    return found

@@ -11,16 +11,26 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import EFFECTIVE_BER, amount, rates_of, unread_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import Rules, rules
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
 
+EFFECTIVE_BER = "EffectiveBER"
+"""The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
-LIMITED = (*JUDGED, EFFECTIVE_BER)
+_DEFAULTS = {**{name: COUNTERS[name].per_hour for name in JUDGED}, EFFECTIVE_BER: 1e-12}
+LIMITED = tuple(_DEFAULTS)
 """What has a threshold."""
 _LAST_PORT = 254
 _LONGEST = 86400.0
+_LARGEST = 1 << 64
+_NAMED = 8
+_LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid, port and counters"
+
+
+def limits_of(thresholds: t.Mapping[str, float], suppressed: t.Collection[str]) -> dict[str, float]:
+    """What is allowed: of a counter per hour, and of EFFECTIVE_BER however long that took. What is suppressed has no limit."""
+    return {name: limit for name, limit in {**_DEFAULTS, **thresholds}.items() if name not in suppressed}
 
 
 class Wanted(t.NamedTuple):
@@ -28,7 +38,7 @@ class Wanted(t.NamedTuple):
     numbers: frozenset[int]
     interval: float
     sample_file: str
-    rules: Rules
+    limits: t.Mapping[str, float]
     clear: str
     rates: t.Mapping[Place, float]
     """Bit error rates, of the ports whose hosts told them."""
@@ -36,10 +46,42 @@ class Wanted(t.NamedTuple):
     """Why hosts could not read those of other ports."""
 
 
+def _amount(value: t.Any) -> float | None:
+    """The number from 0 on that an option holds; None for what is none. A template makes text of a number."""
+    found = real(value) if isinstance(value, str) else value
+    if not isinstance(found, (int, float)) or isinstance(found, bool):
+        return None
+    # NaN is in no range.
+    return found if 0 <= found <= _LARGEST else None
+
+
+def _rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], dict[Place, str], list[Problem]]:
+    """The bit error rates that are known, why those of other ports could not be read, and what is wrong."""
+    rates: dict[Place, float] = {}
+    unread: dict[Place, str] = {}
+    broken: list[int] = []
+    for index, link in enumerate(links):
+        guid, port, counters = link.get("port_guid"), integer(str(link.get("port"))), link.get("counters")
+        if not isinstance(guid, str) or not port or not isinstance(counters, t.Mapping):
+            broken.append(index)
+        elif guid:
+            # A port of Ethernet has no GUID, and no part in a fabric.
+            rate = _amount(counters.get("effective_ber"))
+            if rate is not None:
+                rates[guid, port] = rate
+            if link.get("error"):
+                unread[guid, port] = str(link["error"])
+    if not broken:
+        return rates, unread, []
+    keys = ", ".join(sorted(map(str, links[broken[0]]))[:_NAMED]) or "nothing"
+    hint = "%d entries have another form" % len(broken) if broken[1:] else ""
+    return rates, unread, [Problem("links[%d]" % broken[0], "a mapping with %s" % keys, _LINK, hint)]
+
+
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
     """Raises InvalidInput."""
     nodes = filter_of(options)
-    limits = {label(name): amount(value) for name, value in options["thresholds"].items()}
+    limits = {label(name): _amount(value) for name, value in options["thresholds"].items()}
     wrong = [
         Problem("thresholds.%s" % name, options["thresholds"].get(name), "a number from 0 on, for one of %s; at most 1 for the last" % ", ".join(LIMITED))
         for name, limit in limits.items()
@@ -58,9 +100,9 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
         wrong.append(Problem("interval", options["interval"], "0 with sample_file", "counters are compared over an interval or with the last sample"))
     if options["sample_file"] and not options["sample_file"].startswith("/"):
         wrong.append(Problem("sample_file", options["sample_file"], "the absolute path of a file"))
-    rates, broken = rates_of(options["links"])
+    rates, unread, broken = _rates_of(options["links"])
     wrong += broken
     if wrong:
         raise InvalidInput(wrong)
-    rule = rules({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
-    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], rule, options["clear"], rates, unread_of(options["links"]))
+    allowed = limits_of({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
+    return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], allowed, options["clear"], rates, unread)

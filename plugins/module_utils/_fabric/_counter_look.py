@@ -12,12 +12,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import TIMEOUT_SECONDS, Asking
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibqueryerrors, _perfquery
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
 
 _NONE: Counts = {}
 # Of these, each node that does not answer takes some seconds.
@@ -44,14 +44,6 @@ class Seen(t.NamedTuple):
     """Where ports were read one by one."""
 
 
-def _by_lid(spots: t.Iterable[Spot]) -> dict[int, list[Spot]]:
-    found: dict[int, list[Spot]] = {}
-    for spot in spots:
-        if spot.lid:
-            found.setdefault(spot.lid, []).append(spot)
-    return found
-
-
 class CounterAsking(Asking):
     """One port to ask through."""
 
@@ -62,7 +54,7 @@ class CounterAsking(Asking):
         if output is None:
             return None
         errors = _ibqueryerrors.parse_errors(output.stdout)
-        self._unread(argv[0], errors.unread)
+        self.gaps += gaps_of(Code.UNREAD, argv[0], errors.unread)
         if not errors.complete:
             self.gaps.append(Gap(Code.UNFINISHED, argv[0]))
             return None
@@ -77,23 +69,22 @@ class CounterAsking(Asking):
                 counts[place] = {name: Reading(value, wide) for name, value, wide in port.counters if name in COUNTERS}
             elif place not in spots:
                 strangers.append("port %d of %s" % (port.port, port.port_guid))
-        if strangers:
-            self.gaps.append(gap(Code.NOT_IN_TOPOLOGY, argv[0], strangers))
+        self.gaps += gaps_of(Code.NOT_IN_TOPOLOGY, argv[0], strangers)
         return Seen(counts)
 
     def single_ports(self, spots: t.Iterable[Spot]) -> Seen | None:
         """All counters of these ports; None where the tool is missing."""
         if not self._has("perfquery"):
             return None
-        wanted = list(spots)
-        without = ["%s port %d" % (spot.name, spot.port) for spot in wanted if not spot.lid]
-        if without:
-            self.gaps.append(gap(Code.NO_LID, "", without))
+        by_lid: dict[int, list[Spot]] = {}
+        for spot in spots:
+            by_lid.setdefault(spot.lid, []).append(spot)
+        self.gaps += gaps_of(Code.NO_LID, "", ["%s port %d" % (spot.name, spot.port) for spot in by_lid.pop(0, ())])
         counts: dict[Place, Counts] = {}
         abilities: dict[Place, Ability] = {}
         failed: list[str] = []
         unread: list[str] = []
-        for lid, group in _by_lid(wanted).items():
+        for lid, group in by_lid.items():
             basic, wide = (self._listing(lid, group, extended=extended, failed=failed, unread=unread) for extended in (False, True))
             for spot in group:
                 port, more = basic.get(spot.port), wide.get(spot.port)
@@ -102,9 +93,8 @@ class CounterAsking(Asking):
                 few, many = port.counters, more.counters if more else {}
                 counts[spot.place] = {name: reading(few.get(name), many.get(name)) for name in COUNTERS if name in few or name in many}
                 abilities[spot.place] = Ability(port.abilities, bool(many), any(name in many for name in JUDGED))
-        if failed:
-            self.gaps.append(gap(Code.FAILED, "perfquery", failed))
-        self._unread("perfquery", unread)
+        self.gaps += gaps_of(Code.FAILED, "perfquery", failed)
+        self.gaps += gaps_of(Code.UNREAD, "perfquery", unread)
         return Seen(counts, abilities)
 
     def _listing(self, lid: int, group: t.Sequence[Spot], *, extended: bool, failed: list[str], unread: list[str]) -> dict[int, _perfquery.PortCounters]:
@@ -128,8 +118,7 @@ class CounterAsking(Asking):
         argv = _ibqueryerrors.command(self._port.device, self._port.port, options)
         output = self._run(argv, ok=(0, 1), timeout=TIMEOUT_SECONDS)
         said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
-        if said:
-            self.gaps.append(gap(Code.INCOMPLETE, argv[0], said))
+        self.gaps += gaps_of(Code.INCOMPLETE, argv[0], said)
 
     def clear_ports(self, spots: t.Iterable[Spot], abilities: t.Mapping[Place, Ability], data: bool) -> None:
         """Sets the counters of these ports to zero; raises CommandFailed."""

@@ -8,25 +8,21 @@
 
 from __future__ import annotations
 
+import math
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_sample, _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._bit_errors import judge_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, NOTHING, Wanted, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import place_in_words
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_words import words as finding_words
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import JUDGED, Counts, Growth, Place, growth
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot, named, spots_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
 
@@ -45,6 +41,34 @@ class Node(t.NamedTuple):
     root: str = "/"
     now: t.Callable[[], float] = time.time
     sleep: t.Callable[[float], None] = time.sleep
+
+
+def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> Measure | None:
+    """None where nothing can be said.
+
+    Less than an hour counts as one: a single event in a few seconds makes no rate. Ticks come in such numbers that they do.
+    """
+    waits = COUNTERS[name].sort == Sort.WAIT
+    if hours is None:
+        # How long it took to wait so much is not known.
+        return None if waits else Measure(grown.total, limit)
+    if grown.delta is None:
+        return None
+    return Measure(grown.delta / hours, limit) if waits else Measure(grown.delta, limit * max(hours, 1))
+
+
+def judge(spot: Spot, counters: t.Mapping[str, Growth], *, limits: t.Mapping[str, float], hours: float | None) -> t.Iterator[Finding]:
+    """Findings of one port. `hours` between the two looks; None to judge the totals."""
+    for name, grown in counters.items():
+        code = COUNTERS[name].code
+        measure = _measure(name, grown, limit=limits[name], hours=hours) if name in limits else None
+        if code is None or measure is None:
+            continue
+        if measure.found <= measure.limit:
+            if grown.course != Course.SATURATED:
+                continue
+            code, measure = Code.SATURATED, Measure(grown.total, grown.total)
+        yield Finding(code, Topic.COUNTER, aspect=name, detail=grown.course.value, measure=measure, ends=(spot.end,))
 
 
 class Compared(t.NamedTuple):
@@ -67,18 +91,17 @@ class _Work:
         names, broken = _look.names(name_map)
         subnet = join(self._asking.topology(), LinkPorts(), names)
         nodes, absent = chosen(subnet, wanted.nodes)
-        self.spots = spots_of(subnet)
-        self._named = None if nodes is None else named(self.spots, nodes, wanted.numbers)
+        self.spots = _counters.spots_of(subnet)
+        self._named = None if nodes is None else _counters.named(self.spots, nodes, wanted.numbers)
         self._gaps = [*broken, *subnet.gaps, *absent]
         there = {spot.port for spot in self._named or ()}
-        if self._named is not None and nodes and not wanted.numbers <= there:
-            self._gaps.append(gap(Code.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)]))
+        if nodes:
+            self._gaps += gaps_of(GapCode.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)])
         # Hosts have ports on other fabrics, too.
         meant = self.spots if self._named is None else {spot.place for spot in self._named}
         self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
         unread = ["%s: %s" % (place_in_words(self.spots[place]), why) for place, why in wanted.unread.items() if place in meant]
-        if unread:
-            self._gaps.append(gap(Code.UNREAD_LINKS, "", unread))
+        self._gaps += gaps_of(GapCode.UNREAD_LINKS, "", unread)
 
     def look(self) -> Sample:
         """The counters as they are now, and when. What was seen last is kept, for `clear`."""
@@ -104,28 +127,28 @@ class _Work:
             text = read_text(path)
         except OSError as exc:
             raise _unusable(path, exc) from exc
-        sample = parse_sample(text)
+        sample = _counters.parse_sample(text)
         if text and sample is None:
-            self._gaps.append(gap(Code.BROKEN_SAMPLE, "", [path]))
+            self._gaps += gaps_of(GapCode.BROKEN_SAMPLE, "", [path])
         return sample or Sample(0, {})
 
     def compare(self, before: Sample | None, now: Sample) -> Compared:
         """Without `before`, the totals are judged. Where there should be one and is none, nothing is."""
-        hours = hours_between(before.time, now.time) if before and before.counts else None
+        hours = _counters.hours_between(before.time, now.time) if before and before.counts else None
         if before and before.counts and hours is None:
-            self._gaps.append(Gap(Code.CLOCK))
+            self._gaps.append(Gap(GapCode.CLOCK))
         counters: dict[Place, t.Mapping[str, Growth]] = {}
         findings: list[tuple[Spot, Finding]] = []
         for place, counts in now.counts.items():
-            grown = growth(before.counts.get(place) if before and hours else None, counts)
+            grown = _counters.growth(before.counts.get(place) if before and hours else None, counts)
             if grown:
                 counters[place] = grown
             if before is None or hours:
                 spot = self.spots[place]
-                findings += [(spot, finding) for finding in judge(spot, grown, rule=self._wanted.rules, hours=hours)]
-        for place, rate in self.rates.items():
-            spot = self.spots[place]
-            findings += [(spot, finding) for finding in judge_rate(spot, rate, self._wanted.rules.effective_ber)]
+                findings += [(spot, finding) for finding in judge(spot, grown, limits=self._wanted.limits, hours=hours)]
+        limit = self._wanted.limits.get(EFFECTIVE_BER, math.inf)
+        for spot, rate in ((self.spots[place], rate) for place, rate in self.rates.items() if rate > limit):
+            findings.append((spot, Finding(Code.BIT_ERRORS, Topic.COUNTER, aspect=EFFECTIVE_BER, measure=Measure(rate, limit), ends=(spot.end,))))
         return Compared(counters, tuple(findings), hours, self.rates)
 
     def clear(self) -> int:
@@ -148,7 +171,7 @@ class _Work:
         """A look that saw nothing does not replace one that did."""
         if self._wanted.sample_file and sample.counts and not self._node.check_mode:
             try:
-                self._node.write(self._wanted.sample_file, _counter_sample.written(sample))
+                self._node.write(self._wanted.sample_file, _counters.written(sample))
             except OSError as exc:
                 raise _unusable(self._wanted.sample_file, exc) from exc
 
@@ -186,7 +209,7 @@ def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str,
         "found": finding.measure.found if finding.measure else None,
         "expected": finding.measure.limit if finding.measure else None,
         "course": finding.detail,
-        **finding_words(finding, spot, hours),
+        **counter_words(finding, spot, hours),
     }
 
 
@@ -209,7 +232,7 @@ def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     wanted = wanted_of(options)
     port = _look.asked_port(options["port"], node.root)
     if port is None:
-        gaps, result, cleared = [Gap(Code.NO_PORT)], shown({}, Compared(), 0), 0
+        gaps, result, cleared = [Gap(GapCode.NO_PORT)], shown({}, Compared(), 0), 0
     else:
         work = _Work(node, port, wanted, options["node_name_map"])
         before = work.earlier()
@@ -219,6 +242,5 @@ def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         # Others may count on while some are set to zero, so the next run compares with a look behind that.
         work.save(work.look() if cleared and wanted.sample_file and not node.check_mode else now)
         gaps, result = work.gaps, shown(work.spots, compared, len(now.counts))
-    problems = [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in gaps]
     about = {"port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}
-    return {"changed": cleared > 0, **result, "cleared": cleared, "problems": problems, **about}
+    return {"changed": cleared > 0, **result, "cleared": cleared, "problems": [problem(gap) for gap in gaps], **about}

@@ -49,6 +49,6 @@ class Gap(t.NamedTuple):
     examples: tuple[str, ...] = ()
 
 
-def gap(code: Code, tool: str, examples: t.Sequence[str]) -> Gap:
-    """All that is missing for one reason: how much, and the first few."""
-    return Gap(code, tool, len(examples), tuple(text[:_LENGTH] for text in examples[:_SHOWN]))
+def gaps_of(code: Code, tool: str, examples: t.Sequence[str]) -> tuple[Gap, ...]:
+    """All that is missing for one reason: how much, and the first few. None without examples."""
+    return (Gap(code, tool, len(examples), tuple(text[:_LENGTH] for text in examples[:_SHOWN])),) if examples else ()

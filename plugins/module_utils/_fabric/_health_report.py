@@ -15,13 +15,12 @@ from xml.sax.saxutils import quoteattr
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, picture_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._changes import Changes, compare
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_words import row
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
@@ -100,13 +99,6 @@ def _few(objects: t.Sequence[str]) -> str:
     return ", ".join(objects[:_SHOWN]) + (" and %d more" % more if more > 0 else "")
 
 
-def _grouped(findings: t.Iterable[Row]) -> dict[tuple[str, ...], list[Row]]:
-    groups: dict[tuple[str, ...], list[Row]] = {}
-    for finding in findings:
-        groups.setdefault(tuple(finding[key] for key in ("severity", "code", "found", "expected")), []).append(finding)
-    return groups
-
-
 def _count(number: int, one: str, many: str = "") -> str:
     return "%d %s" % (number, one if number == 1 else many or one + "s")
 
@@ -119,7 +111,10 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
     lines += ["Not known: " + gap["message"] for gap in data["problems"]]
     if not findings:
         return "\n".join([*lines, "", "No findings."])
-    cells = [(key[0], key[1], _few([each["object"] for each in group]), *key[2:]) for key, group in _grouped(findings).items()]
+    objects: dict[tuple[str, ...], list[str]] = {}
+    for each in findings:
+        objects.setdefault(tuple(each[key] for key in ("severity", "code", "found", "expected")), []).append(each["object"])
+    cells = [(key[0], key[1], _few(group), *key[2:]) for key, group in objects.items()]
     lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"]
     lines += dict.fromkeys("  %s: %s. Likely cause: %s" % (each["code"], each["next_step"], each["cause"]) for each in findings)
     counts = [_count(sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
@@ -140,13 +135,6 @@ def junit(name: str, findings: t.Sequence[Row]) -> str:
         cases.append(case % (_attribute("fabric.%s" % each["code"]), _attribute(each["object"]), kind, message))
     failures = sum("<failure " in case for case in cases)
     cases = cases or ['  <testcase classname="fabric" name="no findings"/>']
-    head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
-    return "\n".join(
-        [
-            '<?xml version="1.0" encoding="utf-8"?>',
-            head % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures),
-            *cases,
-            "</testsuite>",
-            "",
-        ]
-    )
+    suite = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
+    suite = suite % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures)
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', suite, *cases, "</testsuite>", ""])

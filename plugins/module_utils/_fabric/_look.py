@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
@@ -53,7 +53,7 @@ class Asking:
         self._port = port
         self.gaps: list[Gap] = []
         if port.phys_state not in ("", "LinkUp"):
-            self.gaps.append(gap(Code.NO_LINK, "", ["%s is %s (%s)" % (port.name, port.state, port.phys_state)]))
+            self.gaps += gaps_of(Code.NO_LINK, "", ["%s is %s (%s)" % (port.name, port.state, port.phys_state)])
 
     def _answer(self, argv: t.Sequence[str], ok: t.Collection[int] = (0,)) -> Output | None:
         """What a tool prints; None where it failed. Messages are without the command line, which may have a key."""
@@ -61,14 +61,13 @@ class Asking:
         try:
             output = self._run(argv, ok=None, timeout=TIMEOUT_SECONDS)
         except CommandFailed:
-            self.gaps.append(gap(Code.FAILED, tool, ["it did not end within %g s" % TIMEOUT_SECONDS]))
+            self.gaps += gaps_of(Code.FAILED, tool, ["it did not end within %g s" % TIMEOUT_SECONDS])
             return None
         said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
         if output.rc not in ok:
-            self.gaps.append(gap(Code.FAILED, tool, ["exit status %d" % output.rc, *(said or output.stdout.strip().splitlines()[-1:])]))
+            self.gaps += gaps_of(Code.FAILED, tool, ["exit status %d" % output.rc, *(said or output.stdout.strip().splitlines()[-1:])])
             return None
-        if said:
-            self.gaps.append(gap(Code.INCOMPLETE, tool, said))
+        self.gaps += gaps_of(Code.INCOMPLETE, tool, said)
         return output
 
     def _says(self, argv: t.Sequence[str], read: t.Callable[[str], T]) -> T | None:
@@ -77,7 +76,7 @@ class Asking:
             output = self._answer(argv)
             return read(output.stdout) if output else None
         except RdmaError as exc:
-            self.gaps.append(gap(Code.UNREAD, argv[0], [exc.msg]))
+            self.gaps += gaps_of(Code.UNREAD, argv[0], [exc.msg])
         return None
 
     def _has(self, tool: str) -> bool:
@@ -87,20 +86,16 @@ class Asking:
             self.gaps.append(missing)
         return missing not in self.gaps
 
-    def _unread(self, tool: str, lines: t.Sequence[str]) -> None:
-        if lines:
-            self.gaps.append(gap(Code.UNREAD, tool, lines))
-
     def topology(self) -> _ibnetdiscover.Topology:
         argv = _ibnetdiscover.command(self._port.device, self._port.port)
         found = (self._says(argv, _ibnetdiscover.parse_topology) if self._has(argv[0]) else None) or _ibnetdiscover.Topology()
-        self._unread(argv[0], found.unread)
+        self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
     def links(self) -> _iblinkinfo.LinkPorts:
         argv = _iblinkinfo.command(self._port.device, self._port.port)
         found = (self._says(argv, _iblinkinfo.parse_ports) if self._has(argv[0]) else None) or _iblinkinfo.LinkPorts()
-        self._unread(argv[0], found.unread)
+        self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
     def managers(self) -> tuple[SmInfo, ...] | None:
@@ -109,11 +104,9 @@ class Asking:
             return None
         try:
             found = _saquery.sm_records(self._run, self._port.device, self._port.port)
-        except CommandFailed as exc:
-            self.gaps.append(gap(Code.FAILED, "saquery", exc.msg.splitlines()))
-            return None
         except RdmaError as exc:
-            self.gaps.append(gap(Code.UNREAD, "saquery", [exc.msg]))
+            failed = isinstance(exc, CommandFailed)
+            self.gaps += gaps_of(Code.FAILED if failed else Code.UNREAD, "saquery", exc.msg.splitlines() if failed else [exc.msg])
             return None
         if found is None:
             self.gaps.append(Gap(Code.NO_SUBNET_MANAGER))
@@ -146,8 +139,7 @@ class Asking:
             if in_a_row == _SILENT:
                 silent += [other for other in lids if other not in found and other not in silent]
                 break
-        if silent:
-            self.gaps.append(gap(Code.SILENT_SWITCHES, "vendstat", silent))
+        self.gaps += gaps_of(Code.SILENT_SWITCHES, "vendstat", silent)
         return found
 
 
@@ -155,4 +147,4 @@ def names(path: str) -> tuple[dict[str, str], tuple[Gap, ...]]:
     """The map of node names; empty where there is none, or where the diagnostics would drop it."""
     text = read_text(path)
     broken = _nodenames.broken_lines(text)
-    return ({}, (gap(Code.NAME_MAP, "", broken),)) if broken else (_nodenames.parse(text), ())
+    return {} if broken else _nodenames.parse(text), gaps_of(Code.NAME_MAP, "", broken)

@@ -12,12 +12,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibportstate, _sminfo
 
 if t.TYPE_CHECKING:
@@ -151,10 +152,6 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
         "changes": [change.words() for change in changes],
         "controlled": {"name": port.name, "node_guid": port.node_guid, "lid": port.lid, "number": port.port},
         "peer": {"node_guid": port.peer_node_guid, "name": subnet.names.get(port.peer_node_guid, ""), "number": port.peer_port},
-        "before": _shown(before),
-        "after": _shown(after),
+        "before": as_data(before),
+        "after": as_data(after),
     }
-
-
-def _shown(settings: PortSettings) -> dict[str, t.Any]:
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in settings._asdict().items()}

@@ -14,11 +14,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unshown
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._administration import Group, Partition, end_ports, groups, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, join
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, join, partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
@@ -58,14 +57,14 @@ def look(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
     subnet = join(asking.topology(), asking.links(), names)
     gather = options["gather"]
     managers = asking.managers() if {MANAGERS, PARTITIONS, GROUPS}.intersection(gather) else None
-    found = Fabric(subnet, managers or ())
-    if managers is not None and PARTITIONS in gather:
-        found = found._replace(partitions=partitions(asking.pkeys(key), end_ports(subnet)))
-    if managers is not None and GROUPS in gather:
-        found = found._replace(groups=groups(asking.members(key), _owners(subnet)))
-    if FIRMWARE in gather:
-        switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
-        found = found._replace(firmware=asking.firmware(switches))
+    switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
+    found = Fabric(
+        subnet,
+        managers or (),
+        partitions(asking.pkeys(key), end_ports(subnet)) if managers is not None and PARTITIONS in gather else (),
+        groups(asking.members(key), _owners(subnet)) if managers is not None and GROUPS in gather else (),
+        asking.firmware(switches) if FIRMWARE in gather else {},
+    )
     return found._replace(gaps=(*broken, *asking.gaps, *subnet.gaps))
 
 
@@ -77,11 +76,6 @@ def _owners(subnet: Subnet) -> dict[str, str]:
 
 _OF_END = ("node_guid", "name", "port", "port_guid", "lid", "state", "width", "speed")
 _values_of_end = operator.attrgetter(*_OF_END)
-
-
-def _link(link: Link) -> dict[str, t.Any]:
-    ends = [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]
-    return {"ends": ends, "max_width": link.max_width, "max_speed": link.max_speed, "degraded": link.degraded}
 
 
 def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
@@ -103,36 +97,30 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
         row = {key: value for key, value in node._asdict().items() if key not in ("lid", "lmc", "kind")}
         about = {"type": node.kind, "name": subnet.names[node.guid], "lids": lids[node.guid]}
         rows.append({**row, **about, "firmware": firmware.version if firmware else "", "psid": firmware.psid if firmware else ""})
+
+    def of_these(members: tuple[str, ...]) -> tuple[str, ...]:
+        return members if nodes is None else tuple(guid for guid in members if guid in guids)
+
+    partitioned = [each._replace(full=of_these(each.full), limited=of_these(each.limited)) for each in fabric.partitions]
+    grouped = [each._replace(members=tuple(one for one in each.members if nodes is None or one.port_guid in guids)) for each in fabric.groups]
     return {
         "nodes": rows,
         "ports": [port._asdict() for port in ports],
-        "links": [_link(link) for link in links],
+        "links": [{**link._asdict(), "ends": [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]} for link in links],
         "subnet_managers": [
             {"port_guid": sm.guid, "name": names.get(sm.guid, ""), "lid": sm.lid, "priority": sm.priority, "state": sm.state_name, "activity": sm.activity}
             for sm in fabric.managers
         ],
-        "partitions": [
-            as_data(own)
-            for own in (each._replace(full=_of(each.full, guids, nodes), limited=_of(each.limited, guids, nodes)) for each in fabric.partitions)
-            if nodes is None or own.full or own.limited
-        ],
-        "multicast_groups": [
-            as_data(own)
-            for own in (each._replace(members=tuple(one for one in each.members if nodes is None or one.port_guid in guids)) for each in fabric.groups)
-            if nodes is None or own.members
-        ],
+        "partitions": [as_data(each) for each in partitioned if nodes is None or each.full or each.limited],
+        "multicast_groups": [as_data(each) for each in grouped if nodes is None or each.members],
         "totals": {
             **{plural: sum(node.kind == kind for node in subnet.nodes) for plural, kind in (("switches", "switch"), ("cas", "ca"), ("routers", "router"))},
             "ports": len(subnet.ports),
             "links": len(subnet.links),
             "degraded": sum(link.degraded is True for link in subnet.links),
         },
-        "problems": [{**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)} for gap in (*fabric.gaps, *absent)],
+        "problems": [problem(gap) for gap in (*fabric.gaps, *absent)],
     }
-
-
-def _of(members: tuple[str, ...], guids: t.Collection[str], nodes: t.Collection[str] | None) -> tuple[str, ...]:
-    return members if nodes is None else tuple(guid for guid in members if guid in guids)
 
 
 def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:

@@ -4,17 +4,21 @@
 
 # Private to this collection: it may change without notice.
 
-"""A subnet as data: nodes, ports and links from what ibnetdiscover and iblinkinfo list. Pure, and linear in the number of ports."""
+"""A subnet as data: nodes, ports and links, partitions and multicast groups from what the diagnostics list. Pure, and linear in the number of ports."""
 
 from __future__ import annotations
 
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node, Topology
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import McMember, PkeyBlock
 
 
 Place = t.Tuple[str, int]
@@ -22,6 +26,26 @@ Place = t.Tuple[str, int]
 
 _NOT_LISTED = ("", "", "", "")
 _NOT_BETTER = ("", "")
+
+_BYTES = {code: size for size, code in MTUS.items()}
+_GBPS = {code: rate for rate, code in RATES.items()}
+_FULL = 0x8000
+
+# Signalling rate of a lane in Gb/s, in the order of the speeds.
+LANE_GBPS = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.3125,
+    "FDR": 14.0625,
+    "EDR": 25.78125,
+    "HDR": 53.125,
+    "NDR": 106.25,
+    "XDR": 212.5,
+}
+SPEEDS = tuple(LANE_GBPS)
+WIDTHS = ("1X", "2X", "4X", "8X", "12X")
+_WIDTH = re.compile(r"([0-9]{1,3})X\Z")
 
 
 class Port(t.NamedTuple):
@@ -106,7 +130,7 @@ def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> S
         else:
             ports[owner.guid, number] = Port(owner.guid, named[owner.guid], number, guid, owner.lid, owner.lmc, *seen.link)
     ordered = sorted(ports.values())
-    gaps = (gap(Code.NOT_IN_TOPOLOGY, "iblinkinfo", strangers),) if strangers else ()
+    gaps = gaps_of(Code.NOT_IN_TOPOLOGY, "iblinkinfo", strangers)
     return Subnet(tuple(nodes[guid] for guid in sorted(nodes)), tuple(ordered), tuple(_links(ordered, ports, betters)), named, gaps)
 
 
@@ -123,3 +147,100 @@ def _links(ordered: t.Iterable[Port], ports: t.Mapping[Place, Port], betters: t.
             yield Link((near, far), width or near.width, speed or near.speed, bool(width or speed))
         else:
             yield Link((near, far), "", "", None)
+
+
+class Partition(t.NamedTuple):
+    """A partition and the end ports in it, by port GUID. A port that may be both is in both lists."""
+
+    pkey: str
+    """Without the bit of membership: `0x7fff`."""
+    full: tuple[str, ...]
+    limited: tuple[str, ...]
+
+
+class Member(t.NamedTuple):
+    """A port in a multicast group."""
+
+    port_guid: str
+    name: str
+    """Of the node; "" for a port that the topology does not have, as that of a virtual function."""
+    membership: str
+
+
+class Group(t.NamedTuple):
+    """A multicast group."""
+
+    mgid: str
+    mlid: str
+    pkey: str
+    mtu: int
+    rate_gbps: float
+    qkey: str
+    sl: int
+    members: tuple[Member, ...]
+
+
+def end_ports(subnet: Subnet) -> dict[tuple[int, int], str]:
+    """Port GUIDs by LID and number. Of a switch, only port 0 is an end port."""
+    switches = {node.guid: node for node in subnet.nodes if node.port_guid}
+    found = {(port.lid, port.port): port.port_guid for port in subnet.ports if port.node_guid not in switches}
+    return {**found, **{(node.lid, 0): node.port_guid for node in switches.values()}}
+
+
+def partitions(blocks: t.Iterable[PkeyBlock], ends: t.Mapping[tuple[int, int], str]) -> tuple[Partition, ...]:
+    """Partitions by P_Key. Tables of external ports of switches, which only enforce partitions, have no members."""
+    members: dict[int, tuple[set[str], set[str]]] = {}
+    for block in blocks:
+        guid = ends.get((block.lid, block.port))
+        for pkey in block.pkeys if guid else ():
+            members.setdefault(pkey & ~_FULL, (set(), set()))[0 if pkey & _FULL else 1].add(guid or "")
+    return tuple(Partition("0x%04x" % pkey, *(tuple(sorted(part)) for part in members[pkey])) for pkey in sorted(members))
+
+
+def groups(records: t.Iterable[McMember], names: t.Mapping[str, str]) -> tuple[Group, ...]:
+    """Groups by MLID and MGID; `names` of nodes by port GUID. A group without members has a record of its own."""
+    heads: dict[tuple[str, str], McMember] = {}
+    members: dict[tuple[str, str], dict[str, Member]] = {}
+    for record in records:
+        key = (record.mlid, record.mgid)
+        heads.setdefault(key, record)
+        if record.port_guid:
+            member = Member(record.port_guid, names.get(record.port_guid, ""), record.membership)
+            members.setdefault(key, {})[record.port_guid] = member
+    return tuple(
+        Group(
+            head.mgid,
+            head.mlid,
+            head.pkey,
+            _BYTES.get(head.mtu_code, 0),
+            _GBPS.get(head.rate_code, 0),
+            head.qkey,
+            head.sl,
+            tuple(sorted(members.get(key, {}).values())),
+        )
+        for key, head in sorted(heads.items())
+    )
+
+
+def lanes(width: str) -> int | None:
+    """`4X` -> 4; None for what is no width."""
+    match = _WIDTH.match(width)
+    return decimal(match[1]) if match else None
+
+
+def _rank(text: str) -> int | None:
+    width = lanes(text)
+    if width is not None:
+        return width
+    return SPEEDS.index(text) if text in SPEEDS else None
+
+
+def is_below(found: str, expected: str) -> bool:
+    """Whether a width or a speed is below another. What has no name here is taken for enough."""
+    one, other = _rank(found), _rank(expected)
+    return one is not None and other is not None and one < other
+
+
+def lower(one: str, other: str) -> str:
+    """Of two widths or speeds. The ends of a link need not agree: a lane may work in one direction only."""
+    return other if is_below(other, one) else one

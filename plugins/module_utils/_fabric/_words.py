@@ -4,40 +4,198 @@
 
 # Private to this collection: it may change without notice.
 
-"""What is missing in the data of a fabric, in words for people. Pure. Nothing reads these texts back."""
+"""Gaps, and findings about counters and about a whole fabric, in words for people. Pure. Nothing reads these texts back."""
 
 from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import DIAGNOSTICS
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import End, Finding
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap
 
-_WORDS: t.Mapping[Code, str] = {
-    Code.NO_PORT: "this host has no InfiniBand port to ask through",
-    Code.NO_LINK: "this host does not see the fabric: its port {examples}. Look at its cable, or ask through another host or port",
-    Code.UNREAD_LINKS: "bit errors are not known of ports that their hosts could not read: {examples}",
-    Code.NO_SUCH_PORT: "no port of the named nodes that is in the fabric has one of these numbers: {examples}",
-    Code.SILENT_SWITCHES: "the firmware of {total} switches is not known, as they do not answer {tool}, which works with NVIDIA switches only: {examples}",
-    Code.NOT_INSTALLED: "{tool} is not installed: it comes with the package {packages}",
-    Code.FAILED: "{tool} failed: {examples}",
-    Code.INCOMPLETE: "{tool} complained, and what it listed may be incomplete: {examples}",
-    Code.UNREAD: "{total} lines of {tool} could not be read, the first: {examples}",
-    Code.NO_SUBNET_MANAGER: "no subnet manager answers: subnet managers, partitions and multicast groups are not known",
-    Code.NOT_IN_TOPOLOGY: "{tool} lists ports of nodes that ibnetdiscover did not find, so the fabric may have changed in between: {examples}",
-    Code.NO_SUCH_NODE: "the fabric has no such node: {examples}",
-    Code.NAME_MAP: "{total} lines of the map of node names could not be read, for which the diagnostics drop the whole file: {examples}",
-    Code.UNFINISHED: "{tool} ended before it had read the counters, as it does where no subnet manager answers",
-    Code.NO_LID: "{total} ports have no LID, by which their counters are read; a subnet manager assigns one: {examples}",
-    Code.BROKEN_SAMPLE: "the file of the last sample could not be read, so nothing is compared; it is written again: {examples}",
-    Code.CLOCK: "the last sample is from the future, so nothing is compared: the clock of this host was set back",
+_GAPS: t.Mapping[GapCode, str] = {
+    GapCode.NO_PORT: "this host has no InfiniBand port to ask through",
+    GapCode.NO_LINK: "this host does not see the fabric: its port {examples}. Look at its cable, or ask through another host or port",
+    GapCode.UNREAD_LINKS: "bit errors are not known of ports that their hosts could not read: {examples}",
+    GapCode.NO_SUCH_PORT: "no port of the named nodes that is in the fabric has one of these numbers: {examples}",
+    GapCode.SILENT_SWITCHES: "the firmware of {total} switches is not known, as they do not answer {tool}, which works with NVIDIA switches only: {examples}",
+    GapCode.NOT_INSTALLED: "{tool} is not installed: it comes with the package {packages}",
+    GapCode.FAILED: "{tool} failed: {examples}",
+    GapCode.INCOMPLETE: "{tool} complained, and what it listed may be incomplete: {examples}",
+    GapCode.UNREAD: "{total} lines of {tool} could not be read, the first: {examples}",
+    GapCode.NO_SUBNET_MANAGER: "no subnet manager answers: subnet managers, partitions and multicast groups are not known",
+    GapCode.NOT_IN_TOPOLOGY: "{tool} lists ports of nodes that ibnetdiscover did not find, so the fabric may have changed in between: {examples}",
+    GapCode.NO_SUCH_NODE: "the fabric has no such node: {examples}",
+    GapCode.NAME_MAP: "{total} lines of the map of node names could not be read, for which the diagnostics drop the whole file: {examples}",
+    GapCode.UNFINISHED: "{tool} ended before it had read the counters, as it does where no subnet manager answers",
+    GapCode.NO_LID: "{total} ports have no LID, by which their counters are read; a subnet manager assigns one: {examples}",
+    GapCode.BROKEN_SAMPLE: "the file of the last sample could not be read, so nothing is compared; it is written again: {examples}",
+    GapCode.CLOCK: "the last sample is from the future, so nothing is compared: the clock of this host was set back",
 }
 
 
 def words(gap: Gap) -> str:
-    text = _WORDS[gap.code]
+    text = _GAPS[gap.code]
     return text.format(tool=gap.tool, total=gap.total, examples="; ".join(gap.examples), packages=packages_by_family(DIAGNOSTICS))
+
+
+def problem(gap: Gap) -> dict[str, t.Any]:
+    """In the shape of an entry of `problems`."""
+    return {**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)}
+
+
+_RESEAT = "reseat the cable at both ends and clean its connectors; if the errors go on, replace the cable, then try other ports"
+# Cause and next step.
+COUNTER_FORMS: t.Mapping[Code, tuple[str, str]] = {
+    Code.SYMBOL_ERRORS: ("a cable or transceiver that is damaged, dirty or not seated well", _RESEAT),
+    Code.LINK_RECOVERS: ("a link that is so bad that it has to be trained again while it is up", _RESEAT),
+    Code.LINK_DOWNED: ("a loose cable, or a host or switch at the other end that was restarted", "look whether the other end was restarted; else " + _RESEAT),
+    Code.RECEIVE_ERRORS: ("packets that arrive damaged, by the cable or the port at the other end", _RESEAT),
+    Code.REMOTE_ERRORS: ("packets that were damaged on another link", "look for symbol errors and receive errors on other ports, and mend that link"),
+    Code.RELAY_ERRORS: ("packets that the switch has no way for, such as multicast that comes back", "none is needed, unless traffic is lost"),
+    Code.DISCARDS: (
+        "congestion, or a receiver that does not take its packets",
+        "look at the host or switch at the other end, and for PortXmitWait on the way to it",
+    ),
+    Code.CONSTRAINT_ERRORS: ("packets that may not pass, most often because of their P_Key", "compare the partitions of both ends with the declared ones"),
+    Code.LINK_INTEGRITY: ("a link with more errors in a row than it tolerates", _RESEAT),
+    Code.BUFFER_OVERRUNS: ("a sender that breaks flow control, most often for its firmware", "update the firmware of both ends, then replace the sender"),
+    Code.MANAGEMENT_DROPS: (
+        "more management packets than the port takes",
+        "look for several subnet managers, and for tools that query the fabric all the time",
+    ),
+    Code.CONGESTION: (
+        "a receiver that is slower than its sender, or links with too much traffic",
+        "follow PortXmitWait towards the port that does not have it",
+    ),
+    Code.BIT_ERRORS: ("a connector that is dirty or loose, or a cable that is damaged or too long", _RESEAT),
+    Code.SATURATED: ("a counter that was not cleared for long", "clear the counters with clear=errors, so that they show what happens from now on"),
+}
+
+
+def place_in_words(spot: Spot) -> str:
+    return "%s port %d" % (spot.name, spot.port)
+
+
+def _number(value: float) -> str:
+    return "%d" % value if value % 1 == 0 else "%.6g" % value
+
+
+def counter_words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
+    """Cause, next step and the whole in one sentence."""
+    cause, next_step = COUNTER_FORMS[finding.code]
+    where = place_in_words(spot) + (" (to %s port %d)" % (spot.peer_name, spot.peer_port) if spot.peer_port else "")
+    found, limit = map(_number, finding.measure or Measure(0, 0))
+    if finding.code == Code.SATURATED:
+        what = "stands at its maximum of %s, so it is not known how much it would have grown" % found
+    elif hours is None or finding.code == Code.BIT_ERRORS:
+        what = "is %s, allowed: %s" % (found, limit)
+    elif finding.code == Code.CONGESTION:
+        what = "grows by %s per hour, allowed: %s" % (found, limit)
+    else:
+        what = "grew by %s in %.3g h, allowed: %s" % (found, hours, limit)
+    return {"cause": cause, "next_step": next_step, "message": "%s: %s %s" % (where, finding.aspect, what)}
+
+
+class _Form(t.NamedTuple):
+    """The words of a code, in which the fields of a finding are filled in."""
+
+    found: str
+    expected: str
+    cause: str
+    next_step: str
+
+
+_CABLE = "reseat the cable at both ends and clean its connectors, then replace it"
+_RECABLED = "cables were plugged in differently"
+_SAVE = "save a new baseline where it is meant to stay"
+FORMS: t.Mapping[Code, _Form] = {
+    Code.NO_MASTER: _Form(
+        "no master", "one master", "opensm does not run, or has lost its port", "see 'systemctl status rdma-opensm@*' on the designated host"
+    ),
+    Code.SEVERAL_MASTERS: _Form(
+        "{detail} masters: {found}", "one master", "a subnet manager that does not see the other", "'saquery SMIR' lists them: stop all but the designated one"
+    ),
+    Code.OTHER_MASTER: _Form("master", "one of {detail}", "another opensm, or a managed switch", "stop it, or declare its host"),
+    Code.UNEXPECTED_MANAGER: _Form("{found}", "no subnet manager here", "another opensm, or a managed switch", "stop it, or declare its host"),
+    Code.LINK_DEGRADED: _Form(
+        "{found}",
+        "{wanted}",
+        "a cable or connector that is damaged, dirty or not seated well, or one that can do no more",
+        _CABLE + "; declare in links what is meant to be slower",
+    ),
+    Code.DUPLICATE_NAME: _Form(
+        "{found}", "one node of this name", "a node description that was never set, or was copied", "set the host name and restart rdma-ndd, or name the switch"
+    ),
+    Code.DUPLICATE_GUID: _Form(
+        "{places}", "one port with this GUID", "a GUID that was copied from another card", "restore the GUID on the label of the card with mstflint"
+    ),
+    Code.FIRMWARE_DIFFERS: _Form("{found}", "{wanted}, as most with {detail}", "an update that left it out", "update its firmware"),
+    Code.PARTITION_MEMBER: _Form(
+        "no member",
+        "in partition {wanted}",
+        "a port GUID that opensm_partitions lacks, or a card that was replaced",
+        "see opensm_partitions, then run rdma.ofed.site --tags opensm",
+    ),
+    Code.HOST_ABSENT: _Form(
+        "not in the fabric",
+        "a node of this name",
+        "a host, a driver or a link that is down",
+        "see 'rdma link' on the host, then its cable",
+    ),
+    Code.LINK_LOST: _Form("no link", "a link", "a cable that was pulled or broke, or a port that is off", _CABLE + "; the module ib_port switches a port on"),
+    Code.LINK_NEW: _Form("a link", "none in the baseline", "a new cable", _SAVE),
+    Code.LINK_MOVED: _Form("{after}", "{before}", _RECABLED, "move it back; " + _SAVE),
+    Code.LINKS_SWAPPED: _Form("{after}", "{before}", _RECABLED, "exchange one end of each; " + _SAVE),
+    Code.LINK_SLOWER: _Form("{found}", "{wanted}", "a cable or connector that got worse", _CABLE),
+    Code.NODE_LOST: _Form("not in the fabric{behind}", "{at}", "it is off, or its cable is unplugged", "see whether it is up, then look at its cables"),
+    Code.NODE_NEW: _Form("{at}{behind}", "not in the baseline", "a new node", _SAVE),
+    Code.NODE_REPLACED: _Form("{found}", "{wanted}", "a card or switch that was replaced", _SAVE + "; see whether partitions name its former GUIDs"),
+}
+
+
+def _place(end: End) -> str:
+    return "%s port %d" % (end.name, end.port) if end.port else end.name
+
+
+def _cables(ends: t.Sequence[End]) -> list[str]:
+    return ["%s - %s" % (_place(near), _place(far)) for near, far in zip(ends[::2], ends[1::2])]
+
+
+def _object(finding: Finding) -> str:
+    ends = finding.ends
+    if finding.kind == Topic.LINK:
+        return " and ".join(_cables(ends[: len(ends) // 2 if finding.code in (Code.LINK_MOVED, Code.LINKS_SWAPPED) else None]))
+    if finding.subject and finding.kind == Topic.PARTITION:
+        return "%s (%s)" % (_place(ends[0]), finding.subject) if ends else finding.subject
+    return finding.subject or (ends[0].name if ends else "fabric")
+
+
+def row(finding: Finding) -> dict[str, t.Any]:
+    """In the shape of an entry of `findings`: the fields that decisions use, then the words."""
+    cables, behind = _cables(finding.ends), finding.detail if finding.detail != "0" else ""
+    fields = {
+        "found": finding.found,
+        "wanted": finding.wanted,
+        "detail": finding.detail,
+        "places": ", ".join(map(_place, finding.ends)),
+        "before": " and ".join(cables[: len(cables) // 2]),
+        "after": " and ".join(cables[len(cables) // 2 :]),
+        "at": "at " + ", ".join(map(_place, finding.ends[1:])) if finding.ends[1:] else "in the fabric",
+        "behind": ", with %s more behind it" % behind if behind else "",
+    }
+    said = _Form(*(form.format(**fields) for form in FORMS[finding.code]))
+    return {
+        "severity": finding.severity.value,
+        "code": finding.code.value,
+        "object": _object(finding),
+        "ends": [end._asdict() for end in dict.fromkeys(finding.ends)],
+        **said._asdict(),
+    }

@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import typing as t
 
@@ -16,9 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, select_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 
 if t.TYPE_CHECKING:
@@ -64,7 +64,11 @@ def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences
         # Parameters that such an adapter lacks may come with the firmware that it does not run yet.
         updated = {change.subject for change in (*firmware.changes, *(entry.change for entry in firmware.pending))}
         parameters = _tried(lambda: _parameters(run, wanted, devices, updated=updated))
-    return Differences(firmware.changes + parameters.changes, firmware.pending + parameters.pending, firmware.errors + parameters.errors)
+    return _together([firmware, parameters])
+
+
+def _together(parts: t.Iterable[Differences]) -> Differences:
+    return Differences(*(tuple(itertools.chain.from_iterable(field)) for field in zip(*parts)))
 
 
 def _line(exc: RdmaError) -> str:
@@ -89,8 +93,8 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
-    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip")
-    todo = images.draft(run, tool, adapters, wanted=versions, images=wanted.images, cache=os.path.join(root, CACHE), download=None)
+    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
+    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What the role refuses to burn is told as refused, and not as a change as well.
     objected = {problem.variable for problem in todo.problems}
@@ -113,9 +117,4 @@ def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device]
         waiting = tuple(entry for entry in todo.pending() if entry.change.key() not in due)
         return Differences(todo.changes(), waiting, (_line(InvalidInput(todo.problems)),) if todo.problems else ())
 
-    found = each(lambda one: _tried(lambda: one_adapter(one)), adapters)
-    return Differences(
-        tuple(change for one in found for change in one.changes),
-        tuple(entry for one in found for entry in one.pending),
-        tuple(error for one in found for error in one.errors),
-    )
+    return _together(each(lambda one: _tried(lambda: one_adapter(one)), adapters))

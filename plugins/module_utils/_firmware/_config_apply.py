@@ -17,13 +17,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices, title
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._enclosed import need_host
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each, outcomes
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, need_host, outcomes, read_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import TOOLS
 
 if t.TYPE_CHECKING:
@@ -179,23 +178,17 @@ def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str
     """One adapter in the result. `rows` are those after the run; in check mode those before, with what would be set."""
     after = todo.after()
     names = [*todo.wanted.settings, *(name for name in after if name not in todo.wanted.settings)]
-    device = todo.wanted.device
+    device = as_data(todo.wanted.device)
+    parameters = {}
+    for name in names:
+        row = rows.get(name)
+        default, current, later = (row.default, row.current, row.next) if row else (None, None, None)
+        parameters[name] = {"default": default, "current": current, "next": after.get(name, later)}
     return {
-        "pci": device.pci,
-        "functions": list(device.functions),
-        "rdma": list(device.rdma),
-        "type": device.model or device.type,
-        "part_number": device.part_number,
-        "psid": device.psid,
+        **{name: device[name] for name in ("pci", "functions", "rdma", "part_number", "psid")},
+        "type": device["model"] or device["type"],
         "tool": tool,
-        "parameters": {
-            name: {
-                "default": rows[name].default if name in rows else None,
-                "current": rows[name].current if name in rows else None,
-                "next": rows[name].next if name in rows and name not in after else after.get(name),
-            }
-            for name in names
-        },
+        "parameters": parameters,
     }
 
 

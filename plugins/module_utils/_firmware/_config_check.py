@@ -18,21 +18,20 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Setting, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
-# Parameters that exist only while another one has a value (for the next start). From the dependencies in the database of
-# mstflint 4.21 and 4.31.
-PREREQUISITES: t.Mapping[str, tuple[str, int]] = {
-    "MAX_ACC_OUT_READ": ("ADVANCED_PCI_SETTINGS", 1),
-    "FORCE_ETH_PCI_SUBCLASS": ("ADVANCED_PCI_SETTINGS", 1),
-    "IBM_CAPI_EN": ("ADVANCED_PCI_SETTINGS", 1),
-    "DISABLE_SLOT_POWER_LIMITER": ("ADVANCED_POWER_SETTINGS", 1),
-    "INTERNAL_CPU_OFFLOAD_ENGINE": ("INTERNAL_CPU_MODEL", 1),
-    "INTERNAL_CPU_ESWITCH_MANAGER": ("INTERNAL_CPU_MODEL", 1),
-    "INTERNAL_CPU_PAGE_SUPPLIER": ("INTERNAL_CPU_MODEL", 1),
-    "INTERNAL_CPU_IB_VPORT0": ("INTERNAL_CPU_MODEL", 1),
-    "PHY_RATE_MASK_P1": ("PHY_RATE_MASK_OVERRIDE_P1", 1),
-    "PHY_RATE_MASK_P2": ("PHY_RATE_MASK_OVERRIDE_P2", 1),
-    "SAFE_MODE_THRESHOLD": ("SAFE_MODE_ENABLE", 1),
-    "IP_OVER_VXLAN_PORT": ("IP_OVER_VXLAN_EN", 1),
+# Parameters that exist only while another one is 1 (for the next start). From the dependencies in the database of mstflint 4.21 and 4.31.
+PREREQUISITES: t.Mapping[str, str] = {
+    "MAX_ACC_OUT_READ": "ADVANCED_PCI_SETTINGS",
+    "FORCE_ETH_PCI_SUBCLASS": "ADVANCED_PCI_SETTINGS",
+    "IBM_CAPI_EN": "ADVANCED_PCI_SETTINGS",
+    "DISABLE_SLOT_POWER_LIMITER": "ADVANCED_POWER_SETTINGS",
+    "INTERNAL_CPU_OFFLOAD_ENGINE": "INTERNAL_CPU_MODEL",
+    "INTERNAL_CPU_ESWITCH_MANAGER": "INTERNAL_CPU_MODEL",
+    "INTERNAL_CPU_PAGE_SUPPLIER": "INTERNAL_CPU_MODEL",
+    "INTERNAL_CPU_IB_VPORT0": "INTERNAL_CPU_MODEL",
+    "PHY_RATE_MASK_P1": "PHY_RATE_MASK_OVERRIDE_P1",
+    "PHY_RATE_MASK_P2": "PHY_RATE_MASK_OVERRIDE_P2",
+    "SAFE_MODE_THRESHOLD": "SAFE_MODE_ENABLE",
+    "IP_OVER_VXLAN_PORT": "IP_OVER_VXLAN_EN",
 }
 
 # How similar a name must be, of 1, to count as a misspelling rather than as another parameter.
@@ -44,33 +43,31 @@ def value_wanted(setting: Setting | None, row: Row) -> str | None:
     return row.default if setting is None or setting.value is None else setting.value
 
 
-def _meets(name: str, value: int, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
-    """Whether a parameter has a value after the run."""
+def _is_set(name: str, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
+    """Whether a parameter is 1 after the run."""
     row, setting = rows.get(name), wanted.settings.get(name)
     if row is None:
         return False
     text = value_wanted(setting, row) if setting or wanted.reset_all else row.next
     if text is None or same(text, row.next):
-        return number_of(row.next) == value
+        return number_of(row.next) == 1
     if is_boolean(row.next):
-        return same(text, "True(1)") == bool(value)
+        return same(text, "True(1)")
     number = number_of(text)
     # Another name of an enumeration has a number that is not known here: it leaves the present value at least.
-    return number == value if number is not None else number_of(row.next) != value
+    return number == 1 if number is not None else number_of(row.next) != 1
 
 
 def awaited(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:
     """Parameters that are not there yet, and will be once another declared one is set."""
-    return [
-        name
-        for name, setting in wanted.settings.items()
-        if name not in rows and setting.value is not None and name in PREREQUISITES and _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
-    ]
+    absent = [name for name, setting in wanted.settings.items() if name not in rows and setting.value is not None and name in PREREQUISITES]
+    return [name for name in absent if _is_set(PREREQUISITES[name], wanted=wanted, rows=rows)]
 
 
 def _gone(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
     """Whether a parameter that goes to its default is unavailable because of the one that it depends on."""
-    return setting.value is None and name in PREREQUISITES and PREREQUISITES[name][0] in rows and not _meets(*PREREQUISITES[name], wanted=wanted, rows=rows)
+    needs = PREREQUISITES.get(name, "")
+    return setting.value is None and needs in rows and not _is_set(needs, wanted=wanted, rows=rows)
 
 
 def _likeness(one: str, other: str) -> float:
@@ -96,7 +93,7 @@ def left_to_new_firmware(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Map
     found = {}
     for name, setting in wanted.settings.items():
         base = base_name(name)
-        if setting.value is None or name in rows or base in rows or name in later or PREREQUISITES.get(name, ("",))[0] in rows:
+        if setting.value is None or name in rows or base in rows or name in later or PREREQUISITES.get(name, "") in rows:
             continue
         near, known = ([], "") if base in confs else _near(base, rows, confs)
         if not known and not any(_likeness(one, base) >= _CLOSE or one.rpartition("_P")[0] == base for one in near):
@@ -108,10 +105,8 @@ def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str
     """`name` is an element; the problem is that of the key which the author wrote."""
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
     written = setting.key or name
-    if name in PREREQUISITES:
-        other, value = PREREQUISITES[name]
-        if other in rows:
-            return Problem(where, written, "a parameter that is there", "it exists only with %s=%d: declare that too" % (other, value))
+    if PREREQUISITES.get(name, "") in rows:
+        return Problem(where, written, "a parameter that is there", "it exists only with %s=1: declare that too" % PREREQUISITES[name])
     base = base_name(name)
     if base != name and base in rows:
         limits = bounds(rows[base].next)
@@ -140,7 +135,7 @@ def check(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]
     for name, setting in wanted.settings.items():
         where = "%s (%s)" % (setting.where, wanted.device.pci)
         row = rows.get(name)
-        needs = PREREQUISITES.get(name)
+        needs = PREREQUISITES.get(name, "")
         conf = (confs or {}).get(base_name(name))
         if row is None:
             if name in later and conf and _refuses(conf, setting.value or ""):
@@ -161,8 +156,8 @@ def check(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]
             found.append(Problem(where, text, row.next, "%s is read only" % name))
         elif setting.boolean and not is_boolean(row.next):
             found.append(Problem(where, text, allowed_value(name, row, confs or {}), "%s is no boolean: write a name in quotes or a number" % name))
-        elif needs and needs[0] in wanted.settings and setting.value is not None and not _meets(*needs, wanted=wanted, rows=rows):
-            found.append(Problem(where, text, "%s=%d" % needs, "%s exists only then" % name))
+        elif needs in wanted.settings and setting.value is not None and not _is_set(needs, wanted=wanted, rows=rows):
+            found.append(Problem(where, text, "%s=1" % needs, "%s exists only then" % name))
     return once(found)
 
 

@@ -136,12 +136,6 @@ def _settings(variable: str, entry: t.Mapping[str, t.Any]) -> t.Iterator[tuple[s
             yield element, Setting(None, where, False, name, where)
 
 
-def _agree(one: Setting, other: Setting) -> bool:
-    if one.value is None or other.value is None:
-        return one.value == other.value
-    return agree(one.value, other.value)
-
-
 def wanted_of(variable: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Wanted], list[Problem]]:
     """The wanted configuration of each selected adapter, and where selectors fit none or contradict each other.
 
@@ -158,7 +152,7 @@ def wanted_of(variable: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices
             resets.append(entry.get("state") == "default" and not entry.get("names"))
             for element, setting in _settings(where, entry):
                 first = settings.setdefault(element, setting)
-                if not _agree(first, setting):
+                if not agree(first.value, setting.value):
                     hint = "%s sets it to %s, and both select %s" % (first.where, first.value or "its default", describe_device(device))
                     found.append(Problem(setting.where, setting.value or "the default", "one value for %s" % element, hint))
     by_pci = {device.pci: device for device in devices}

@@ -59,11 +59,15 @@ def refused_together(wanted: Wanted, assignments: t.Mapping[str, str], *, said: 
     return Problem(where, " ".join("%s=%s" % item for item in assignments.items()), "values that go together", "%s says: %s" % (tool, said))
 
 
+def _names(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:
+    """The parameters that matter: the declared ones, and where all shall be reset, all."""
+    return [*wanted.settings, *(sorted(set(rows) - set(wanted.settings)) if wanted.reset_all else [])]
+
+
 def differences(wanted: Wanted, rows: t.Mapping[str, Row]) -> dict[str, str]:
     """What must be set, as the tool reads it; empty where the next start brings all that is declared."""
-    names = [*wanted.settings, *(sorted(set(rows) - set(wanted.settings)) if wanted.reset_all else [])]
     found = {}
-    for name in names:
+    for name in _names(wanted, rows):
         row = rows.get(name)
         if row is None or bounds(row.next):
             continue
@@ -121,9 +125,8 @@ class ConfigPlan(t.NamedTuple):
     def pending(self) -> tuple[Pending, ...]:
         """The values that the card uses only after its next start."""
         after = self.after()
-        names = [*self.wanted.settings, *(sorted(set(self.rows) - set(self.wanted.settings)) if self.wanted.reset_all else [])]
         found = []
-        for name in names:
+        for name in _names(self.wanted, self.rows):
             row = self.rows.get(name)
             if row is None and name not in after:
                 continue

@@ -4,16 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""The adapters of a node, one for each card however many PCI functions it shows, and the ways to name them."""
+"""The adapters of a node, one for each card however many PCI functions it shows, the ways to name them, and work on several at once."""
 
 from __future__ import annotations
 
 import os
 import re
 import typing as t
+from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
@@ -40,6 +42,11 @@ _MODELS = {
     0xA2D6: "BlueField2",
     0xA2DC: "BlueField3",
 }
+
+_WORKERS = 16
+
+Item = t.TypeVar("Item")
+Result = t.TypeVar("Result")
 
 SELECTORS = ("pci", "psid", "part_number", "type", "guid", "netdev", "rdma")
 
@@ -198,3 +205,37 @@ def describe_device(device: Device) -> str:
     """An adapter in one line, as errors show what the node has."""
     parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
     return " ".join(part for part in parts if part)
+
+
+def need_host(parameters: t.Mapping[str, t.Any], root: str) -> None:
+    """Refuse to change cards from a container or chroot, unless the option `allow_container` is set."""
+    kind = read_machine(root).kind
+    if kind in ("container", "chroot") and not parameters["allow_container"]:
+        way_out = "run it there (allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+        raise Refused("this is a %s: its adapters belong to the host, which may be using them; %s" % (kind, way_out))
+
+
+def outcomes(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result | RdmaError]:
+    """The results for all items, made side by side, since most of the work is waiting for a card; an error where one failed."""
+
+    def one(item: Item) -> Result | RdmaError:
+        try:
+            return function(item)
+        except RdmaError as exc:
+            return exc
+
+    if not items:
+        return []
+    with ThreadPoolExecutor(max_workers=min(len(items), _WORKERS)) as pool:
+        return list(pool.map(one, items))
+
+
+def each(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result]:
+    """The results for all items. Raises CommandFailed with every failure, or the one failure as it is."""
+    results = outcomes(function, items)
+    failures = [result for result in results if isinstance(result, RdmaError)]
+    if len(failures) == 1:
+        raise failures[0]
+    if failures:
+        raise CommandFailed("; ".join(failure.msg for failure in failures), **failures[0].details)
+    return [result for result in results if not isinstance(result, RdmaError)]

@@ -15,8 +15,7 @@ from ansible.module_utils.urls import open_url
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._enclosed import need_host
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import need_host, read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
@@ -87,8 +86,8 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.M
 
 def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
     """The plan; the images that are to be burned are verified."""
-    wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"])
-    found = looking.draft(run, tool, adapters, wanted=wanted, images=parameters["images"], cache=cache, download=download)
+    wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"], parameters["images"])
+    found = looking.draft(run, tool, adapters, wanted=wanted, cache=cache, download=download)
     checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
     problems = [*found.problems, *(planning.unusable(image) for image in checked if image.fault)]
     if problems:

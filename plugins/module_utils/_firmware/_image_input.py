@@ -47,30 +47,15 @@ def _location_problems(name: str, value: t.Any) -> list[Problem]:
     return problems
 
 
-def _images(name: str, value: t.Any) -> list[Problem]:
-    if value is None:
-        return []
-    if not isinstance(value, t.Mapping):
-        return [] if _is(_PATH, value) else [Problem(name, value, "the absolute path of an image or of a directory, or a mapping of PSIDs to images")]
-    problems = []
-    for psid, path in value.items():
-        if not _is(_PSID, psid):
-            problems.append(Problem(name, psid, "a PSID such as MT_0000000008"))
-        problems += _location_problems("%s[%s]" % (name, label(psid)), path)
-    return problems
+def _version_problems(name: str, value: t.Any) -> list[Problem]:
+    hint = "" if isinstance(value, str) else "put it in quotes"
+    return [] if _is(_VERSION, value) else [Problem(name, value, "a version such as '16.35.3006'", hint)]
 
 
-def _versions(name: str, value: t.Any) -> list[Problem]:
-    if value is None:
-        return []
-    if not isinstance(value, t.Mapping):
-        return [Problem(name, value, "a mapping of PSIDs to versions")]
+def _by_psid(name: str, value: t.Mapping[t.Any, t.Any], judge: t.Callable[[str, t.Any], list[Problem]]) -> list[Problem]:
+    """What is wrong with a mapping of PSIDs to what `judge` knows."""
     problems = [Problem(name, psid, "a PSID such as MT_0000000008") for psid in value if not _is(_PSID, psid)]
-    for psid, version in value.items():
-        if not _is(_VERSION, version):
-            hint = "" if isinstance(version, str) else "put it in quotes"
-            problems.append(Problem("%s[%s]" % (name, label(psid)), version, "a version such as '16.35.3006'", hint))
-    return problems
+    return problems + [problem for psid, item in value.items() for problem in judge("%s[%s]" % (name, label(psid)), item)]
 
 
 def _device_problems(name: str, entries: t.Any) -> list[Problem]:
@@ -88,11 +73,18 @@ def _device_problems(name: str, entries: t.Any) -> list[Problem]:
 
 def image_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, prefix: str = "") -> list[Problem]:
     """`variables` holds the options of the module mstflint, their names behind a prefix where a role passes its own."""
-    images = variables.get(prefix + "images")
-    problems = _images(prefix + "images", images) + _versions(prefix + "versions", variables.get(prefix + "versions"))
-    devices = variables.get(prefix + "devices")
+    images, versions, devices = (variables.get(prefix + name) for name in ("images", "versions", "devices"))
+    problems: list[Problem] = []
+    if isinstance(images, t.Mapping):
+        problems += _by_psid(prefix + "images", images, _location_problems)
+    elif images is not None and not _is(_PATH, images):
+        problems.append(Problem(prefix + "images", images, "the absolute path of an image or of a directory, or a mapping of PSIDs to images"))
+    if isinstance(versions, t.Mapping):
+        problems += _by_psid(prefix + "versions", versions, _version_problems)
+    elif versions is not None:
+        problems.append(Problem(prefix + "versions", versions, "a mapping of PSIDs to versions"))
     if devices is not None:
         problems += _device_problems(prefix + "devices", devices)
-    if variables.get(prefix + "state") == "present" and not images and not variables.get(prefix + "versions"):
+    if variables.get(prefix + "state") == "present" and not images and not versions:
         problems.append(Problem(prefix + "images", images, "where the images are, at least for one PSID, or versions, for state=present"))
     return problems

@@ -13,22 +13,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, select_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of, mismatch
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import (
-    ABSENT,
-    NOT_DOWNLOADED,
-    OVERRIDE_PSID,
-    Adapter,
-    Image,
-    ImagePlan,
-    Source,
-    Wanted,
-    is_settled,
-    plan,
-    psids_of,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, ImagePlan, Source, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
@@ -75,29 +63,28 @@ def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = Fal
     )
 
 
-def query_all(run: Runner, tool: str, functions: t.Sequence[str], *, psid_in_flash: bool) -> dict[str, flint.Query]:
-    """One query for each card, by its first function."""
-    return dict(zip(functions, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=psid_in_flash), functions)))
-
-
 def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
     """The selected cards, queried. Without a driver, only the firmware itself knows the PSID."""
     asked: dict[str, flint.Query] = {}
-    psid_in_flash = parameters[OVERRIDE_PSID]
+
+    def query_all(these: t.Iterable[Device]) -> None:
+        cards = [device.pci for device in these if device.pci not in asked]
+        asked.update(zip(cards, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=parameters[planning.OVERRIDE_PSID]), cards)))
+
     if any(entry.get("psid") for entry in parameters["devices"]):
-        asked = query_all(run, tool, [device.pci for device in devices if not device.psid], psid_in_flash=psid_in_flash)
+        query_all(device for device in devices if not device.psid)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
     if problems:
         raise InvalidInput(problems)
-    asked.update(query_all(run, tool, [device.pci for device in chosen if device.pci not in asked], psid_in_flash=psid_in_flash))
+    query_all(chosen)
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 
 
 def look_at_image(run: Runner, tool: str, path: str) -> Image:
     """An image that can't be read has a fault instead of a query."""
     if not os.path.isfile(path):
-        return Image(path, fault=ABSENT)
+        return Image(path, fault=planning.ABSENT)
     output, text = _ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
     try:
         return Image(path, fault=flint.error_of(text)) if output.rc else Image(path, flint.parse_query(text))
@@ -110,7 +97,7 @@ def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, 
     path = cached(location, cache) if location.url else location.path
     if not path:
         if download is None:
-            return Image(location.url, fault=NOT_DOWNLOADED)
+            return Image(location.url, fault=planning.NOT_DOWNLOADED)
         try:
             path = fetch(location, cache, download)
         except RdmaError as exc:
@@ -144,16 +131,7 @@ def find_images(
     return Source(candidates=tuple(each(lambda path: look_at_image(run, tool, path), files)))
 
 
-def draft(
-    run: Runner,
-    tool: str,
-    adapters: t.Sequence[Adapter],
-    *,
-    wanted: Wanted,
-    images: str | t.Mapping[str, t.Any] | None,
-    cache: str,
-    download: Download | None,
-) -> ImagePlan:
+def draft(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, wanted: Wanted, cache: str, download: Download | None) -> ImagePlan:
     """The plan for adapters that were looked at, before any image is verified. Without `download`, images at a URL have to be in the cache."""
-    psids = {psid for adapter in adapters if not is_settled(adapter, wanted) for psid in psids_of(adapter, wanted)}
-    return plan(adapters, find_images(run, tool, images, psids=psids, cache=cache, download=download), wanted)
+    psids = {psid for adapter in adapters if not planning.is_settled(adapter, wanted) for psid in planning.psids_of(adapter, wanted)}
+    return planning.plan(adapters, find_images(run, tool, wanted.images, psids=psids, cache=cache, download=download), wanted)

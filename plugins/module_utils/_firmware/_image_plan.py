@@ -15,6 +15,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
 
 ACTIVATION = "device_reset"
@@ -26,6 +27,8 @@ _HINTS = {
     NOT_DOWNLOADED: "rdma.ofed.firmware downloads it; a version in hca_firmware_versions is compared without an image",
 }
 _SIGNED = (SECURE, "signed-fw")
+# What a result says of an adapter as the tool does.
+_TOLD = ("psid", "part_number", "description", "image_type", "running", "release_date", "security", "roms", "base_guid", "base_mac")
 
 
 class Adapter(t.NamedTuple):
@@ -70,6 +73,8 @@ class Wanted(t.NamedTuple):
     allow_psid: bool = False
     missing: str = "fail"
     """`fail` or `skip`, for an adapter without a declared version or image."""
+    images: str | t.Mapping[str, t.Any] | None = None
+    """A file, a directory, or images by PSID."""
 
 
 class Burn(t.NamedTuple):
@@ -222,18 +227,13 @@ def _change(adapter: Adapter, aspect: str, *, before: str, after: str) -> Change
 
 def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapter, ...]:
     """The adapters as they will be."""
-    images = {burn.adapter.pci: burn.image.query for burn in burns}
-
-    def burned(adapter: Adapter) -> Adapter:
-        image = images.get(adapter.pci)
-        if image is None:
-            return adapter
-        found = adapter.query
-        original = (found.original_psid or found.psid) if image.psid != found.psid else found.original_psid
-        query = found._replace(version=image.version, release_date=image.release_date, psid=image.psid, original_psid=original)
-        return adapter._replace(query=query)
-
-    return tuple(burned(adapter) for adapter in adapters)
+    burned = {}
+    for adapter, image in burns:
+        found, new = adapter.query, image.query
+        original = (found.original_psid or found.psid) if new.psid != found.psid else found.original_psid
+        query = found._replace(version=new.version, release_date=new.release_date, psid=new.psid, original_psid=original)
+        burned[adapter.pci] = adapter._replace(query=query)
+    return tuple(burned.get(adapter.pci, adapter) for adapter in adapters)
 
 
 def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
@@ -249,25 +249,15 @@ def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
 
 def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
     """An adapter as the module returns it."""
-    found = adapter.query
+    data = as_data(adapter)
+    found = data.pop("query")
     return {
-        "pci": adapter.pci,
-        "functions": list(adapter.functions),
-        "rdma": list(adapter.rdma),
-        "psid": found.psid,
-        "original_psid": found.original_psid or found.psid,
-        "part_number": found.part_number,
-        "description": found.description,
-        "image_type": found.image_type,
-        "burned": found.version,
-        "running": found.running,
+        **data,
+        **{name: found[name] for name in _TOLD},
+        "original_psid": found["original_psid"] or found["psid"],
+        "burned": found["version"],
         "activated_by": ACTIVATION if pending([adapter]) else "",
-        "release_date": found.release_date,
-        "security": list(found.security),
-        "firmware_checks_images": firmware_checks(found),
-        "roms": list(found.roms),
-        "base_guid": found.base_guid,
-        "base_mac": found.base_mac,
+        "firmware_checks_images": firmware_checks(adapter.query),
         "image": image.path if image else "",
         "image_version": image.query.version if image else "",
     }

@@ -17,9 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._part_number import ethernet_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 if t.TYPE_CHECKING:
@@ -31,6 +31,11 @@ INFINIBAND = 0
 GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
 """Those of InfiniBand, slowest first."""
 _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
+# NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
+# Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.
+# Cables of others say nothing of the kind.
+_LINKX = re.compile(r"^M(?:CP|CA|FA|FS|MA|MS)[0-9A-Z]{4}-([A-Z])[0-9A-Z]")
+_LINKX_ETHERNET: t.Mapping[str, str] = {"A": "25GbE", "C": "100GbE", "V": "200GbE", "W": "400GbE"}
 SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(GENERATIONS)
 """What may be declared as a speed, in words."""
 
@@ -126,6 +131,12 @@ def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
     return found
 
 
+def ethernet_rate(part_number: str) -> str:
+    """`MCP1600-C001E30N` -> `100GbE`; "" for a cable that is not known to be for Ethernet alone."""
+    match = _LINKX.match(part_number.strip().upper())
+    return _LINKX_ETHERNET.get(match.group(1), "") if match else ""
+
+
 def _cable_problems(link: Link, limits: Limits) -> list[LinkProblem]:
     """Whether the cable is one for this site, or at least for this kind of port."""
     number = link.cable.part_number
@@ -171,13 +182,6 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen if port is not None) or known))
 
 
-def _plain(link: Link) -> dict[str, t.Any]:
-    """A link as JSON has it."""
-    plain = {key: list(value) if isinstance(value, tuple) else value for key, value in link._asdict().items()}
-    counters = {key: list(value) if isinstance(value, tuple) else value for key, value in link.counters._asdict().items()}
-    return {**plain, "cable": dict(link.cable._asdict()), "counters": counters}
-
-
 class Answer(t.NamedTuple):
     """What the tool says of a port."""
 
@@ -190,7 +194,7 @@ class Answer(t.NamedTuple):
     def result(self) -> dict[str, t.Any]:
         """In the shape of an entry of `ports`."""
         words = {"problems": [problem.found for problem in self.problems], "codes": [problem.code.value for problem in self.problems]}
-        return {**_plain(self.link), **self.port._asdict(), "error": self.error, **words}
+        return {**as_data(self.link), **self.port._asdict(), "error": self.error, **words}
 
 
 def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer:

@@ -89,12 +89,6 @@ class _Node(t.NamedTuple):
         return [plan(card, host, wanted) for card in cards]
 
 
-def _planned_again(after: t.Sequence[ResetPlan], reset: t.Collection[str]) -> tuple[ResetPlan, ...]:
-    """A card that was reset and still has pending changes needs more than another reset; the others are as they were."""
-    again = Wanted(tried="reset")
-    return tuple(plan(todo.card, Host(), again) if todo.card.pci in reset else todo for todo in after)
-
-
 def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
     """Resets the cards one after the other, and looks at all of them again."""
     due = resets(plans)
@@ -104,7 +98,9 @@ def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: fl
     reset = tuple(pci for pci, message in messages.items() if not message)
     changes = [change for todo in due for change in todo.changes if todo.card.pci in reset and change.key() not in still]
     failures = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
-    return Done(tuple(changes), reset, _planned_again(after, messages), failures, aftermath(due))
+    # A card that was reset and still has pending changes needs more than another reset; the others are as they were.
+    left = tuple(plan(todo.card, Host(), Wanted(tried="reset")) if todo.card.pci in messages else todo for todo in after)
+    return Done(tuple(changes), reset, left, failures, aftermath(due))
 
 
 def predict(plans: t.Sequence[ResetPlan]) -> Done:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Looks at adapters: pending changes, possible resets, and users of the adapters."""
+"""Looks at adapters: pending changes, possible resets, and their users among all users of RDMA on the node."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, number, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _card_use as use
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, matches
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._parallel import each
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
@@ -32,11 +31,82 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _m
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 
 # The reset tools call them after they told the card to restart; both are in the package pciutils.
 _HELPERS = ("lspci", "setpci")
+# The drivers that the reset tools stop and start themselves. They refuse to touch a function of any other.
+_OWN_DRIVERS = ("", "mlx5_core", "nvme", "rshim_pcie")
+# One class of character devices each: verbs, and management datagrams with the flag of a subnet manager.
+_CLASSES = ("infiniband_verbs", "infiniband_mad")
+
+
+class Places(t.NamedTuple):
+    """The PCI functions below each interface, and below each file of /dev/infiniband."""
+
+    interfaces: t.Mapping[str, frozenset[str]]
+    files: t.Mapping[str, frozenset[str]]
+
+    def of(self, via: t.Iterable[str]) -> frozenset[str]:
+        """The PCI functions below some interfaces and files, as far as they are known."""
+        return frozenset().union(*(known.get(name, ()) for name in via for known in self))
+
+
+def read_places(root: str, netdevs: t.Sequence[Netdev]) -> Places:
+    """The PCI functions below all interfaces (through bonds, VLANs and P_Key children) and character devices."""
+    rdma = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in entries(root, "sys/class/infiniband")}
+    direct = {netdev.name: {pci_address(root, "sys/class/net", netdev.name, "device"), rdma.get(netdev.port.partition("/")[0], "")} for netdev in netdevs}
+    interfaces = {netdev.name: frozenset().union(*(direct[lower.name] for lower in below(netdev.name, netdevs))) - {""} for netdev in netdevs}
+    files: dict[str, frozenset[str]] = {}
+    for kind in _CLASSES:
+        for name in entries(root, "sys/class", kind):
+            pci = rdma.get(attribute(root, "sys/class", kind, name, "ibdev"), "")
+            if pci:
+                files[name] = frozenset([pci])
+    return Places(interfaces, files)
+
+
+def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Places) -> tuple[str, ...]:
+    """The users of one card in words; `functions` are its PCI functions. Subnet managers and virtual functions are told of elsewhere.
+
+    A user whose card is unknown counts as a user of every card: a wrong "free" costs a mount or a job, a wrong "in use" costs a question.
+    """
+    found = []
+    for user in users:
+        known = places.of(user.via)
+        if user.kind not in ("sm", "vf") and (not known or known & set(functions)):
+            found.append("%s (%s)" % (user.name, user.detail) if user.detail else user.name)
+    return tuple(found)
+
+
+def ssh_over(functions: t.Collection[str], ssh: SshPath, places: Places) -> str:
+    """The interface by which the connection that manages the node runs, or may run, over this card; "" where it does not."""
+    if ssh.client and not ssh.device:
+        return "an interface that can't be told"
+    if not ssh.over_rdma:
+        return ""
+    known = places.of([ssh.device])
+    return ssh.device if not known or known & set(functions) else ""
+
+
+def interfaces_of(functions: t.Collection[str], places: Places) -> tuple[str, ...]:
+    """The interfaces that go down with a card."""
+    return tuple(sorted(name for name, pcis in places.interfaces.items() if pcis & set(functions)))
+
+
+def read_virtual_functions(root: str, functions: t.Sequence[str]) -> int:
+    """How many virtual functions a card has at the moment."""
+    return sum(number(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0 for pci in functions)
+
+
+def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:
+    """The functions that a driver holds which the reset tools don't stop: "0000:03:00.1 (vfio-pci)"."""
+    drivers = [(pci, link_name(root, "sys/bus/pci/devices", pci, "driver")) for pci in functions]
+    return tuple("%s (%s)" % item for item in drivers if item[1] not in _OWN_DRIVERS)
 
 
 def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
@@ -70,7 +140,7 @@ def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str],
     netdevs = read_netdevs(root, ports, links=links)
     users = read_usage(root, netdevs, ssh_connection(environ, root, os.getpid()))
     ssh = read_ssh(run, netdevs, environ, root=root)
-    places = use.read_places(root, netdevs)
+    places = read_places(root, netdevs)
     machine = read_machine(root)
     host = Host(
         hypervisor=in_hypervisor(run),
@@ -82,11 +152,11 @@ def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str],
     tools = find_tools(run, "auto") if any(run.has(name) for name in _mlxconfig.TOOLS) else ()
     cards = [
         card._replace(
-            users=use.users_of(card.functions, users, places),
-            ssh=use.ssh_over(card.functions, ssh, places),
-            interfaces=use.interfaces_of(card.functions, places),
-            virtual_functions=use.read_virtual_functions(root, card.functions),
-            foreign_drivers=use.read_foreign_drivers(root, card.functions),
+            users=users_of(card.functions, users, places),
+            ssh=ssh_over(card.functions, ssh, places),
+            interfaces=interfaces_of(card.functions, places),
+            virtual_functions=read_virtual_functions(root, card.functions),
+            foreign_drivers=read_foreign_drivers(root, card.functions),
         )
         for card in each(lambda device: _ask(run, device, tools), devices)
     ]

@@ -95,12 +95,14 @@ def text_of(value: t.Any) -> str:
     return str(value).strip()
 
 
-def agree(one: str, other: str) -> bool:
-    """Whether two declared texts are one value for every parameter. A name and a number count as different."""
+def agree(one: str | None, other: str | None) -> bool:
+    """Whether two declared texts, None for the default, are one value for every parameter. A name and a number count as different."""
     return _canonical(one) == _canonical(other)
 
 
-def _canonical(text: str) -> int | str:
+def _canonical(text: str | None) -> int | str | None:
+    if text is None:
+        return None
     number = number_of(text)
     return number if number is not None else _BOOLEANS.get(text.lower(), text.lower())
 

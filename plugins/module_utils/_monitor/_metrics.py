@@ -11,15 +11,14 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import CODES
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._speeds import LANE_GBPS, lanes, lower
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import LANE_GBPS, lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
@@ -95,9 +94,9 @@ METRICS: t.Mapping[str, str] = {
     "rdma_fabric_port_errors_limit": "How much an error counter may grow per hour, with the code of the finding.",
 }
 _LIMITS: Samples = {
-    labels(counter=name, code=CODES[name].value): counter.per_hour
+    labels(counter=name, code=counter.code.value): counter.per_hour
     for name, counter in COUNTERS.items()
-    if counter.sort == Sort.ERROR and name not in OF_COUNTERS["suppress"]["default"]
+    if counter.code and counter.sort == Sort.ERROR and name not in OF_COUNTERS["suppress"]["default"]
 }
 
 

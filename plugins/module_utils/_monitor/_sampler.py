@@ -17,8 +17,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import spots_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import spots_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
@@ -75,7 +75,7 @@ def _attempt(host: Host, settings: SampleSettings, *, fabric: str, port_name: st
 
 
 def _failed(host: Host, fabric: str, why: str) -> View:
-    return View(fabric, host.now(), gaps=(gap(Code.FAILED, "", [why]),))
+    return View(fabric, host.now(), gaps=gaps_of(Code.FAILED, "", [why]))
 
 
 def _write(path: str, text: str, mode: int) -> None:

@@ -11,8 +11,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _links
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._part_number import ethernet_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode, ethernet_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Counters, Link, link_of, parse_text
 from hypothesis import given

@@ -11,9 +11,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev

@@ -6,8 +6,8 @@
 
 from __future__ import annotations
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import PAUSE, Outcome, judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import OTHER, Code, Finding, Topic, of_change
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import PAUSE, Outcome, judge, until_ok
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import loa
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
-GOOD = Outcome((), (), "ib", "")
-BAD = Outcome((Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),), (), "ib", "")
+GOOD = Outcome(Wanted(), Found(), ())
+BAD = GOOD._replace(findings=(Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),))
 
 
 class Clock:

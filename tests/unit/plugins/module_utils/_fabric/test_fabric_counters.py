@@ -11,10 +11,21 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_findings import judge, rules
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_sample import Sample, hours_between, parse_sample, written
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Course, Growth, Reading, growth, reading
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._spots import Spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import limits_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import (
+    COUNTERS,
+    Course,
+    Growth,
+    Reading,
+    Sample,
+    Spot,
+    growth,
+    hours_between,
+    parse_sample,
+    reading,
+    written,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -75,7 +86,7 @@ def test_a_port_without_64_bits_shows_zeros_for_them(basic: int | None, extended
 
 
 def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[str] = (), **limits: float) -> list[tuple[t.Any, ...]]:
-    return [(each.code, *(each.measure or ())) for each in judge(SPOT, {name: grown}, rule=rules(limits, suppressed), hours=hours)]
+    return [(each.code, *(each.measure or ())) for each in judge(SPOT, {name: grown}, limits=limits_of(limits, suppressed), hours=hours)]
 
 
 @pytest.mark.parametrize(
@@ -163,4 +174,4 @@ def test_no_growth_is_negative_and_what_is_equal_makes_no_error(before: dict[str
         assert grown.delta is None or grown.delta >= 0, name
     same = growth(now, now)
     assert all(grown.delta == 0 for grown in same.values())
-    assert {each.code for each in judge(SPOT, same, rule=rules({}, ()), hours=hours or 1)} <= {Code.SATURATED}
+    assert {each.code for each in judge(SPOT, same, limits=limits_of({}, ()), hours=hours or 1)} <= {Code.SATURATED}

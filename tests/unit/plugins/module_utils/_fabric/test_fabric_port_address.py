@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_address import SWITCH, Address, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import SWITCH, Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 

@@ -134,7 +134,7 @@ cards = st.lists(
 )
 offers = st.lists(st.builds(image, st.sampled_from("abcdef"), psids, versions, st.sampled_from(["", "", "Bad CRC"])), unique_by=lambda one: one.path)
 sources = st.builds(Source, offers.map(tuple), st.dictionaries(psids, st.builds(image, st.just("mapped"), psids, versions)), st.booleans())
-all_wanted = st.builds(Wanted, st.dictionaries(psids, versions), st.booleans(), st.booleans(), st.sampled_from(["fail", "skip"]))
+all_wanted = st.builds(Wanted, st.dictionaries(psids, versions), st.booleans(), st.booleans(), st.sampled_from(["fail", "skip"]), st.none())
 
 
 @settings(deadline=None)

@@ -15,7 +15,7 @@ import typing as t
 
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gap
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, kind_of, render, samples_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
@@ -64,7 +64,7 @@ def test_the_dashboard_is_one_of_grafana() -> None:
 
 @needs_promtool
 def test_promtool_reads_the_metrics() -> None:
-    look = View('a \\ "b"\n', 1700000000.25, 1.5, gaps=(gap(Code.FAILED, "saquery", ["x"]),))
+    look = View('a \\ "b"\n', 1700000000.25, 1.5, gaps=gaps_of(Code.FAILED, "saquery", ["x"]))
     samples = {**{name: {(): 1.0} for name in METRICS}, **samples_of([look], {look.fabric: State("0x1", 2, 1700000000)})}
     done = promtool("check", "metrics", said=render(METRICS, samples))
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
