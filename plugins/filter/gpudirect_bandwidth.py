@@ -47,7 +47,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, table
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._perftest import bandwidth
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import bandwidth
 
 
 def gpudirect_bandwidth(output: t.Any, ends: t.Any, size: t.Any) -> dict[str, t.Any]:

@@ -18,9 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import compare as compare_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports

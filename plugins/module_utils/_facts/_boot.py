@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _grub as grub
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_target
 
 _EFIVARS = "sys/firmware/efi/efivars"
 # The GUID of systemd's variables.
@@ -33,11 +33,7 @@ class NextBoot(t.NamedTuple):
 
 def _efi_variable(root: str, name: str) -> bytes:
     """The content without the four leading bytes of attributes; empty if it can't be read."""
-    try:
-        with open(os.path.join(root, _EFIVARS, name), "rb") as stream:
-            return stream.read(4096)[4:]
-    except OSError:
-        return b""
+    return content(root, _EFIVARS, name)[4:]
 
 
 def read_secure_boot(root: str = "/") -> bool:
@@ -96,11 +92,9 @@ def _systemd_boot(root: str) -> NextBoot:
 def _link(root: str) -> NextBoot:
     """The kernel behind the link that kernel packages maintain for loaders without a menu."""
     for path in _LINKS:
-        try:
-            target = os.readlink(os.path.join(root, path))
-        except OSError:
-            continue
-        return NextBoot(grub.release_of("/" + target), "the link /%s" % path)
+        image = link_target(root, path)
+        if image:
+            return NextBoot(grub.release_of("/" + image), "the link /%s" % path)
     return NextBoot()
 
 

@@ -11,13 +11,13 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Table
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process
 
 _SHOWN = 3
 # The sockets of NFS, Ceph and DRBD are open in no process.
@@ -49,17 +49,14 @@ class _Ways:
         # An address on no network of its own, as that of a service on `lo`, is not on the default route's interface.
         self._networks = Table(route for route in namespace.routes if route.network.prefixlen)
         self._host, self._ways_of_host = host, ways_of_host
-        self._known: dict[tuple[tuple[str, ...], tuple[str, ...]], str] = {}
+        self._known = Once(self._look_up)
 
     def interface(self, socket: Socket) -> str:
         """The interface of an RDMA adapter that a connection, or an address that is bound, needs; "" for none."""
-        ends = socket.local, socket.remote
-        if ends not in self._known:
-            self._known[ends] = self._look_up(*ends)
-        return self._known[ends]
+        return self._known[socket.local, socket.remote]
 
-    def _look_up(self, local: tuple[str, ...], remote: tuple[str, ...]) -> str:
-        namespace = self._namespace
+    def _look_up(self, ends: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
+        namespace, (local, remote) = self._namespace, ends
         if remote and all(ipaddress.ip_address(address).is_loopback for address in remote):
             return ""
         own = [namespace.addresses.get(address) or self._networks.device_of(address) for address in local]

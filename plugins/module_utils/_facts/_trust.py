@@ -18,7 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -102,16 +102,8 @@ def read_trust(root: str = "/") -> Trust:
     if not is_enforced(sig_enforce, attribute(root, "sys/kernel/security/lockdown"), read_secure_boot(root)):
         return Trust()
     paths = sorted(path for pattern in _CERTIFICATES for path in glob.glob(os.path.join(root, pattern)))
-    found = [parse_certificate(_content(path)) for path in paths]
+    found = [parse_certificate(content(path)) for path in paths]
     return Trust(True, parse_keys(attribute(root, "proc/keys")), tuple(one for one in found if one))
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except OSError:
-        return b""
 
 
 def _unpacked(path: str, run: Runner) -> bytes:
@@ -130,7 +122,7 @@ def _unpacked(path: str, run: Runner) -> bytes:
             plain = os.path.join(folder, "module.ko")
             if not run.has("zstd") or run(["zstd", "-dqf", "-o", plain, path], ok=None).rc != 0:
                 raise OSError(path)
-            return _content(plain)[-TAIL:]
+            return content(plain)[-TAIL:]
     with open(path, "rb") as stream:
         stream.seek(max(os.fstat(stream.fileno()).st_size - TAIL, 0))
         return stream.read()

@@ -13,8 +13,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SYMBOL
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import parse_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import parse_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:

@@ -17,7 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel

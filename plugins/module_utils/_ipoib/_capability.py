@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 

@@ -17,7 +17,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import is_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._found import TOOLS, Found, is_prebuilt, lacking
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""apt: what it prints, and its command lines."""
+"""apt and dpkg: their command lines, what they print, and the database."""
 
 from __future__ import annotations
 
@@ -14,20 +14,23 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, PROTECTION, apt_files, apt_protection, parse_apt_protection
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
+
+STATUS = "var/lib/dpkg/status"
+# A name, at the beginning or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
+_DEPENDENCY = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
+_PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
 
 
 def parse_madison(stdout: str) -> dict[str, list[str]]:
@@ -66,6 +69,39 @@ def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
     return (argv[0], "--simulate", *argv[1:])
 
 
+def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
+    """The database -> the packages that are there, wholly or in part. A second architecture is `name:arch`.
+
+    With `names` only these are read, which is much faster; with `remnants` also those of which only configuration is left.
+    """
+    gone = ("not-installed",) if remnants else ("not-installed", "config-files")
+    found: dict[str, Package] = {}
+    for paragraph in text.split("\n\n"):
+        first, _newline, rest = paragraph.lstrip("\n").partition("\n")
+        if names is not None and first.startswith("Package: ") and first[9:].strip() not in names:
+            continue
+        fields = dict(line.split(": ", 1) for line in [first, *rest.split("\n")] if ": " in line and not line.startswith(" "))
+        status = fields.get("Status", "").split()
+        name = fields.get("Package", "").strip()
+        if not name or not status or status[-1] in gone or (names is not None and name not in names):
+            continue
+        needed = tuple(_DEPENDENCY.findall("%s, %s" % (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
+        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(
+            fields.get("Version", ""), status[-1], needed, "reinstreq" in status, status[0] == "hold"
+        )
+    return found
+
+
+def parse_prevented(stderr: str) -> set[str]:
+    """`dpkg --simulate --remove` -> the packages that something else needs."""
+    return set(_PREVENTED.findall(stderr))
+
+
+def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
+    """Remove packages whose files were only half replaced; what needs them waits for the installation that follows."""
+    return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
+
+
 class Apt(Manager):
     """apt, on top of dpkg."""
 
@@ -90,7 +126,7 @@ class Apt(Manager):
     protection_path = PROTECTION
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
-        return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
+        return parse_dpkg_database(read_text(os.path.join(root, STATUS)), names, remnants)
 
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
@@ -131,4 +167,4 @@ class Apt(Manager):
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))
 
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
-        return [name for name in names if name not in dpkg.parse_prevented(stderr)]
+        return [name for name in names if name not in parse_prevented(stderr)]

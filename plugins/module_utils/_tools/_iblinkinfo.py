@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -76,6 +76,11 @@ class LinkPorts(t.NamedTuple):
     """Lines that are none of its grammar."""
 
 
+def _guid(text: str) -> str:
+    """The GUID; "" for anything else."""
+    return text if _GUID.match(text) else ""
+
+
 def _link(text: str) -> LinkState | None:
     left, slash, phys_state = text.strip().rpartition("/")
     words = left.split()
@@ -102,35 +107,17 @@ class _Lines:
     """Reads line by line; of what is the same in many lines, each text once."""
 
     def __init__(self) -> None:
-        self._numbers = Decimals()
-        self._guids: dict[str, str] = {}
-        self._nodes: dict[str, tuple[str, str] | None] = {}
-        self._links: dict[str, LinkState | None] = {}
-        self._betters: dict[str, tuple[str, str]] = {}
-
-    def _guid(self, text: str) -> str:
-        """The GUID; "" for anything else."""
-        if text not in self._guids:
-            self._guids[text] = text if _GUID.match(text) else ""
-        return self._guids[text]
+        self._numbers = Once(decimal)
+        self._guids = Once(_guid)
+        self._nodes = Once(self._node)
+        self._links = Once(_link)
+        self._betters = Once(_better)
 
     def _node(self, text: str) -> tuple[str, str] | None:
         """`0x0002c90300f00010 "        leaf1` -> GUID and name."""
-        if text not in self._nodes:
-            start, quote, name = text.partition(' "')
-            guid = self._guid(start)
-            self._nodes[text] = (guid, name.strip()) if quote and guid else None
-        return self._nodes[text]
-
-    def _link(self, text: str) -> LinkState | None:
-        if text not in self._links:
-            self._links[text] = _link(text)
-        return self._links[text]
-
-    def _better(self, text: str) -> tuple[str, str]:
-        if text not in self._betters:
-            self._betters[text] = _better(text)
-        return self._betters[text]
+        start, quote, name = text.partition(' "')
+        guid = self._guids[start]
+        return (guid, name.strip()) if quote and guid else None
 
     def _place(self, text: str) -> tuple[int, int] | None:
         """`     2    1[  ]` -> LID and number of a port."""
@@ -144,18 +131,18 @@ class _Lines:
         head, _mark, inside = near.rpartition(_LINK)
         named, _end, numbers = head.rpartition('"')
         place = self._place(numbers)
-        node, link = self._node(named), self._link(inside)
+        node, link = self._nodes[named], self._links[inside]
         if node is None or place is None or link is None:
             return None
         guid, name = node
         lid, port = place
         before, quote, named = far.partition('"')
         there = before.split(None, 1)
-        peer_guid = self._guid(there[0]) if len(there) == 2 else ""
+        peer_guid = self._guids[there[0]] if len(there) == 2 else ""
         if not peer_guid:
             return LinkPort(guid, port, name, lid, link) if quote else None
         peer = self._place(there[1])
-        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], self._better(named.rpartition('"')[2])) if peer else None
+        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], self._betters[named.rpartition('"')[2]]) if peer else None
 
 
 def parse_ports(text: str) -> LinkPorts:

@@ -13,7 +13,7 @@ import socket
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals, hexadecimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal, hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
@@ -138,7 +138,7 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
     found = []
     # Most ports of a fabric have the same table.
     tables: dict[str, tuple[int, ...]] = {}
-    numbers = Decimals()
+    numbers = Once(decimal)
     for block in _blocks(text, _PKEY_HEAD, "PKTR"):
         head, title, table = block.partition("PKey Table:")
         place = _TABLE_OF.match(head)

@@ -8,7 +8,7 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _boot, _dkms, _grub, _kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _boot, _grub, _kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
 from hypothesis import given
 from hypothesis import strategies as st
@@ -250,6 +250,6 @@ def test_dkms(tmp_path: pathlib.Path) -> None:
         "lib/modules/6.1.0-51-amd64/modules.dep": INBOX,
     }
     root = nodes.write(tmp_path, tree)
-    assert [source.name for source in _dkms.read_sources(root)] == ["iser", "mlnx-ofed-kernel"]
+    assert [source.name for source in _kernels.read_sources(root)] == ["iser", "mlnx-ofed-kernel"]
     found = {kernel.release: (kernel.stack, kernel.dkms) for kernel in _kernels.read_kernels(root, OLD)}
     assert found == {OLD: ("ofed", "built"), NEW: ("inbox", "missing")}

@@ -29,7 +29,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _saquery,
     _sminfo,
     _smpquery,
-    _vendstat,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
@@ -114,7 +113,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "saquery, P_Keys": _saquery.parse_pkeys,
     "sminfo": _sminfo.parse,
     "smpquery": _smpquery.parse_node_description,
-    "vendstat": _vendstat.parse_general,
+    "vendstat": _smpquery.parse_vendstat,
     "a value": lambda text: use_value(text, text),
 }
 

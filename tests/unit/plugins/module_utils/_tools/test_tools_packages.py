@@ -11,7 +11,6 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
@@ -71,7 +70,7 @@ mlnx-tools | 24.10-0 | file:/srv ./ Packages
 
 
 def test_the_database_of_dpkg() -> None:
-    found = dpkg.parse_dpkg_database(STATUS)
+    found = apt.parse_dpkg_database(STATUS)
     assert found == {
         "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
         "libibverbs1": packages.Package("44.0-2", "half-configured"),
@@ -85,15 +84,15 @@ def test_the_database_of_dpkg() -> None:
 
 def test_some_packages_of_the_database_of_dpkg() -> None:
     names = ["rdma-core", "libibverbs1", "gone", "bash"]
-    assert list(dpkg.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
-    assert dpkg.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
-    assert not dpkg.parse_dpkg_database(STATUS, [])
+    assert list(apt.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
+    assert apt.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
+    assert not apt.parse_dpkg_database(STATUS, [])
 
 
 def test_packages_on_hold(tmp_path: pathlib.Path) -> None:
     text = STATUS.replace("Status: install ok installed", "Status: hold ok installed", 1)
-    assert [name for name, package in dpkg.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
-    assert APT.held(dpkg.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
+    assert [name for name, package in apt.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
+    assert APT.held(apt.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
 
 
 def test_what_can_be_removed_alone() -> None:
@@ -189,13 +188,13 @@ def test_zypper_trusts_the_declared_key_and_no_other() -> None:
 
 @given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
 def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
-    found = dpkg.parse_dpkg_database("\n\n".join(paragraphs))
+    found = apt.parse_dpkg_database("\n\n".join(paragraphs))
     assert sorted(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts", "rdma-core"]
 
 
 @given(st.text())
 def test_any_text_is_parsed(text: str) -> None:
-    dpkg.parse_dpkg_database(text)
+    apt.parse_dpkg_database(text)
     apt.parse_simulation(text)
     apt.parse_madison(text)
     rpm.parse_rpm_query(text)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _vendstat
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _smpquery
 
 TEXT = """hw_dev_rev:  0x00a0
 hw_dev_id:   0xcb20
@@ -21,10 +21,10 @@ sw_version:  00.00.00
 
 
 def test_the_firmware_of_a_switch() -> None:
-    assert _vendstat.parse_general(TEXT) == ("11.2008.3328", "MT_1880110032")
-    assert _vendstat.parse_general("fw_version:  07.04.00\n") == ("07.04.00", "")
+    assert _smpquery.parse_vendstat(TEXT) == ("11.2008.3328", "MT_1880110032")
+    assert _smpquery.parse_vendstat("fw_version:  07.04.00\n") == ("07.04.00", "")
 
 
 def test_an_answer_without_a_version() -> None:
     with pytest.raises(UnexpectedOutput):
-        _vendstat.parse_general("hw_dev_rev:  0x00a0\n")
+        _smpquery.parse_vendstat("hw_dev_rev:  0x00a0\n")
