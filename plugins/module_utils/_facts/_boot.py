@@ -24,8 +24,6 @@ _LINKS = ("boot/vmlinuz", "vmlinuz")
 
 
 class NextBoot(t.NamedTuple):
-    """The kernel that boots next."""
-
     release: str = ""
     """Empty if unknown."""
     evidence: str = ""

@@ -35,8 +35,6 @@ _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
 class Facts(t.NamedTuple):
-    """The gathered facts."""
-
     rdma: dict[str, t.Any]
     warnings: tuple[str, ...] = ()
     """What could not be read, and why."""

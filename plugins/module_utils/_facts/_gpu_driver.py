@@ -42,8 +42,6 @@ _RELEASE = re.compile(r"^\d+\.\d+\.")
 
 
 class Driver(t.NamedTuple):
-    """NVIDIA's kernel driver."""
-
     version: str = ""
     """`535.104.05`; "" where there is no driver for the running kernel."""
     flavour: str = ""

@@ -32,20 +32,8 @@ class Entry(t.NamedTuple):
     id: str = ""
     image: str = ""
     """The path of the kernel, "" where it is not Linux."""
-    menu: tuple[t.Any, ...] | None = None
+    menu: list[t.Any] | None = None
     """The entries below, for a submenu."""
-
-
-class _Open:
-    """An entry of which the closing brace has not come yet."""
-
-    def __init__(self, title: str, identity: str, submenu: bool, depth: int) -> None:
-        self.title, self.id, self.submenu, self.depth = title, identity, submenu, depth
-        self.image = ""
-        self.below: list[Entry] = []
-
-    def entry(self) -> Entry:
-        return Entry(self.title, self.id, self.image, tuple(self.below) if self.submenu else None)
 
 
 def release_of(image: str) -> str:
@@ -60,7 +48,8 @@ def release_of(image: str) -> str:
 def parse_menu(text: str) -> tuple[Entry, ...]:
     """grub.cfg -> the menu, in its order. Conditions are not evaluated: entries within `if` count."""
     top: list[Entry] = []
-    stack: list[_Open] = []
+    # The entries of which the closing brace has not come yet, with the number of braces before each.
+    stack: list[tuple[int, Entry]] = []
     depth = 0
     for line in text.splitlines():
         stripped = line.strip()
@@ -71,20 +60,23 @@ def parse_menu(text: str) -> tuple[Entry, ...]:
             title = next((part for part in head.groups()[1:4] if part is not None), "").replace("'\\''", "'")
             found = _ID.search(head.group(5))
             identity = next((part for part in found.groups() if part is not None), "") if found else ""
-            stack.append(_Open(title, identity, head.group(1) == "submenu", depth))
+            stack.append((depth, Entry(title, identity, menu=[] if head.group(1) == "submenu" else None)))
             depth += 1
         elif stripped.endswith("{"):
             depth += 1
         elif stripped == "}":
             depth = max(0, depth - 1)
-            if stack and depth == stack[-1].depth:
-                done = stack.pop().entry()
-                (stack[-1].below if stack else top).append(done)
-        elif stack and not stack[-1].submenu:
+            if stack and depth == stack[-1][0]:
+                _depth, done = stack.pop()
+                menu = stack[-1][1].menu if stack else top
+                if menu is not None:
+                    menu.append(done)
+        elif stack and stack[-1][1].menu is None:
+            start, entry = stack[-1]
             image = _IMAGE.match(line)
             # Under a hypervisor, the kernel is the first of the modules, and the initramfs the second.
-            if image and release_of(image.group(1)) and not stack[-1].image:
-                stack[-1].image = image.group(1)
+            if image and release_of(image.group(1)) and not entry.image:
+                stack[-1] = (start, entry._replace(image=image.group(1)))
     return tuple(top)
 
 

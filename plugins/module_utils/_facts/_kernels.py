@@ -104,7 +104,6 @@ class Source(t.NamedTuple):
 
 
 def is_driver(source: Source) -> bool:
-    """Whether it is the vendor's driver."""
     return bool(_DRIVER.match(source.name))
 
 

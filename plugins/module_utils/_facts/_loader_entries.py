@@ -46,9 +46,7 @@ def parse_entry(name: str, text: str) -> Entry:
         if key and not key.startswith("#"):
             fields.setdefault(key, value.strip())
     identity = _TRIES.sub("", name[: -len(".conf")] if name.endswith(".conf") else name)
-    return Entry(
-        identity, fields.get("title", ""), fields.get("version", ""), fields.get("sort-key", ""), fields.get("machine-id", ""), fields.get("linux", "")
-    )
+    return Entry(identity, *(fields.get(key, "") for key in ("title", "version", "sort-key", "machine-id", "linux")))
 
 
 def _weight(piece: str) -> tuple[bool, int, str]:
@@ -74,26 +72,23 @@ def compare(one: str, other: str) -> int:
     return -longer if rest[0] == "~" else longer
 
 
+# Sorts the newest version first.
+_newest: t.Callable[[str], t.Any] = functools.cmp_to_key(lambda one, other: compare(other, one))
+
+
 def in_grub_order(entries: t.Iterable[Entry]) -> list[Entry]:
     """Newest first, by the names of the files; a rescue kernel, whose version is 0, comes last."""
-
-    def order(one: Entry, other: Entry) -> int:
-        return compare(other.id, one.id)
-
-    return sorted(entries, key=functools.cmp_to_key(order))
+    return sorted(entries, key=lambda entry: _newest(entry.id))
 
 
 def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
-    """Entries with a sort key first, in its order; of one system the newest first."""
+    """Entries with a sort key first, in its order; of one system the newest first. Without a sort key, the names of the files alone count."""
 
-    def order(one: Entry, other: Entry) -> int:
-        if bool(one.sort_key) != bool(other.sort_key):
-            return -1 if one.sort_key else 1
-        if one.sort_key and (one.sort_key, one.machine_id) != (other.sort_key, other.machine_id):
-            return -1 if (one.sort_key, one.machine_id) < (other.sort_key, other.machine_id) else 1
-        return (compare(other.version, one.version) if one.sort_key else 0) or compare(other.id, one.id)
+    def order(entry: Entry) -> tuple[t.Any, ...]:
+        of_system = (entry.sort_key, entry.machine_id, _newest(entry.version)) if entry.sort_key else ()
+        return (not entry.sort_key, *of_system, _newest(entry.id))
 
-    return sorted(entries, key=functools.cmp_to_key(order))
+    return sorted(entries, key=order)
 
 
 def grub_choice(entries: t.Iterable[Entry], choice: str) -> Entry | None:
@@ -110,9 +105,7 @@ def systemd_choice(entries: t.Iterable[Entry], patterns: t.Sequence[str]) -> Ent
     ordered = in_systemd_order(entries)
     for pattern in patterns:
         for entry in ordered:
-            if pattern and fnmatch.fnmatchcase((entry.id + ".conf").lower(), pattern.lower()):
-                return entry
-            if pattern.lower() == entry.id.lower():
+            if pattern.lower() == entry.id.lower() or (pattern and fnmatch.fnmatchcase((entry.id + ".conf").lower(), pattern.lower())):
                 return entry
     return ordered[0] if ordered else None
 

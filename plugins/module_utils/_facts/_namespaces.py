@@ -28,8 +28,6 @@ _TABLES = (("tcp", "tcp"), ("tcp", "tcp6"), ("udp", "udp"), ("udp", "udp6"))
 
 
 class Namespace(t.NamedTuple):
-    """One network namespace."""
-
     pid: str = ""
     """A process in it; "" for the one of this process."""
     comm: str = ""

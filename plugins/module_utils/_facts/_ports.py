@@ -64,27 +64,19 @@ class Port(t.NamedTuple):
         return self.link_layer == "InfiniBand"
 
 
-class Rate(t.NamedTuple):
-    """`100 Gb/sec (4X EDR)` in parts."""
-
-    gbps: float = 0
-    width: str = ""
-    speed: str = ""
-
-
 def parse_numbered(text: str) -> str:
     """`4: ACTIVE` -> `ACTIVE`; "" for anything else."""
     match = _NUMBERED.match(text.strip())
     return match.group(1) if match else ""
 
 
-def parse_rate(text: str) -> Rate:
-    """`100 Gb/sec (4X EDR)`; an empty Rate for anything else."""
+def parse_rate(text: str) -> tuple[float, str, str]:
+    """`100 Gb/sec (4X EDR)` -> 100, `4X` and `EDR`; 0 and empty texts for anything else."""
     match = _RATE.match(text.strip())
     if match is None:
-        return Rate()
+        return 0, "", ""
     gbps = real(match.group(1)) or 0.0
-    return Rate(round(gbps) if gbps.is_integer() else gbps, match.group(2), match.group(3) or "")
+    return round(gbps) if gbps.is_integer() else gbps, match.group(2), match.group(3) or ""
 
 
 def gid_guid(gid: str) -> str:
@@ -103,8 +95,8 @@ def read_port(root: str, device: str, port: str) -> Port:
     """One port; `port` is the name of its directory."""
     base = os.path.join(root, "sys/class/infiniband", device, "ports", port)
     gid = attribute(base, "gids/0")
-    rate_text = attribute(base, "rate")
-    rate = parse_rate(rate_text)
+    rate = attribute(base, "rate")
+    gbps, width, speed = parse_rate(rate)
     return Port(
         name="%s/%s" % (device, port),
         device=device,
@@ -115,10 +107,10 @@ def read_port(root: str, device: str, port: str) -> Port:
         link_layer=attribute(base, "link_layer") or "InfiniBand",
         state=parse_numbered(attribute(base, "state")),
         phys_state=parse_numbered(attribute(base, "phys_state")),
-        rate=rate_text,
-        rate_gbps=rate.gbps,
-        width=rate.width,
-        speed=rate.speed,
+        rate=rate,
+        rate_gbps=gbps,
+        width=width,
+        speed=speed,
         lid=number(attribute(base, "lid")) or 0,
         sm_lid=number(attribute(base, "sm_lid")) or 0,
         pkeys=_pkeys(os.path.join(base, "pkeys")),

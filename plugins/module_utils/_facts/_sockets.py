@@ -145,8 +145,6 @@ def parse_sctp(text: str) -> tuple[Socket, ...]:
 
 
 class Route(t.NamedTuple):
-    """One route."""
-
     network: Network
     device: str
     metric: int = 0

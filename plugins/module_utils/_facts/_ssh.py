@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, over_rdma
@@ -23,6 +24,7 @@ if t.TYPE_CHECKING:
 
 _VARIABLE = "SSH_CONNECTION"
 _GENERATIONS = 32
+_PARENT = re.compile(r"^PPid:\s*([0-9]{1,18})\s*$", re.MULTILINE)
 
 
 class SshPath(t.NamedTuple):
@@ -55,11 +57,8 @@ def zone(variable: str) -> str:
 
 def parent_pid(status: str) -> int:
     """PPid of /proc/PID/status; 0 where there is none."""
-    for line in status.splitlines():
-        key, _colon, value = line.partition(":")
-        if key == "PPid":
-            return decimal(value.strip(), 0)
-    return 0
+    match = _PARENT.search(status)
+    return decimal(match.group(1), 0) if match else 0
 
 
 def ssh_connection(environ: t.Mapping[str, str], root: str = "/", pid: int = 0) -> str:

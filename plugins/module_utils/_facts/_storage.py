@@ -4,15 +4,18 @@
 
 # Private to this collection: it may change without notice.
 
-"""Block devices that are somewhere else: over RDMA (NVMe over Fabrics, iSER, SRP), and over IP (iSCSI, RBD of Ceph, DRBD, NBD)."""
+"""Storage that may be somewhere else: mounts and swap areas with their servers, and block devices.
+
+Block devices over RDMA are NVMe over Fabrics, iSER and SRP, those over IP iSCSI, RBD of Ceph, DRBD and NBD.
+"""
 
 from __future__ import annotations
 
+import ipaddress
 import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import server_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 
 _NVME = re.compile(r"^nvme(\d+)(?:c\d+)?n\d+")
@@ -27,6 +30,12 @@ _DRBD9 = re.compile(r"^version:\s*(?:[1-9][0-9]|9)\.")
 # Without a connection: `drbd_conn_str` in drivers/block/drbd/drbd_strings.c, and what drbd_seq_show prints for a device that is not set up.
 _ALONE = ("Unconfigured", "StandAlone")
 _DRBD_CONFIGURATION = ("etc/drbd.d", "var/lib/linstor.d")
+# The kernel escapes tab, newline, blank, number sign and backslash only.
+_ESCAPED = {"011": "\t", "012": "\n", "040": " ", "043": "#", "134": "\\"}
+_ESCAPE = re.compile(r"\\(%s)" % "|".join(_ESCAPED))
+_NETWORKS = ("o2ib", "tcp")
+_OF_ADDRESS = "0123456789ABCDEFabcdef.:"
+_PORT = re.compile(r"^(\[[^]]*\]|[^:]*):[0-9]+\Z")
 
 
 class Session(t.NamedTuple):
@@ -46,8 +55,11 @@ def nvme_address(text: str) -> str:
     return match.group(1) if match else ""
 
 
-def read_sessions(root: str = "/") -> tuple[Session, ...]:
-    """All storage sessions over RDMA, and those of IP transports, whose address decides whether they run over an RDMA adapter."""
+def read_sessions(root: str, hosts: t.Mapping[str, str]) -> tuple[Session, ...]:
+    """All storage sessions over RDMA, and those of IP transports, whose address decides whether they run over an RDMA adapter.
+
+    A device with several addresses is there once for each. `hosts` are the addresses of names.
+    """
     sessions = []
     for name in entries(root, "sys/class/nvme"):
         transport = attribute(root, "sys/class/nvme", name, "transport")
@@ -65,11 +77,7 @@ def read_sessions(root: str = "/") -> tuple[Session, ...]:
     for name in entries(root, ports):
         if attribute(root, ports, name, "addr_trtype") == "rdma" and entries(root, ports, name, "subsystems"):
             sessions.append(Session("nvmet port " + name, "NVMe over RDMA", attribute(root, ports, name, "addr_traddr")))
-    return tuple(sessions)
-
-
-def _scsi_host(path: str) -> str:
-    return next((part for part in path.split("/") if _HOST.match(part)), "")
+    return (*sessions, *_rbd(root), *_drbd(root), *_nbd(root, hosts))
 
 
 def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -> Session | None:
@@ -86,7 +94,7 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
         seen.add(name)
         real = os.path.realpath(os.path.join(base, name))
         nvme = _NVME.match(name)
-        holders = [name, _scsi_host(real)]
+        holders = [name, *filter(_HOST.match, real.split("/"))]
         if nvme:
             # With multipath the number is the subsystem's, and its controllers stand beside the namespace.
             holders += ["nvme" + nvme.group(1), *entries(root, "sys/class/nvme-subsystem", "nvme-subsys" + nvme.group(1))]
@@ -151,6 +159,94 @@ def _nbd(root: str, hosts: t.Mapping[str, str]) -> list[Session]:
     return found
 
 
-def read_network_disks(root: str, hosts: t.Mapping[str, str]) -> tuple[Session, ...]:
-    """The devices that are connected. One with several addresses is there once for each."""
-    return (*_rbd(root), *_drbd(root), *_nbd(root, hosts))
+class Mount(t.NamedTuple):
+    """One line of /proc/mounts."""
+
+    source: str
+    target: str
+    type: str
+    options: tuple[str, ...] = ()
+
+    def option(self, name: str) -> str:
+        """The value of `name=value`, or ""."""
+        return next((option.partition("=")[2] for option in self.options if option.partition("=")[0] == name), "")
+
+
+def _plain(field: str) -> str:
+    return _ESCAPE.sub(lambda match: _ESCAPED[match.group(1)], field)
+
+
+def parse_mounts(text: str) -> tuple[Mount, ...]:
+    """/proc/mounts: source, target, type, options; blanks within are written in octal."""
+    rows = [line.split(" ") for line in text.splitlines()]
+    return tuple(Mount(_plain(row[0]), _plain(row[1]), row[2], tuple(row[3].split(","))) for row in rows if len(row) >= 4)
+
+
+def parse_swaps(text: str) -> tuple[str, ...]:
+    """/proc/swaps: the files and devices swapped to, after one line of headings."""
+    return tuple(_plain(line.split()[0]) for line in text.splitlines()[1:] if line.strip())
+
+
+def parse_hosts(text: str) -> dict[str, str]:
+    """/etc/hosts: the first address of each name."""
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        fields = line.partition("#")[0].split()
+        for name in fields[1:]:
+            found.setdefault(name, fields[0])
+    return found
+
+
+def server_address(word: str, hosts: t.Mapping[str, str]) -> str:
+    """The address of `10.1.0.9`, `10.1.0.9:6789`, `[fd00::9]:6789`, or of a name in /etc/hosts; "" where that is all that is known."""
+    match = _PORT.match(word)
+    plain = (match.group(1) if match else word).strip("[]").partition("%")[0]
+    plain = hosts.get(plain, plain)
+    try:
+        return str(ipaddress.ip_address(plain))
+    except ValueError:
+        return ""
+
+
+def _ceph(mount: Mount) -> list[str]:
+    """The monitors. `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, whose slashes separate (ceph_show_options in fs/ceph/super.c)."""
+    named = mount.option("mon_addr")
+    return named.split("/") if named else mount.source.partition(":/")[0].split(",")
+
+
+def _gluster(mount: Mount) -> list[str]:
+    """`server1,server2:/volume`; a volume may be named without the slash."""
+    return mount.source.rpartition(":")[0].split(",")
+
+
+def _panfs(mount: Mount) -> list[str]:
+    """`panfs://server/volume`, `panfs://server:global/volume`."""
+    server = mount.source.partition("://")[2].partition("/")[0]
+    return [server if server.startswith("[") else server.partition(":")[0]]
+
+
+_SERVERS: t.Mapping[str, t.Callable[[Mount], t.List[str]]] = {"ceph": _ceph, "fuse.glusterfs": _gluster, "panfs": _panfs}
+
+
+def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
+    """Addresses and networks, `o2ib` or `tcp`, in `10.9.0.1@o2ib:10.9.0.2@o2ib:/name`."""
+    found = []
+    parts = mount.source.split("@")
+    for before, behind in zip(parts, parts[1:]):
+        network = next((name for name in _NETWORKS if behind.startswith(name)), "")
+        plain = before[:-1] if before.endswith("]") else before
+        head = plain.rstrip(_OF_ADDRESS)
+        address = plain[len(head) :]
+        # What stands before it may end in letters that an address has, too: o2ib:10.9.0.2.
+        address = address.partition(":")[2] if head and head[-1] not in "[," else address
+        if network and address:
+            found.append((address, network))
+    return found
+
+
+def servers(mount: Mount, hosts: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The addresses of a mount's servers; "" stands for one that is known by its name only."""
+    if mount.type == "lustre":
+        return tuple(address for address, _network in lustre_servers(mount))
+    words = _SERVERS[mount.type](mount) if mount.type in _SERVERS else [mount.option("addr")]
+    return tuple(server_address(word, hosts) for word in words)

@@ -33,6 +33,7 @@ _FLAGS = re.compile(r"\S+ (?P<flags>\S+) ")
 _DESCRIPTION = re.compile(r"(?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
 # Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
 _UNUSABLE = frozenset("RDiQ")
+_SHOWN = 4
 
 
 class Key(t.NamedTuple):
@@ -156,18 +157,14 @@ def words(found: t.Sequence[Untrusted]) -> str:
     """What the kernel would refuse, and the steps that end that; "" where it would refuse nothing."""
     if not found:
         return ""
-    causes = ["%s: %s" % (_some([one.module for one in found if one.signer == signer]), _cause(signer)) for signer in sorted({one.signer for one in found})]
+    causes = []
+    for signer in sorted({one.signer for one in found}):
+        names = [one.module for one in found if one.signer == signer]
+        some = ", ".join(names[:_SHOWN]) + (" and %d more" % (len(names) - _SHOWN) if len(names) > _SHOWN else "")
+        causes.append('%s: signed by "%s", which this kernel does not trust' % (some, signer) if signer else "%s: not signed" % some)
     return (
         "the kernel loads modules with a trusted signature only, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
         "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off. Where the key is enrolled and an authority has issued "
         "its certificate, put that, in DER, into /%s/NAME.der: without it, the key can't be recognized"
     ) % ("; ".join(causes), _SITES_OWN)
-
-
-def _cause(signer: str) -> str:
-    return 'signed by "%s", which this kernel does not trust' % signer if signer else "not signed"
-
-
-def _some(names: t.Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (" and %d more" % (len(names) - 4) if len(names) > 4 else "")

@@ -11,13 +11,12 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage as storage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import Connections, detail, find_connections
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import Mount, lustre_servers, parse_hosts, parse_mounts, parse_swaps, servers
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import read_namespaces
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Session, block_session, read_network_disks, read_sessions
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, number, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
@@ -59,8 +58,6 @@ _SOCKET = "socket:["
 
 
 class User(t.NamedTuple):
-    """One user of RDMA."""
-
     kind: str
     """`mount`, `process`, `ulp`, `module`, `sm`, `root`, `connection`, `link`, `namespace` or `vf`."""
     name: str
@@ -75,17 +72,17 @@ def _interfaces(address: str, ways: Table, netdevs: t.Sequence[Netdev]) -> tuple
     return (device,) if device and over_rdma(device, netdevs) else ()
 
 
-def mount_reason(mount: Mount, ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
+def mount_reason(mount: storage.Mount, ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
     """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and through which ones."""
     if mount.type in _PARALLEL:
         return "%s, which uses verbs where it can" % mount.type, ()
     if "rdma" in mount.options or mount.option("proto") == "rdma":
         return "%s over RDMA from %s" % (mount.type, mount.source), _interfaces(mount.option("addr"), ways, netdevs)
     if mount.type == "lustre":
-        nids = lustre_servers(mount)
+        nids = storage.lustre_servers(mount)
         if any(network == "o2ib" for _address, network in nids) or not nids:
             return "lustre from %s" % mount.source, ()
-    addresses = servers(mount, hosts or {})
+    addresses = storage.servers(mount, hosts or {})
     for address in addresses:
         found = _interfaces(address, ways, netdevs)
         if found:
@@ -95,7 +92,7 @@ def mount_reason(mount: Mount, ways: Table, netdevs: t.Sequence[Netdev], *, host
     return "", ()
 
 
-def mount_users(mounts: t.Sequence[Mount], ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> list[User]:
+def mount_users(mounts: t.Sequence[storage.Mount], ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> list[User]:
     """Network file systems over RDMA or over an RDMA adapter's interface. `hosts` are the addresses of names."""
     users = []
     for mount in mounts:
@@ -105,7 +102,7 @@ def mount_users(mounts: t.Sequence[Mount], ways: Table, netdevs: t.Sequence[Netd
     return users
 
 
-def session_users(sessions: t.Sequence[Session], ways: Table, netdevs: t.Sequence[Netdev]) -> list[User]:
+def session_users(sessions: t.Sequence[storage.Session], ways: Table, netdevs: t.Sequence[Netdev]) -> list[User]:
     """Storage sessions over RDMA, and those over IP that leave through an RDMA adapter's interface."""
     users = []
     for session in sessions:
@@ -192,8 +189,6 @@ def carrying(netdevs: t.Sequence[Netdev], taps: t.Collection[str] = ()) -> tuple
 
 
 class Process(t.NamedTuple):
-    """One process."""
-
     pid: int
     comm: str
     """Its name, cut to 15 characters by the kernel."""
@@ -246,15 +241,15 @@ def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = (), ssh: str = "")
     """Every user of RDMA on the node, by kind and name. A port that is merely up is none, nor the connection `ssh` of this run."""
     namespaces = read_namespaces(root, netdevs)
     ways = Table(namespaces[0].routes)
-    hosts = parse_hosts(attribute(root, "etc/hosts"))
-    sessions = (*read_sessions(root), *read_network_disks(root, hosts))
-    mounts = parse_mounts(attribute(root, "proc/mounts"))
+    hosts = storage.parse_hosts(attribute(root, "etc/hosts"))
+    sessions = storage.read_sessions(root, hosts)
+    mounts = storage.parse_mounts(attribute(root, "proc/mounts"))
     users = mount_users(mounts, ways, netdevs, hosts=hosts)
     holding = session_users(sessions, ways, netdevs)
     rdma_sessions = [session for session in sessions if session.name in {user.name for user in holding}]
     disks = [("/", mount.source) for mount in mounts if mount.target == "/" and mount.source.startswith("/dev/")]
-    for name, device in disks + [(swap, swap) for swap in parse_swaps(attribute(root, "proc/swaps")) if swap.startswith("/dev/")]:
-        session = block_session(device, rdma_sessions, root)
+    for name, device in disks + [(swap, swap) for swap in storage.parse_swaps(attribute(root, "proc/swaps")) if swap.startswith("/dev/")]:
+        session = storage.block_session(device, rdma_sessions, root)
         if session:
             users.append(User("root", name, "%s is on %s (%s)" % (device, session.name, session.protocol)))
     scan = scan_processes(root)

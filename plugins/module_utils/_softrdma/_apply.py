@@ -13,14 +13,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._look import look, read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -10,12 +10,12 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units, records, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link, read_units, records, type_of, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import SHOW, Link, parse_netdevs, type_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import RDMA_LINKS, parse_rdma_netdevs
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -50,8 +50,8 @@ def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset
     base = os.path.join(root, "sys/class/infiniband")
     types = {name: type_of("/devices/virtual/" in os.path.realpath(os.path.join(base, name)), attribute(base, name, "node_type")) for name in entries(base)}
     soft = sorted(name for name, kind in types.items() if kind)
-    output = run(SHOW, ok=None, timeout=10) if soft and run.has("rdma") else None
-    netdevs = parse_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
+    output = run(RDMA_LINKS, ok=None, timeout=10) if soft and run.has("rdma") else None
+    netdevs = parse_rdma_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
     links = {name: Link(name, types[name], netdevs.get(name) or attribute(base, name, "parent")) for name in soft}
     return links, frozenset(name for name in types if name not in links)
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import path_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, PROTOCOLS, Link, path_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, PROTOCOLS, Link
 
 # Bound to the interface: it starts when that appears, early or late, and ends when it goes, which takes the link along.
 # A link that exists already, made by a run or by hand, is none of its business.

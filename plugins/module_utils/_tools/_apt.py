@@ -14,8 +14,7 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, PROTECTION, apt_files, apt_protection, parse_apt_protection
 
 if t.TYPE_CHECKING:
@@ -103,8 +102,6 @@ def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
 
 
 class Apt(Manager):
-    """apt, on top of dpkg."""
-
     name = "apt"
     packaging = "deb"
     simulates = True
@@ -135,9 +132,6 @@ class Apt(Manager):
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
         # A pin counts for nothing where the version is named, and none is left for what is not installed.
         return simulate(argv)
-
-    def parse_preview(self, stdout: str) -> dict[str, str]:
-        return dict(parse_simulation(stdout).removed)
 
     def foreseen(self, stdout: str) -> Transaction:
         return parse_simulation(stdout)

@@ -79,8 +79,6 @@ def _setting(text: str, key: str) -> str:
 
 
 class Dnf(RpmManager):
-    """dnf."""
-
     name = "dnf"
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.

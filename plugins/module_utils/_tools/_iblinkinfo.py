@@ -12,6 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibportstate import GBPS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -28,17 +29,7 @@ _GUID = re.compile(r"0x[0-9a-f]{16}\Z")
 _LINK = " ==("
 _COULD_BE = "Could be "
 # Rate of one lane, as libibmad prints it.
-_SPEEDS = {
-    "2.5 Gbps": "SDR",
-    "5.0 Gbps": "DDR",
-    "10.0 Gbps": "QDR",
-    "10.0 Gbps (FDR10)": "FDR10",
-    "14.0625 Gbps": "FDR",
-    "25.78125 Gbps": "EDR",
-    "53.125 Gbps": "HDR",
-    "106.25 Gbps": "NDR",
-    "212.5 Gbps": "XDR",
-}
+_SPEEDS = {**{"%s Gbps" % gbps: speed for gbps, speed in GBPS.items()}, "10.0 Gbps (FDR10)": "FDR10"}
 
 
 class LinkState(t.NamedTuple):
@@ -160,7 +151,6 @@ def parse_ports(text: str) -> LinkPorts:
 
 
 def command(device: str, port: int) -> tuple[str, ...]:
-    """Asks through a port."""
     return ("iblinkinfo", "-C", device, "-P", str(port), "--line", "--node-name-map", "/dev/null")
 
 

@@ -94,8 +94,6 @@ def _node(line: str, ids: t.Mapping[str, tuple[str, str]]) -> Node | None:
 
 
 class _Ends:
-    """Reads the lines of ports."""
-
     def __init__(self) -> None:
         self._numbers = Once(decimal)
         self._guids = Once(_guid)

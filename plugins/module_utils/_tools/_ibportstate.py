@@ -21,7 +21,8 @@ DISABLED = "Disabled"
 
 _LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
 _EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
-_GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR", "106.25": "NDR", "212.5": "XDR"}
+# Of one lane.
+GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR", "106.25": "NDR", "212.5": "XDR"}
 
 # Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
 _WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}
@@ -83,27 +84,24 @@ def parse_query(stdout: str) -> PortSettings:
         values.setdefault(match["key"], match["value"].lstrip(".").strip())
     if not values.get("PhysLinkState"):
         raise UnexpectedOutput("smpquery printed %r, which is not the state of a port" % stdout.strip()[:200])
-    extended = _speeds(values.get("LinkSpeedExtActive", ""))
-    active = extended or _speeds(values.get("LinkSpeedActive", ""))
+
+    def widths(what: str) -> tuple[str, ...]:
+        named = values.get("LinkWidth" + what, "").split()
+        return tuple(width for width in _WIDTH_BITS if width in named)
+
+    def speeds(what: str) -> tuple[str, ...]:
+        """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR. The extended ones are higher."""
+        named = [*values.get("LinkSpeed" + what, "").split(), *values.get("LinkSpeedExt" + what, "").split()]
+        return tuple(speed for gbps, speed in GBPS.items() if gbps in named)
+
     is_up = values["PhysLinkState"] == "LinkUp"
     return PortSettings(
         values.get("LinkState", ""),
         values["PhysLinkState"],
-        _widths(values.get("LinkWidthEnabled", "")),
-        (*_speeds(values.get("LinkSpeedEnabled", "")), *_speeds(values.get("LinkSpeedExtEnabled", ""))),
-        _widths(values.get("LinkWidthSupported", "")),
-        (*_speeds(values.get("LinkSpeedSupported", "")), *_speeds(values.get("LinkSpeedExtSupported", ""))),
-        "".join(_widths(values.get("LinkWidthActive", ""))[:1]) if is_up else "",
-        "".join(active[:1]) if is_up else "",
+        widths("Enabled"),
+        speeds("Enabled"),
+        widths("Supported"),
+        speeds("Supported"),
+        "".join(widths("Active")[:1]) if is_up else "",
+        "".join(speeds("Active")[-1:]) if is_up else "",
     )
-
-
-def _widths(value: str) -> tuple[str, ...]:
-    named = set(value.replace(" or ", " ").split())
-    return tuple(width for width in _WIDTH_BITS if width in named)
-
-
-def _speeds(value: str) -> tuple[str, ...]:
-    """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR."""
-    named = set(value.split())
-    return tuple(speed for gbps, speed in _GBPS.items() if gbps in named)

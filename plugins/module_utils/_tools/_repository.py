@@ -27,8 +27,6 @@ _APT_KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
 
 class Repository(t.NamedTuple):
-    """A declared repository."""
-
     address: str
     """A URL, or a folder of the node."""
     key: str

@@ -14,8 +14,7 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import rpm_files
 
 if t.TYPE_CHECKING:
@@ -65,8 +64,6 @@ def parse_rpm_test(stderr: str, replaced: t.Container[str] = ()) -> list[str]:
 
 
 class RpmManager(Manager):
-    """A manager of rpm packages."""
-
     packaging = "rpm"
     recover = ("rpm", "--rebuilddb")
     erase = ("rpm", "--erase")

@@ -8,12 +8,11 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _mounts, _usage
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import Mount
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table, parse_route4
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Session
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Mount, Session
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process, User
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,8 +82,8 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_mounts(line: str, user: User | None) -> None:
-    hosts = _mounts.parse_hosts("127.0.0.1 localhost\n10.1.0.9 brick1-ib.cluster brick1-ib # InfiniBand\n192.0.2.9 eth-only\n")
-    assert _usage.mount_users(_mounts.parse_mounts(line + "\n"), ROUTES, NETDEVS, hosts=hosts) == ([user] if user else [])
+    hosts = _storage.parse_hosts("127.0.0.1 localhost\n10.1.0.9 brick1-ib.cluster brick1-ib # InfiniBand\n192.0.2.9 eth-only\n")
+    assert _usage.mount_users(_storage.parse_mounts(line + "\n"), ROUTES, NETDEVS, hosts=hosts) == ([user] if user else [])
 
 
 def test_modules() -> None:
@@ -261,8 +260,8 @@ def test_virtual_functions_and_taps(tmp_path: pathlib.Path) -> None:
 
 @given(st.text())
 def test_parsers_take_any_text(text: str) -> None:
-    _usage.mount_users(_mounts.parse_mounts(text), ROUTES, NETDEVS)
-    _mounts.parse_swaps(text)
+    _usage.mount_users(_storage.parse_mounts(text), ROUTES, NETDEVS)
+    _storage.parse_swaps(text)
     _usage.module_users(parse_proc_modules(text))
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus/ofed_info"
 
@@ -23,4 +23,4 @@ CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus/ofed_info"
     ],
 )
 def test_recorded_ofed_info(file: str, spelling: str, version: str) -> None:
-    assert _ofed_info.parse((CORPUS / file).read_text(encoding="utf-8")) == (spelling, version)
+    assert _modinfo.parse_ofed_info((CORPUS / file).read_text(encoding="utf-8")) == (spelling, version)

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repositor
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf, parse_available, parse_transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
 from hypothesis import given
 from hypothesis import strategies as st
