@@ -232,11 +232,6 @@ def scan_processes(root: str = "/") -> Scan:
     return Scan(tuple(found), holders)
 
 
-def read_processes(root: str = "/") -> tuple[Process, ...]:
-    """The processes with an open RDMA device, and every opensm."""
-    return scan_processes(root).processes
-
-
 def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = (), ssh: str = "") -> tuple[User, ...]:
     """Every user of RDMA on the node, by kind and name. A port that is merely up is none, nor the connection `ssh` of this run."""
     namespaces = read_namespaces(root, netdevs)

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue im
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository, is_key
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, is_key
 
 Parameters = t.Mapping[str, t.Any]
 

@@ -13,13 +13,11 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, PROTECTION, apt_files, apt_protection, parse_apt_protection
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import ARMOUR, Manager, Package, Repository, Transaction, uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
@@ -30,6 +28,12 @@ STATUS = "var/lib/dpkg/status"
 # A name, at the beginning or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
 _DEPENDENCY = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
 _PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
+
+_SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
+_PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
+# apt tells the two forms of a key apart by the ending of its name.
+_KEY = "/etc/apt/keyrings/rdma-ofed"
+_KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
 
 def parse_madison(stdout: str) -> dict[str, list[str]]:
@@ -101,6 +105,43 @@ def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
     return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
 
 
+def apt_files(repository: Repository) -> dict[str, str]:
+    """The files by path: source, key, pin."""
+    files = {}
+    trust = "Trusted: yes"
+    if repository.key:
+        path = _KEY + (".asc" if ARMOUR in repository.key else ".gpg")
+        files[path] = repository.key
+        trust = "Signed-By: " + path
+    files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
+    if repository.pinned and repository.version:
+        # Above 1000, apt goes back to an older version as well.
+        files[_PIN] = "%sPackage: %s\nPin: version /^%s([^0-9].*)?$/\nPin-Priority: 1001\n" % (
+            HEADER,
+            " ".join(repository.pinned),
+            # With an epoch or without; 2.9.1 is not 2.9.10.
+            "([0-9]+:)?" + re.escape(repository.version),
+        )
+    return files
+
+
+def apt_protection(versions: t.Mapping[str, str]) -> str:
+    """A file of preferences that keeps installed packages at their versions, whatever repositories have; "" without packages.
+
+    It does not keep them from being removed, and then means nothing.
+    """
+    names: dict[str, list[str]] = {}
+    for name, version in sorted(versions.items()):
+        names.setdefault(version, []).append(name)
+    pins = ["Package: %s\nPin: version %s\nPin-Priority: 1001\n" % (" ".join(some), version) for version, some in sorted(names.items())]
+    return HEADER + "\n".join(pins) if pins else ""
+
+
+def parse_apt_protection(text: str) -> dict[str, str]:
+    """Names and versions in a file of `apt_protection`."""
+    return {name: version for names, version in _KEPT.findall(text) for name in names.split()}
+
+
 class Apt(Manager):
     name = "apt"
     packaging = "deb"
@@ -110,7 +151,7 @@ class Apt(Manager):
     starts_services = True
     # A flat repository need not tell its origin, by which apt would rank it.
     ranks_repositories = False
-    repository_files = APT_FILES
+    repository_files = (_KEY + ".asc", _KEY + ".gpg", _SOURCES, _PIN)
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
     add = (*_APT, "--no-install-recommends", "install")
@@ -120,7 +161,7 @@ class Apt(Manager):
     uninstall = (*_APT, "remove")
     erase = ("dpkg", "--purge")
     hold = ("apt-mark", "hold")
-    protection_path = PROTECTION
+    protection_path = "/etc/apt/preferences.d/rdma-ofed-installed.pref"
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         return parse_dpkg_database(read_text(os.path.join(root, STATUS)), names, remnants)

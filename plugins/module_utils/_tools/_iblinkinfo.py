@@ -12,7 +12,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibportstate import GBPS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import GBPS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner

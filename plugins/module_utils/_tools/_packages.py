@@ -13,9 +13,10 @@ import typing as t
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 Argv = t.Tuple[str, ...]
+
+ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 
 
 class Package(t.NamedTuple):
@@ -90,6 +91,28 @@ def version_fits(wanted: str, found: str) -> bool:
     """Whether `2.9.1-0.1.4` is the wanted `2.9.1`. Whole numbers count: `2.9.10` is not. Epochs are ignored."""
     plain = found.partition(":")[2] or found
     return bool(plain) and (plain == wanted or (plain.startswith(wanted) and not plain[len(wanted)].isalnum()))
+
+
+class Repository(t.NamedTuple):
+    address: str
+    """A URL, or a folder of the node."""
+    key: str
+    """The key itself, armoured or binary, with undecodable bytes as surrogates. "" where the repository is trusted without a key."""
+    pinned: tuple[str, ...] = ()
+    """Patterns of the names of packages that must have ..."""
+    version: str = ""
+    """... a version that begins with this; "" for any."""
+
+
+def is_key(text: str) -> bool:
+    """Whether this is a public key. A binary one begins with an octet that has its highest bit set."""
+    # An octet that is no text was read as a surrogate.
+    return ARMOUR in text or text[:1] >= "\x80"
+
+
+def uri(address: str) -> str:
+    """An address as package managers take it: a folder of the node gets a scheme."""
+    return "file:" + address.rstrip("/") if address.startswith("/") else address.rstrip("/")
 
 
 class Manager(abc.ABC):

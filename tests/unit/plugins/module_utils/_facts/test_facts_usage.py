@@ -129,7 +129,7 @@ def test_processes(tmp_path: pathlib.Path) -> None:
     root = nodes.write(tmp_path, tree)
     for number, target in ((4, "/dev/infiniband/uverbs0"), (5, "/dev/infiniband/rdma_cm"), (6, "/dev/infiniband/uverbs0")):
         (tmp_path / "proc/18/fd" / str(number)).symlink_to(target)
-    processes = _usage.read_processes(root)
+    processes = _usage.scan_processes(root).processes
     assert processes == (Process(17, "opensm", ()), Process(18, "ibacm", ("rdma_cm", "uverbs0")))
     assert _usage.process_users(processes) == [
         User("sm", "opensm", "pid 17"),

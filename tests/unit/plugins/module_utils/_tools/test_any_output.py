@@ -19,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _iblinkinfo,
     _ibnetdiscover,
-    _ibportstate,
     _ip,
     _modinfo,
     _port_counters,
@@ -102,7 +101,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "modinfo, files": _modinfo.parse_files,
     "modinfo, parameters": _modinfo.parse_parameters,
     "ofed_info": _modinfo.parse_ofed_info,
-    "ibportstate": _ibportstate.parse_query,
+    "ibportstate": _smpquery.parse_port,
     "perfquery": _port_counters.parse_counters,
     "rdma link": _ip.parse_rdma_netdevs,
     "saquery": _saquery.parse_sm_records,

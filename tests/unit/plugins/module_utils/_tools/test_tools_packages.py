@@ -12,7 +12,6 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf, parse_available, parse_transaction
@@ -180,8 +179,8 @@ def test_what_zypper_says() -> None:
 
 
 def test_zypper_trusts_the_declared_key_and_no_other() -> None:
-    site = repository.Repository("https://mirror.example.org/doca", KEY)
-    assert ZYPPER.trust_argv(site) == ("rpm", "--import", repository.RPM_KEY)
+    site = packages.Repository("https://mirror.example.org/doca", KEY)
+    assert ZYPPER.trust_argv(site) == ("rpm", "--import", rpm.RPM_KEY)
     assert ZYPPER.trust_argv(site._replace(key="")) == ()
     assert not any("gpg-auto-import" in word for argv in (ZYPPER.update, ZYPPER.install) for word in argv)
 
@@ -264,7 +263,7 @@ KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n"
 
 
 def test_repository_files_of_apt() -> None:
-    files = APT.files_of(repository.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
+    files = APT.files_of(packages.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
     assert files["/etc/apt/keyrings/rdma-ofed.asc"] == KEY
     assert files["/etc/apt/keyrings/rdma-ofed.gpg"] == ""
     sources = files["/etc/apt/sources.list.d/rdma-ofed.sources"].splitlines()[1:]
@@ -274,22 +273,22 @@ def test_repository_files_of_apt() -> None:
         "Pin: version /^([0-9]+:)?2\\.9\\.1([^0-9].*)?$/",
         "Pin-Priority: 1001",
     ]
-    trusted = APT.files_of(repository.Repository("/srv/mirror", ""))
+    trusted = APT.files_of(packages.Repository("/srv/mirror", ""))
     assert "URIs: file:/srv/mirror/\nSuites: ./\nTrusted: yes\n" in trusted["/etc/apt/sources.list.d/rdma-ofed.sources"]
     assert set(APT.files_of(None).values()) == {""}
-    assert APT.files_of(repository.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
+    assert APT.files_of(packages.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
 
 
 @pytest.mark.parametrize(("manager", "path"), [(DNF, "/etc/yum.repos.d/rdma-ofed.repo"), (ZYPPER, "/etc/zypp/repos.d/rdma-ofed.repo")])
 def test_repository_files_of_rpm(manager: Manager, path: str) -> None:
-    files = manager.files_of(repository.Repository("/srv/mirror", KEY))
+    files = manager.files_of(packages.Repository("/srv/mirror", KEY))
     assert "baseurl=file:///srv/mirror\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed\n" in files[path]
-    assert "gpgcheck=0" in manager.files_of(repository.Repository("https://m.example.org/x", ""))[path]
+    assert "gpgcheck=0" in manager.files_of(packages.Repository("https://m.example.org/x", ""))[path]
 
 
 @pytest.mark.parametrize(("text", "key"), [(KEY, True), ("\udc99binary", True), ("<html>", False), ("", False)])
 def test_what_a_key_looks_like(text: str, key: bool) -> None:
-    assert repository.is_key(text) is key
+    assert packages.is_key(text) is key
 
 
 def test_what_others_need_of_a_stack() -> None:
