@@ -11,8 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _grub as grub
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loaders as loader
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_target
 
 _EFIVARS = "sys/firmware/efi/efivars"
@@ -54,21 +53,21 @@ def _grub(root: str) -> NextBoot:
     for path in menus:
         text = attribute(root, path)
         blscfg = any(line.strip() == "blscfg" for line in text.splitlines())
-        menu = grub.parse_menu(text)
+        menu = loader.parse_menu(text)
         if not blscfg and not menu:
             # The stub on an EFI partition, which only points to the menu.
             continue
         places = [os.path.dirname(path), "boot/grub2", "boot/grub"]
         environment = next((found for found in (attribute(root, place, "grubenv") for place in places) if found), "")
-        choice = grub.chosen(grub.parse_default(text), grub.parse_environment(environment))
+        choice = loader.chosen(loader.parse_default(text), loader.parse_environment(environment))
         words = "GRUB's entry %s" % (choice or "0")
         if blscfg:
             found = [entry for entry in _entries(root, "boot/loader") if entry.release]
             picked = loader.grub_choice(found, choice)
             if picked is not None:
                 return NextBoot(picked.release, "%s: %s" % (words, picked.id))
-        entry = grub.select(menu, choice)
-        return NextBoot(grub.release_of(entry.image), "%s in /%s: %s" % (words, path, entry.title)) if entry else NextBoot("", words)
+        entry = loader.select(menu, choice)
+        return NextBoot(loader.release_of(entry.image), "%s in /%s: %s" % (words, path, entry.title)) if entry else NextBoot("", words)
     return NextBoot()
 
 
@@ -92,7 +91,7 @@ def _link(root: str) -> NextBoot:
     for path in _LINKS:
         image = link_target(root, path)
         if image:
-            return NextBoot(grub.release_of("/" + image), "the link /%s" % path)
+            return NextBoot(loader.release_of("/" + image), "the link /%s" % path)
     return NextBoot()
 
 

@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import b
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, number, pci_address
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 
 # The drivers that the reset tools stop and start themselves. They refuse to touch a function of any other.

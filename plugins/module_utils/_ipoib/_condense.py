@@ -12,9 +12,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Hca
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Hca, Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _guard, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence
