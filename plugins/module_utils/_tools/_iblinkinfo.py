@@ -21,10 +21,6 @@ if t.TYPE_CHECKING:
 TIMEOUT_SECONDS = 300.0
 
 _ARROW = "==>"
-_NEAR = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" ')
-_ACTIVE = re.compile(r"\bActive/")
-_FAR = re.compile(r' *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
-
 _GUID = re.compile(r"0x[0-9a-f]{16}\Z")
 _LINK = " ==("
 _COULD_BE = "Could be "
@@ -57,6 +53,7 @@ class LinkPort(t.NamedTuple):
     peer_guid: str = ""
     """Port GUID; "" where nothing is at the other end."""
     peer_port: int = 0
+    peer_description: str = ""
     better: tuple[str, str] = ("", "")
     """Width and speed that both ends can do; "" where the link has it."""
 
@@ -133,7 +130,8 @@ class _Lines:
         if not peer_guid:
             return LinkPort(guid, port, name, lid, link) if quote else None
         peer = self._place(there[1])
-        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], self._betters[named.rpartition('"')[2]]) if peer else None
+        peer_name, _end, better = named.rpartition('"')
+        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], peer_name.strip(), self._betters[better]) if peer else None
 
 
 def parse_ports(text: str) -> LinkPorts:
@@ -157,13 +155,9 @@ def command(device: str, port: int) -> tuple[str, ...]:
 def parse_active(text: str) -> dict[str, str]:
     """`iblinkinfo --line` -> the ports at both ends of each active link: node descriptions by port GUID, that of a switch for all of its ports."""
     found: dict[str, str] = {}
-    for line in text.splitlines():
-        near = _NEAR.match(line)
-        state = _ACTIVE.search(line, near.end()) if near else None
-        arrow = line.find(_ARROW, state.end()) if state else -1
-        far = _FAR.match(line, arrow + len(_ARROW)) if arrow >= 0 else None
-        if near and far:
-            found.update({near[1]: near[2].strip(), far[1]: far[2].strip()})
+    for port in parse_ports(text).ports:
+        if port.link.state == "Active" and port.peer_guid:
+            found.update({port.port_guid: port.description, port.peer_guid: port.peer_description})
     return found
 
 
