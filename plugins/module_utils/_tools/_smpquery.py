@@ -122,7 +122,7 @@ def width_calls(widths: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
 
 
 def parse_port(stdout: str) -> PortSettings:
-    """What `smpquery portinfo` shows; raises UnexpectedOutput where it has no state."""
+    """What `smpquery portinfo` shows, and `ibportstate query`; raises UnexpectedOutput where it has no state."""
     # What follows has lines of the same names, of the vendor's query.
     own = _EXTENDED.split(stdout, maxsplit=1)[0]
     values: dict[str, str] = {}
