@@ -16,16 +16,14 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, below, over_rdma
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket, Table
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import route_device
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 

@@ -33,12 +33,6 @@ PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ss
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
-class Facts(t.NamedTuple):
-    rdma: dict[str, t.Any]
-    warnings: tuple[str, ...] = ()
-    """What could not be read, and why."""
-
-
 def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
     try:
         return read_links(run)
@@ -72,8 +66,10 @@ def _usage(root: str, netdevs: t.Sequence[Netdev], ssh: str) -> dict[str, t.Any]
     return {"in_use": bool(users), "users": users}
 
 
-def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = "") -> Facts:
-    """The wanted parts of `ansible_facts.rdma`, in plain types; `os` is always included.
+def gather(
+    run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = ""
+) -> tuple[dict[str, t.Any], tuple[str, ...]]:
+    """The wanted parts of `ansible_facts.rdma`, in plain types, and warnings of what could not be read; `os` is always included.
 
     `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
     """
@@ -102,4 +98,4 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     rdma = {"os": read_os(root), **{name: read() for name, read in readers.items() if name in parts}}
     if "hcas" in rdma:
         rdma["adapters"] = read_adapters(root, rdma["hcas"])
-    return Facts(as_data(rdma), tuple(warnings))
+    return as_data(rdma), tuple(warnings)

@@ -16,14 +16,13 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_sources
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source, read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _NVRM = "NVRM version:"

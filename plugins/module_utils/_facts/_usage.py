@@ -13,17 +13,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage as storage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import Connections, detail, find_connections
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import read_namespaces
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace, read_namespaces
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, Netdev, over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, number, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
@@ -50,7 +45,6 @@ _ULPS = (
     "svcrdma",
     "xprtrdma",
 )
-_DRIVERS = ("mlx4_core", "mlx5_core")
 # The master of all ports of Open vSwitch (`ovs_netdev_link` in net/openvswitch/vport-netdev.c).
 _OPEN_VSWITCH = "ovs-system"
 _DEVICES = "/dev/infiniband/"
@@ -161,7 +155,7 @@ def read_tap_devices(root: str = "/") -> frozenset[str]:
 
 def read_virtual_functions(root: str = "/") -> tuple[tuple[int, str], ...]:
     """How many virtual functions each PCI function of an RDMA adapter has, where it has any."""
-    functions = [pci for driver in _DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
+    functions = [pci for driver in HCA_DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
     counts = [(number(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0, pci) for pci in sorted(functions)]
     return tuple(found for found in counts if found[0])
 

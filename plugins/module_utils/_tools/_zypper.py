@@ -11,12 +11,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository
 
 _SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
