@@ -130,7 +130,7 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     local = _look.asked_port(options["port"], root)
     if local is None:
         raise RdmaError("this host has no InfiniBand port. Next: run the module on a host of the fabric, such as that of the subnet manager")
-    if not run.has(_smpquery.TOOL):
+    if not run.has(_smpquery.PORT_SETTER):
         raise RdmaError("ibportstate is not installed. Next: install the package infiniband-diags")
     subnet = _subnet(run, local, options)
     meant = find(subnet, address)

@@ -25,7 +25,7 @@ _DESCRIPTION = re.compile(r"^Node Description:\.*(.*)$", re.M)
 _VERSION = re.compile(r"^fw_version: *([0-9.]+)$", re.MULTILINE)
 _PSID = re.compile(r"^fw_psid: *'([^'\n]*)'$", re.MULTILINE)
 
-TOOL = "ibportstate"
+PORT_SETTER = "ibportstate"
 DISABLED = "Disabled"
 
 _LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
@@ -52,11 +52,6 @@ def answer(run: Runner, device: str, port: int, *, lid: int) -> str | None:
     """The name that the node at `lid` has for itself; None if it does not answer."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else None
-
-
-def node_description(run: Runner, device: str, port: int, *, lid: int) -> str:
-    """The same where it is only used in messages; "" if there is no answer."""
-    return answer(run, device, port, lid=lid) or ""
 
 
 class SwitchFirmware(t.NamedTuple):
@@ -106,7 +101,7 @@ def port_query(device: str, port: int, place: tuple[int, int]) -> list[str]:
 
 def port_setting(device: str, port: int, place: tuple[int, int], *, words: t.Sequence[str]) -> list[str]:
     """The command that sets a port, likewise."""
-    return [TOOL, "-C", device, "-P", str(port), *map(str, place), *words]
+    return [PORT_SETTER, "-C", device, "-P", str(port), *map(str, place), *words]
 
 
 def speed_calls(speeds: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
