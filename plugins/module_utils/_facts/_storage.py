@@ -208,24 +208,20 @@ def server_address(word: str, hosts: t.Mapping[str, str]) -> str:
         return ""
 
 
-def _ceph(mount: Mount) -> list[str]:
-    """The monitors. `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, whose slashes separate (ceph_show_options in fs/ceph/super.c)."""
-    named = mount.option("mon_addr")
-    return named.split("/") if named else mount.source.partition(":/")[0].split(",")
-
-
-def _gluster(mount: Mount) -> list[str]:
-    """`server1,server2:/volume`; a volume may be named without the slash."""
-    return mount.source.rpartition(":")[0].split(",")
-
-
-def _panfs(mount: Mount) -> list[str]:
-    """`panfs://server/volume`, `panfs://server:global/volume`."""
-    server = mount.source.partition("://")[2].partition("/")[0]
-    return [server if server.startswith("[") else server.partition(":")[0]]
-
-
-_SERVERS: t.Mapping[str, t.Callable[[Mount], t.List[str]]] = {"ceph": _ceph, "fuse.glusterfs": _gluster, "panfs": _panfs}
+def _server_words(mount: Mount) -> list[str]:
+    """The words that name the servers, which most network file systems have in the option `addr`."""
+    if mount.type == "ceph":
+        # The monitors: `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, whose slashes separate (ceph_show_options in fs/ceph/super.c).
+        named = mount.option("mon_addr")
+        return named.split("/") if named else mount.source.partition(":/")[0].split(",")
+    if mount.type == "fuse.glusterfs":
+        # `server1,server2:/volume`; a volume may be named without the slash.
+        return mount.source.rpartition(":")[0].split(",")
+    if mount.type == "panfs":
+        # `panfs://server/volume`, `panfs://server:global/volume`.
+        server = mount.source.partition("://")[2].partition("/")[0]
+        return [server if server.startswith("[") else server.partition(":")[0]]
+    return [mount.option("addr")]
 
 
 def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
@@ -248,5 +244,4 @@ def servers(mount: Mount, hosts: t.Mapping[str, str]) -> tuple[str, ...]:
     """The addresses of a mount's servers; "" stands for one that is known by its name only."""
     if mount.type == "lustre":
         return tuple(address for address, _network in lustre_servers(mount))
-    words = _SERVERS[mount.type](mount) if mount.type in _SERVERS else [mount.option("addr")]
-    return tuple(server_address(word, hosts) for word in words)
+    return tuple(server_address(word, hosts) for word in _server_words(mount))
