@@ -47,7 +47,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, table
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._perftest import bandwidth
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import bandwidth
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 

@@ -17,6 +17,9 @@ import math
 import re
 import typing as t
 
+K = t.TypeVar("K")
+V = t.TypeVar("V")
+
 # More than any number of a tool or of the kernel has, and less than Python refuses.
 _DECIMAL = re.compile(r"[0-9]{1,100}\Z")
 _HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,100}\Z")
@@ -40,12 +43,16 @@ def decimal(text: str, default: int | None = None) -> int | None:
     return int(text) if _DECIMAL.match(text) else default
 
 
-class Decimals(t.Dict[str, t.Optional[int]]):
-    """`decimal` for texts that come again and again: each is read once."""
+class Once(t.Dict[K, V]):
+    """What a function makes of texts, or of other keys, that come again and again: each is read once."""
 
-    def __missing__(self, text: str) -> int | None:
-        self[text] = number = decimal(text)
-        return number
+    def __init__(self, read: t.Callable[[K], V]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, key: K) -> V:
+        self[key] = value = self._read(key)
+        return value
 
 
 @t.overload

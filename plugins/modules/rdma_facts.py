@@ -621,10 +621,10 @@ def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     if module.params["require_root"]:
         require_root()
     release = os.uname().release
-    facts = gather(run, module.params["gather"], os.environ, running=release)
-    for warning in facts.warnings:
+    rdma, warnings = gather(run, module.params["gather"], os.environ, running=release)
+    for warning in warnings:
         module.warn(warning)
-    result: dict[str, t.Any] = {"ansible_facts": {"rdma": facts.rdma}}
+    result: dict[str, t.Any] = {"ansible_facts": {"rdma": rdma}}
     # Others than root don't see all that a plan depends on, and the tasks that follow may be root's.
     if module.params["look"] and os.geteuid() == 0:
         result["look"] = look_at(Node(run, release, os.environ), module.params["look"])

@@ -16,7 +16,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils import _foreign
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _portname
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record

@@ -18,9 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import compare as compare_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
@@ -109,7 +109,7 @@ def read_opensm(root: str = "/") -> Opensm:
     for wants in entries(base):
         if wants.endswith((".wants", ".requires")):
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
-    pids = [process.pid for process in read_processes(root) if process.comm == "opensm"]
+    pids = [process.pid for process in scan_processes(root).processes if process.comm == "opensm"]
     return Opensm(tuple(pids), tuple(sorted(enabled)))
 
 

@@ -12,7 +12,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 
 # Purposes of packages. Those of an upper-layer protocol have its name.
 CORE = "core"

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import TIMEOUT_SECONDS, Asking
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibqueryerrors, _perfquery
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _port_counters
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
@@ -49,18 +49,18 @@ class CounterAsking(Asking):
 
     def whole_fabric(self, spots: t.Mapping[Place, Spot]) -> Seen | None:
         """The error counters of all ports; None where they are not known."""
-        argv = _ibqueryerrors.command(self._port.device, self._port.port)
+        argv = _port_counters.ibqueryerrors(self._port.device, self._port.port)
         output = self._answer(argv, ok=(0, 1)) if self._has(argv[0]) else None
         if output is None:
             return None
-        errors = _ibqueryerrors.parse_errors(output.stdout)
+        errors = _port_counters.parse_errors(output.stdout)
         self.gaps += gaps_of(Code.UNREAD, argv[0], errors.unread)
         if not errors.complete:
             self.gaps.append(Gap(Code.UNFINISHED, argv[0]))
             return None
-        silent = set(_ibqueryerrors.parse_silent(output.stderr))
+        silent = set(_port_counters.parse_silent(output.stderr))
         counts: dict[Place, Counts] = {
-            place: _NONE for place, spot in spots.items() if (spot.lid, spot.port) not in silent and (spot.lid, _ibqueryerrors.ALL_PORTS) not in silent
+            place: _NONE for place, spot in spots.items() if (spot.lid, spot.port) not in silent and (spot.lid, _port_counters.ALL_PORTS) not in silent
         }
         strangers = []
         for port in errors.ports:
@@ -97,9 +97,9 @@ class CounterAsking(Asking):
         self.gaps += gaps_of(Code.UNREAD, "perfquery", unread)
         return Seen(counts, abilities)
 
-    def _listing(self, lid: int, group: t.Sequence[Spot], *, extended: bool, failed: list[str], unread: list[str]) -> dict[int, _perfquery.PortCounters]:
+    def _listing(self, lid: int, group: t.Sequence[Spot], *, extended: bool, failed: list[str], unread: list[str]) -> dict[int, _port_counters.PortCounters]:
         """By number. A port without counters of 64 bits is no failure."""
-        argv = _perfquery.command(self._port.device, self._port.port, extended=extended, lid=lid, numbers=[spot.port for spot in group])
+        argv = _port_counters.perfquery(self._port.device, self._port.port, extended=extended, lid=lid, numbers=[spot.port for spot in group])
         try:
             output = self._run(argv, ok=None, timeout=_NODE_SECONDS)
         except CommandFailed:
@@ -107,15 +107,15 @@ class CounterAsking(Asking):
             return {}
         if output.rc and not extended:
             failed.append("LID %d: exit status %d %s" % (lid, output.rc, (output.stderr or output.stdout).strip().partition("\n")[0]))
-        listing = _perfquery.parse_counters(output.stdout)
+        listing = _port_counters.parse_counters(output.stdout)
         if not output.rc:
             unread += listing.unread
         return {port.port: port for port in listing.ports if port.extended == extended and port.lid == lid}
 
     def clear_fabric(self, data: bool) -> None:
         """Sets the counters of all ports to zero; raises CommandFailed."""
-        options = (_ibqueryerrors.CLEAR_ERRORS, *((_ibqueryerrors.CLEAR_DATA,) if data else ()))
-        argv = _ibqueryerrors.command(self._port.device, self._port.port, options)
+        options = (_port_counters.CLEAR_ERRORS, *((_port_counters.CLEAR_DATA,) if data else ()))
+        argv = _port_counters.ibqueryerrors(self._port.device, self._port.port, options)
         output = self._run(argv, ok=(0, 1), timeout=TIMEOUT_SECONDS)
         said = [line.strip() for line in output.stderr.splitlines() if line.strip()]
         self.gaps += gaps_of(Code.INCOMPLETE, argv[0], said)
@@ -125,7 +125,7 @@ class CounterAsking(Asking):
         device, port = self._port.device, self._port.port
         for spot in spots:
             ability = abilities[spot.place]
-            mask = 0 if data else _perfquery.error_mask(ability.mask)
-            self._run(_perfquery.clear(device, port, lid=spot.lid, numbers=[spot.port], mask=mask))
+            mask = 0 if data else _port_counters.error_mask(ability.mask)
+            self._run(_port_counters.clear(device, port, lid=spot.lid, numbers=[spot.port], mask=mask))
             if ability.wide_errors or (data and ability.extended):
-                self._run(_perfquery.clear_extended(device, port, lid=spot.lid, numbers=[spot.port], data=data))
+                self._run(_port_counters.clear_extended(device, port, lid=spot.lid, numbers=[spot.port], data=data))

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _vendstat
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -120,15 +120,15 @@ class Asking:
         found = [self._says(_saquery.command(self._port.device, self._port.port, "MCMR", key=each), _saquery.parse_members) for each in ("", key)]
         return tuple(record for part in found for record in part or ())
 
-    def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _vendstat.SwitchFirmware]:
+    def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _smpquery.SwitchFirmware]:
         """By node GUID, of the switches at these LIDs. The first ones that are silent stand for all."""
-        found: dict[str, _vendstat.SwitchFirmware] = {}
+        found: dict[str, _smpquery.SwitchFirmware] = {}
         silent: list[str] = []
         in_a_row = 0
         for guid, lid in lids.items() if self._has("vendstat") else ():
             try:
-                output = self._run(_vendstat.command(self._port.device, self._port.port, lid), ok=None, timeout=TIMEOUT_SECONDS)
-                answer = None if output.rc else _vendstat.parse_general(output.stdout)
+                output = self._run(_smpquery.vendstat_command(self._port.device, self._port.port, lid), ok=None, timeout=TIMEOUT_SECONDS)
+                answer = None if output.rc else _smpquery.parse_vendstat(output.stdout)
             except RdmaError:
                 answer = None
             in_a_row = 0 if answer else in_a_row + 1

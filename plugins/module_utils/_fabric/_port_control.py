@@ -19,13 +19,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import wo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibportstate, _sminfo
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port as LocalPort
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibportstate import PortSettings
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import PortSettings
 
 STATE, SPEEDS, WIDTHS = "state", "speeds", "widths"
 ENABLED, DISABLED, RESET, UNCHANGED = "enabled", "disabled", "reset", "unchanged"
@@ -67,10 +67,10 @@ def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
     """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
     steps = []
     problems = []
-    speeds = {_ibportstate.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
+    speeds = {_smpquery.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
     for name, asked, now, supported, calls in (
-        (WIDTHS, wanted.widths, found.widths, found.supported_widths, _ibportstate.width_calls),
-        (SPEEDS, speeds, found.speeds, found.supported_speeds, _ibportstate.speed_calls),
+        (WIDTHS, wanted.widths, found.widths, found.supported_widths, _smpquery.width_calls),
+        (SPEEDS, speeds, found.speeds, found.supported_speeds, _smpquery.speed_calls),
     ):
         problems += [Problem(name, each, "of %s: %s" % (subject, ", ".join(supported) or "none is known")) for each in asked if each not in supported]
         if asked and set(asked) != set(now):
@@ -111,7 +111,7 @@ def _needed(run: Runner, subnet: Subnet, local: LocalPort) -> dict[str, str]:
 
 
 def _settings(run: Runner, local: LocalPort, port: Port) -> PortSettings:
-    return _ibportstate.parse_query(run(_ibportstate.query(local.device, local.port, (port.lid, port.port)), timeout=_TIMEOUT_SECONDS).stdout)
+    return _smpquery.parse_port(run(_smpquery.port_query(local.device, local.port, (port.lid, port.port)), timeout=_TIMEOUT_SECONDS).stdout)
 
 
 def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Subnet:
@@ -131,7 +131,7 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     local = _look.asked_port(options["port"], root)
     if local is None:
         raise RdmaError("this host has no InfiniBand port. Next: run the module on a host of the fabric, such as that of the subnet manager")
-    if not run.has(_ibportstate.TOOL):
+    if not run.has(_smpquery.PORT_SETTER):
         raise RdmaError("ibportstate is not installed. Next: install the package infiniband-diags")
     subnet = _subnet(run, local, options)
     meant = find(subnet, address)
@@ -145,7 +145,7 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
         require_allowed(subnet, port, _needed(run, subnet, local))
     if steps and not module.check_mode:
         for each in (call for step in steps for call in step.calls):
-            run(_ibportstate.setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
+            run(_smpquery.port_setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
         after = _settings(run, local, port)
     return {
         "changed": bool(changes),

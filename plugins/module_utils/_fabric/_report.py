@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._vendstat import SwitchFirmware
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SwitchFirmware
 
 MANAGERS, PARTITIONS, GROUPS, FIRMWARE = "subnet_managers", "partitions", "multicast_groups", "switch_firmware"
 

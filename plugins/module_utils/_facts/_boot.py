@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _grub as grub
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loaders as loader
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_target
 
 _EFIVARS = "sys/firmware/efi/efivars"
 # The GUID of systemd's variables.
@@ -24,8 +23,6 @@ _LINKS = ("boot/vmlinuz", "vmlinuz")
 
 
 class NextBoot(t.NamedTuple):
-    """The kernel that boots next."""
-
     release: str = ""
     """Empty if unknown."""
     evidence: str = ""
@@ -33,11 +30,7 @@ class NextBoot(t.NamedTuple):
 
 def _efi_variable(root: str, name: str) -> bytes:
     """The content without the four leading bytes of attributes; empty if it can't be read."""
-    try:
-        with open(os.path.join(root, _EFIVARS, name), "rb") as stream:
-            return stream.read(4096)[4:]
-    except OSError:
-        return b""
+    return content(root, _EFIVARS, name)[4:]
 
 
 def read_secure_boot(root: str = "/") -> bool:
@@ -60,21 +53,21 @@ def _grub(root: str) -> NextBoot:
     for path in menus:
         text = attribute(root, path)
         blscfg = any(line.strip() == "blscfg" for line in text.splitlines())
-        menu = grub.parse_menu(text)
+        menu = loader.parse_menu(text)
         if not blscfg and not menu:
             # The stub on an EFI partition, which only points to the menu.
             continue
         places = [os.path.dirname(path), "boot/grub2", "boot/grub"]
         environment = next((found for found in (attribute(root, place, "grubenv") for place in places) if found), "")
-        choice = grub.chosen(grub.parse_default(text), grub.parse_environment(environment))
+        choice = loader.chosen(loader.parse_default(text), loader.parse_environment(environment))
         words = "GRUB's entry %s" % (choice or "0")
         if blscfg:
             found = [entry for entry in _entries(root, "boot/loader") if entry.release]
             picked = loader.grub_choice(found, choice)
             if picked is not None:
                 return NextBoot(picked.release, "%s: %s" % (words, picked.id))
-        entry = grub.select(menu, choice)
-        return NextBoot(grub.release_of(entry.image), "%s in /%s: %s" % (words, path, entry.title)) if entry else NextBoot("", words)
+        entry = loader.select(menu, choice)
+        return NextBoot(loader.release_of(entry.image), "%s in /%s: %s" % (words, path, entry.title)) if entry else NextBoot("", words)
     return NextBoot()
 
 
@@ -96,11 +89,9 @@ def _systemd_boot(root: str) -> NextBoot:
 def _link(root: str) -> NextBoot:
     """The kernel behind the link that kernel packages maintain for loaders without a menu."""
     for path in _LINKS:
-        try:
-            target = os.readlink(os.path.join(root, path))
-        except OSError:
-            continue
-        return NextBoot(grub.release_of("/" + target), "the link /%s" % path)
+        image = link_target(root, path)
+        if image:
+            return NextBoot(loader.release_of("/" + image), "the link /%s" % path)
     return NextBoot()
 
 

@@ -13,16 +13,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import with_capability
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs, with_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_adapters, read_hcas, read_ports, with_capability
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -33,14 +31,6 @@ if t.TYPE_CHECKING:
 
 PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu")
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
-
-
-class Facts(t.NamedTuple):
-    """The gathered facts."""
-
-    rdma: dict[str, t.Any]
-    warnings: tuple[str, ...] = ()
-    """What could not be read, and why."""
 
 
 def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
@@ -76,8 +66,10 @@ def _usage(root: str, netdevs: t.Sequence[Netdev], ssh: str) -> dict[str, t.Any]
     return {"in_use": bool(users), "users": users}
 
 
-def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = "") -> Facts:
-    """The wanted parts of `ansible_facts.rdma`, in plain types; `os` is always included.
+def gather(
+    run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = ""
+) -> tuple[dict[str, t.Any], tuple[str, ...]]:
+    """The wanted parts of `ansible_facts.rdma`, in plain types, and warnings of what could not be read; `os` is always included.
 
     `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
     """
@@ -106,4 +98,4 @@ def gather(run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], 
     rdma = {"os": read_os(root), **{name: read() for name, read in readers.items() if name in parts}}
     if "hcas" in rdma:
         rdma["adapters"] = read_adapters(root, rdma["hcas"])
-    return Facts(as_data(rdma), tuple(warnings))
+    return as_data(rdma), tuple(warnings)

@@ -15,12 +15,11 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pci as pci
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, driver_names, read_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pcie as pci
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, built_on_other, driver_names, read_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import built_on_other
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:
@@ -112,25 +111,15 @@ class Gpu(t.NamedTuple):
         return next((peer for peer in self.peers if peer.name == name), Peer(name))
 
 
-def parse_dependencies(text: str) -> dict[str, tuple[str, ...]]:
-    """modules.dep -> what each module needs, all of it."""
-    found = {}
-    for line in text.splitlines():
-        path, _colon, needs = line.partition(":")
-        for name in module_files(path):
-            found[name] = tuple(sorted(module_files("\n".join(needs.split()))))
-    return found
-
-
 def parse_exporter(symbols: str) -> str:
     """modules.symbols -> the module that would export the function; "" for none."""
     match = _ALIAS.search(symbols)
     return match.group(1).replace("-", "_") if match else ""
 
 
-def parse_kallsyms(content: bytes) -> str:
+def parse_kallsyms(symbols: bytes) -> str:
     """/proc/kallsyms -> the loaded module that has the function, `kernel` if it is built in; "" for none."""
-    match = _KALLSYMS.search(content)
+    match = _KALLSYMS.search(symbols)
     if not match:
         return ""
     return match.group(1).decode() if match.group(1) else "kernel"
@@ -144,14 +133,6 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
         if attribute(base, "vendor") == _NVIDIA and attribute(base, "class").startswith(_DISPLAY):
             found.append(Device(address, attribute(base, "device"), link_name(base, "driver"), pci.numa_node(root, address)))
     return tuple(found)
-
-
-def _read_kallsyms(root: str) -> str:
-    try:
-        with open(os.path.join(root, "proc/kallsyms"), "rb") as stream:
-            return parse_kallsyms(stream.read())
-    except OSError:
-        return ""
 
 
 def _peer(root: str, name: str, *, file: str, needs: t.Mapping[str, tuple[str, ...]], other: bool, loaded: t.Mapping[str, int]) -> Peer:
@@ -200,18 +181,19 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
         return Gpu(managed=managed)
     base = os.path.join(root, "lib/modules", release)
     dependencies = read_text(os.path.join(base, "modules.dep"))
-    needs = parse_dependencies(dependencies)
+    needs = module_needs(dependencies)
     loaded = {module.name: module.own_users for module in parse_proc_modules(attribute(root, "proc/modules"))}
     main, peermem = driver_names(needs)
     paths = module_files(dependencies)
     files = {"nvidia_peermem": peermem, "nv_peer_mem": "nv_peer_mem" if "nv_peer_mem" in needs else ""}
     others = {name: built_on_other(run, root=root, release=release, path=paths[file], symbol=SYMBOL) for name, file in files.items() if file}
     core = "ib_core" in loaded
+    offering = parse_kallsyms(content(root, "proc/kallsyms")) if core else ""
     return Gpu(
         devices=devices,
         driver=read_driver(run, root=root, release=release, main=main),
         peers=tuple(_peer(root, name, file=files[name], needs=needs, other=others.get(name, False), loaded=loaded) for name in PEERS),
-        peer_memory=PeerMemory(parse_exporter(read_text(os.path.join(base, "modules.symbols"))), _read_kallsyms(root) if core else "", core),
+        peer_memory=PeerMemory(parse_exporter(read_text(os.path.join(base, "modules.symbols"))), offering, core),
         clients=tuple(entries(root, "sys/kernel/mm/memory_peers")),
         topology=read_topology(root, devices),
         managed=managed,

@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""NVIDIA's kernel driver: which one it is, and where it comes from."""
+"""NVIDIA's kernel driver: which one it is, where it comes from, and whether a module was built on the installed RDMA stack.
+
+A kernel with CONFIG_MODVERSIONS refuses a module whose number for a symbol is not that of the module that exports it.
+"""
 
 from __future__ import annotations
 
@@ -13,25 +16,31 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source, read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _NVRM = "NVRM version:"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\b")
 # What comes with the driver's main module. Debian puts another word between, as in nvidia-current-peermem.
 _COMPANIONS = ("_peermem", "_uvm", "_modeset")
+# Where MLNX_OFED and DOCA-OFED leave the numbers of their symbols, in the order of NVIDIA's build: what DKMS has built has a folder of its
+# own in newer releases, to which the others may link, or still link to that of another kernel.
+_FOLDERS = (
+    "usr/src/ofa_kernel-dkms/{machine}/{release}",
+    "usr/src/ofa_kernel/{machine}/{release}",
+    "usr/src/ofa_kernel/{release}",
+    "usr/src/ofa_kernel/default",
+)
+_RELEASE = re.compile(r"^\d+\.\d+\.")
 
 
 class Driver(t.NamedTuple):
-    """NVIDIA's kernel driver."""
-
     version: str = ""
     """`535.104.05`; "" where there is no driver for the running kernel."""
     flavour: str = ""
@@ -103,3 +112,32 @@ def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:
     if not source and not main:
         source = source_folder(root, version)
     return Driver(version, flavour, bool(text), source, _read_cuda(root), bool(text and source) and not installed and not main)
+
+
+def parse_versions(text: str) -> dict[str, str]:
+    """Module.symvers, and `modprobe --dump-modversions`: a line a symbol, with its number first."""
+    rows = [line.split() for line in text.splitlines()]
+    return {row[1]: row[0] for row in rows if len(row) >= 2 and row[0].startswith("0x")}
+
+
+def symvers_of(root: str, release: str) -> str:
+    """Module.symvers of the stack for a kernel, from the first folder that is there; "" where that is another kernel's, or there is none."""
+    paths = [os.path.join(root, folder.format(machine=os.uname().machine, release=release)) for folder in _FOLDERS]
+    path = next((path for path in paths if os.path.isdir(path)), "")
+    name = os.path.basename(os.path.realpath(path))
+    if not path or (_RELEASE.match(name) and name != release):
+        return ""
+    return read_text(path + "/Module.symvers")
+
+
+def built_on_other(run: Runner, *, root: str, release: str, path: str, symbol: str) -> bool:
+    """Whether the module's number for the symbol differs from that of the installed stack. False where one is not known.
+
+    `path` is the module's in modules.dep.
+    """
+    offered = parse_versions(symvers_of(root, release)).get(symbol, "")
+    if not offered or not path or not run.has("modprobe"):
+        return False
+    file = os.path.join(root, "lib/modules", release, path)
+    needed = parse_versions(run(["modprobe", "--dump-modversions", file], ok=None, timeout=20).stdout).get(symbol, "")
+    return hexadecimal(needed) not in (None, hexadecimal(offered))

@@ -4,15 +4,15 @@
 
 # Private to this collection: it may change without notice.
 
-"""The installed kernels, and which of them have the RDMA modules."""
+"""The installed kernels, which of them have the RDMA modules, and what DKMS has to build and has installed for them."""
 
 from __future__ import annotations
 
 import os
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources, state_of
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_target
 
 # What this collection's roles need of a kernel; the driver of the adapter comes on top.
 CORE = ("ib_core", "ib_uverbs", "ib_umad", "ib_ipoib")
@@ -20,6 +20,9 @@ CORE = ("ib_core", "ib_uverbs", "ib_umad", "ib_ipoib")
 ULPS = ("ib_iser", "ib_srp", "nvme_rdma", "rds_rdma", "rpcrdma")
 MODULES = (*CORE, "rdma_ucm", "mlx4_core", "mlx4_ib", "mlx5_core", "mlx5_ib", *ULPS)
 _SUFFIXES = (".ko", ".ko.xz", ".ko.zst", ".ko.gz")
+_TREE = "var/lib/dkms"
+# The driver itself, in the spelling of Debian and of Red Hat. What is built on top of it (iser, srp, knem) has sources of its own.
+_DRIVER = re.compile(r"^mlnx-of(ed|a)[-_]kernel\Z")
 
 
 class Kernel(t.NamedTuple):
@@ -89,3 +92,40 @@ def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
             modules = {name: name in files for name in sorted(MODULES)}
             found.append(Kernel(release, release == running, modules, all(modules[name] for name in CORE), stack_of(files), state_of(release, sources)))
     return tuple(found)
+
+
+class Source(t.NamedTuple):
+    """One version of one set of modules."""
+
+    name: str
+    version: str
+    installed: tuple[str, ...] = ()
+    """Releases of the kernels that have it installed."""
+
+
+def is_driver(source: Source) -> bool:
+    return bool(_DRIVER.match(source.name))
+
+
+def read_sources(root: str = "/") -> tuple[Source, ...]:
+    """Everything in the tree. An installed build has a link `kernel-RELEASE-ARCH` to `VERSION/RELEASE/ARCH`."""
+    found = []
+    for name in entries(root, _TREE):
+        builds: dict[str, list[str]] = {}
+        for link in entries(root, _TREE, name):
+            parts = link_target(root, _TREE, name, link).strip("/").split("/") if link.startswith("kernel-") else ()
+            if len(parts) >= 3:
+                builds.setdefault(parts[-3], []).append(parts[-2])
+        for version in entries(root, _TREE, name):
+            # A link to the source, which is left dangling by some that remove it.
+            if os.path.lexists(os.path.join(root, _TREE, name, version, "source")):
+                found.append(Source(name, version, tuple(sorted(builds.get(version, ())))))
+    return tuple(found)
+
+
+def state_of(release: str, sources: t.Sequence[Source]) -> str:
+    """`built` or `missing`: whether the kernel has the vendor's driver from DKMS. "" where DKMS has none to build."""
+    drivers = [source for source in sources if is_driver(source)]
+    if not drivers:
+        return ""
+    return "built" if any(release in source.installed for source in drivers) else "missing"

@@ -17,30 +17,23 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 
 # The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
-_DMI_WORDS = (
-    ("KVM", "kvm"),
-    ("OpenStack", "kvm"),
-    ("KubeVirt", "kvm"),
-    ("Amazon EC2", "amazon"),
-    ("QEMU", "qemu"),
-    ("VMware", "vmware"),
-    ("VMW", "vmware"),
-    ("innotek GmbH", "oracle"),
-    ("VirtualBox", "oracle"),
-    ("Xen", "xen"),
-    ("Bochs", "bochs"),
-    ("Parallels", "parallels"),
-    ("BHYVE", "bhyve"),
-    ("Hyper-V", "microsoft"),
-    ("Microsoft Corporation", "microsoft"),
-    ("Apple Virtualization", "apple"),
-    ("Google Compute Engine", "google"),
-)
+_DMI_WORDS: t.Mapping[str, tuple[str, ...]] = {
+    "kvm": ("KVM", "OpenStack", "KubeVirt"),
+    "amazon": ("Amazon EC2",),
+    "qemu": ("QEMU",),
+    "vmware": ("VMware", "VMW"),
+    "oracle": ("innotek GmbH", "VirtualBox"),
+    "xen": ("Xen",),
+    "bochs": ("Bochs",),
+    "parallels": ("Parallels",),
+    "bhyve": ("BHYVE",),
+    "microsoft": ("Hyper-V", "Microsoft Corporation"),
+    "apple": ("Apple Virtualization",),
+    "google": ("Google Compute Engine",),
+}
 
 
 class OperatingSystem(t.NamedTuple):
-    """The distribution."""
-
     family: str = UNKNOWN
     """The name of a registered family, `Arch` or `Unknown`."""
     id: str = ""
@@ -94,25 +87,22 @@ def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:
     named = marker or variables.get("container", "")
     if named and named != "oci":
         return named
-    for manager, present in (
-        ("docker", "dockerenv" in files),
-        ("podman", "containerenv" in files),
-        ("kubernetes", "kubernetes" in files or "KUBERNETES_SERVICE_HOST" in variables),
-    ):
-        if present:
-            return manager
-    return named
+    if "dockerenv" in files:
+        return "docker"
+    if "containerenv" in files:
+        return "podman"
+    return "kubernetes" if "kubernetes" in files or "KUBERNETES_SERVICE_HOST" in variables else named
 
 
 def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
     """The hypervisor, or "" on bare metal. `dmi` are the texts of the firmware tables, `xen` is /sys/hypervisor/type."""
     flags = [line.split(":", 1)[1].split() for line in cpuinfo.splitlines() if line.startswith("flags") and ":" in line]
     # x86 announces a hypervisor; without the flag the firmware's vendor means nothing (metal instances of a cloud).
-    if flags and not any("hypervisor" in words for words in flags):
+    if flags and not any("hypervisor" in names for names in flags):
         return ""
     for text in dmi:
-        for word, kind in _DMI_WORDS:
-            if text.startswith(word) or (" " + word) in text:
+        for kind, words in _DMI_WORDS.items():
+            if any((" " + word) in (" " + text) for word in words):
                 return kind
     return xen or ("unknown" if flags else "")
 

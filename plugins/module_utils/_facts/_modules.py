@@ -44,8 +44,6 @@ CHECKED = (
 
 
 class Module(t.NamedTuple):
-    """One loaded module."""
-
     name: str
     refcount: int = 0
     used_by: tuple[str, ...] = ()

@@ -11,16 +11,13 @@ An interface that was given to a container is in no list of the host. Its namesp
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, INFINIBAND, over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Route, parse_route4, parse_route6
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Sockets, parse_inet, parse_sctp, plain_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, INFINIBAND, Netdev, over_rdma
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Route, Sockets, address_of, parse_inet, parse_route4, parse_route6, parse_sctp
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 
 # The hexadecimal digits of a hardware address of InfiniBand.
 _INFINIBAND_DIGITS = 40
@@ -28,8 +25,6 @@ _TABLES = (("tcp", "tcp"), ("tcp", "tcp6"), ("udp", "udp"), ("udp", "udp6"))
 
 
 class Namespace(t.NamedTuple):
-    """One network namespace."""
-
     pid: str = ""
     """A process in it; "" for the one of this process."""
     comm: str = ""
@@ -48,7 +43,7 @@ def parse_if_inet6(text: str) -> dict[str, str]:
         fields = line.split()
         if len(fields) == 6 and len(fields[0]) == 32:
             try:
-                found[plain_address(":".join(fields[0][start : start + 4] for start in range(0, 32, 4)))] = fields[5]
+                found[address_of(fields[0], "big")] = fields[5]
             except ValueError:
                 continue
     return found
@@ -72,8 +67,10 @@ def _sockets(net: str) -> Sockets:
     return Sockets((*connected, *parse_sctp(attribute(net, "sctp/assocs"))), frozenset().union(*(part.listening for part in found)), bound)
 
 
-def _routes(net: str) -> tuple[Route, ...]:
-    return parse_route4(attribute(net, "route")) + parse_route6(attribute(net, "ipv6_route"))
+def _read(net: str) -> Namespace:
+    """What /proc/net or /proc/PID/net shows: the main routing tables, since rules that choose other tables are not followed."""
+    routes = parse_route4(attribute(net, "route")) + parse_route6(attribute(net, "ipv6_route"))
+    return Namespace(sockets=_sockets(net), routes=routes, addresses=parse_if_inet6(attribute(net, "if_inet6")))
 
 
 def _host_indexes(root: str, over: t.Collection[str]) -> frozenset[str]:
@@ -116,27 +113,11 @@ def _others(root: str) -> list[str]:
 def read_namespaces(root: str, netdevs: t.Sequence[Netdev]) -> tuple[Namespace, ...]:
     """The one of this process, then the others that have processes."""
     over = frozenset(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs))
-    net = os.path.join(root, "proc/net")
     addresses = {address.partition("/")[0]: netdev.name for netdev in netdevs for address in (*netdev.addresses, *netdev.dynamic_addresses)}
-    own = Namespace(sockets=_sockets(net), routes=_routes(net), addresses={**parse_if_inet6(attribute(net, "if_inet6")), **addresses}, over_rdma=over)
-    known: list[frozenset[str]] = []
-
-    def host() -> frozenset[str]:
-        if not known:
-            known.append(_host_indexes(root, over))
-        return known[0]
-
-    found = [own]
+    own = _read(os.path.join(root, "proc/net"))
+    found = [own._replace(addresses={**own.addresses, **addresses}, over_rdma=over)]
+    host = functools.lru_cache(maxsize=None)(lambda: _host_indexes(root, over))
     for pid in _others(root):
-        net = os.path.join(root, "proc", pid, "net")
-        found.append(
-            Namespace(
-                pid=pid,
-                comm=attribute(root, "proc", pid, "comm"),
-                sockets=_sockets(net),
-                routes=_routes(net),
-                addresses=parse_if_inet6(attribute(net, "if_inet6")),
-                over_rdma=_in_namespace(root, pid, host),
-            )
-        )
+        other = _read(os.path.join(root, "proc", pid, "net"))
+        found.append(other._replace(pid=pid, comm=attribute(root, "proc", pid, "comm"), over_rdma=_in_namespace(root, pid, host)))
     return tuple(found)

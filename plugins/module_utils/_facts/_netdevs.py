@@ -36,8 +36,6 @@ _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
 
 
 class Netdev(t.NamedTuple):
-    """One network interface."""
-
     name: str
     kind: str
     """`ipoib`, `ipoib_child` (a P_Key child), `bond`, `vlan`, `bridge`, `team`, `ethernet` or `other`."""
@@ -122,8 +120,8 @@ class _Tree:
     def get(self, name: str, file: str) -> str:
         return attribute(self._base, name, file)
 
-    def has_device(self, name: str) -> bool:
-        return bool(self._real(self._base, name, "device"))
+    def device(self, name: str) -> str:
+        return self._real(self._base, name, "device")
 
     def link(self, name: str) -> Link:
         return self.links.get(name, Link(name))
@@ -135,7 +133,7 @@ class _Tree:
         return link_name(self._base, name, "master") or self.link(name).master
 
     def device_ports(self, name: str) -> list[Port]:
-        device = self._real(self._base, name, "device")
+        device = self.device(name)
         return [port for port in self.ports if device and self._devices[port.device] == device]
 
     def is_bond(self, name: str) -> bool:
@@ -183,7 +181,7 @@ def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
         dev_port = number(tree.get(netdev.name, "dev_port")) or 0
         matching = [port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port]
         port = matching[0] if matching else None
-    kind = "ethernet" if tree.has_device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
+    kind = "ethernet" if tree.device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
     return _on(netdev._replace(kind=kind, parent=tree.link(netdev.name).parent), port)
 
 

@@ -4,22 +4,35 @@
 
 # Private to this collection: it may change without notice.
 
-"""The PCI Express links of adapters, from sysfs: what they run at, and what card and slot can both do."""
+"""PCI Express as sysfs shows it: the links of adapters, how two functions reach each other, and whether access control is in the way.
+
+The names of the paths are those of `nvidia-smi topo -m`. Capabilities are laid out as in the PCI Express Base
+Specification, "Extended Capabilities" and "ACS Extended Capability".
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._pci import DEVICES, read_chain
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, content
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
+
+DEVICES = "sys/bus/pci/devices"
 
 # What the kernel writes for a width that it does not know.
 _UNKNOWN_WIDTHS = (0, 255)
 # Vendors of ports that hypervisors emulate: Red Hat (QEMU) and VMware. QEMU also has an old one of Intel's.
 _EMULATED = ("0x1b36", "0x15ad")
 _EMULATED_INTEL = ("0x8086", "0x3420")
+
+_FIRST = 0x100
+_LAST = 0x1000
+_ACS = 0x000D
+# P2P Request Redirect and P2P Completion Redirect: with either, what one device sends to another goes up to the root complex.
+_REDIRECT = 0x0004 | 0x0008
+_ROOT = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 
 
 class PcieLink(t.NamedTuple):
@@ -82,3 +95,72 @@ def read_slots(root: str, functions: t.Iterable[str]) -> tuple[Slot, ...]:
     cards = {function.rpartition(".")[0]: function for function in sorted(functions, reverse=True) if function}
     found = [read_slot(root, function) for _card, function in sorted(cards.items()) if os.path.exists(os.path.join(root, DEVICES, function))]
     return tuple(slot for slot in found if slot is not None)
+
+
+def acs_redirects(config: bytes) -> bool:
+    """The configuration space of a bridge -> whether its access control redirects peer-to-peer traffic.
+
+    Others than root are shown the first 64 bytes, in which there are no extended capabilities.
+    """
+    offset, seen = _FIRST, 0
+    while _FIRST <= offset <= min(len(config), _LAST) - 8 and seen < 64:
+        seen += 1
+        header = int.from_bytes(config[offset : offset + 4], "little")
+        if header & 0xFFFF == _ACS:
+            return bool(int.from_bytes(config[offset + 6 : offset + 8], "little") & _REDIRECT)
+        offset = header >> 20 & 0xFFC
+    return False
+
+
+def chain(path: str) -> tuple[str, ...]:
+    """`/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0` -> the root complex, the bridges below it, and the function itself."""
+    return tuple(part for part in path.split("/") if PCI_ADDRESS.match(part) or _ROOT.match(part))
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+    """How much of two chains is the same, from the root complex on."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
+
+
+def path_between(one: tuple[str, ...], other: tuple[str, ...], same_node: bool) -> str:
+    """How two functions reach each other, from the chains above them.
+
+    `PIX`: through one bridge at most. `PXB`: through several bridges, not through the host bridge. `PHB`: through the
+    host bridge of their root complex. `NODE`: between the root complexes of a NUMA node. `SYS`: between those of several.
+    """
+    if not one or not other or one[0] != other[0]:
+        return "NODE" if same_node else "SYS"
+    shared = _shared(one, other)
+    if shared <= 1:
+        return "PHB"
+    # What is between a function and the last bridge above both.
+    between = (len(one) - 1 - shared) + (len(other) - 1 - shared)
+    # A switch is two bridges to sysfs: its port upstream, which is shared, and one downstream for each device.
+    return "PIX" if between <= 2 else "PXB"
+
+
+def bridges_between(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The bridges that traffic between two functions of one root complex passes."""
+    if not one or not other or one[0] != other[0]:
+        return ()
+    shared = _shared(one, other)
+    return tuple(sorted({*one[shared:-1], *other[shared:-1]}))
+
+
+def read_chain(root: str, pci: str) -> tuple[str, ...]:
+    """The chain above a function; empty for one that is not there."""
+    path = os.path.join(root, DEVICES, pci)
+    return chain(os.path.realpath(path)) if os.path.exists(path) else ()
+
+
+def read_acs(root: str, bridges: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the bridges whose access control redirects."""
+    return tuple(pci for pci in bridges if acs_redirects(content(root, DEVICES, pci, "config")))
+
+
+def numa_node(root: str, pci: str) -> int | None:
+    """The NUMA node of a function; None where the firmware does not tell, which the kernel writes as -1."""
+    return decimal(attribute(root, DEVICES, pci, "numa_node"))

@@ -4,7 +4,10 @@
 
 # Private to this collection: it may change without notice.
 
-"""RDMA ports, from /sys/class/infiniband/*/ports/*."""
+"""RDMA devices, their ports and the cards behind them, from /sys/class/infiniband and /sys/bus/pci.
+
+Whether a port can do connected mode is also known before ib_ipoib is loaded and there is an interface.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,26 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")
+# The one adapter on mlx5_core that is older than Enhanced IPoIB.
+_CONNECT_IB = "MT4113"
+_ENHANCED = ("mlx5_core", "mlx5_core.sf")
+_CLASSIC = ("mlx4_core", "ib_mthca", "ib_qib")
+
+_VPD_LIMIT = 4096
+_VPD_READ_ONLY = 0x90
+_VPD_END = 0x78
+
+_MELLANOX = "0x15b3"
+_NETWORK_CLASS = 0x02
+_INFINIBAND_CLASS = 0x0207
 
 
 class Port(t.NamedTuple):
@@ -47,7 +65,7 @@ class Port(t.NamedTuple):
     netdevs: tuple[str, ...] = ()
     """Filled by `_netdevs.with_netdevs`."""
     connected_capable: bool | None = None
-    """Filled by `_connected.with_capability`; None if unknown before ib_ipoib is loaded."""
+    """Filled by `with_capability`; None if unknown before ib_ipoib is loaded."""
     connected_reason: str = ""
     pci: str = ""
     """PCI function with domain; "" for devices in software such as rxe."""
@@ -57,27 +75,19 @@ class Port(t.NamedTuple):
         return self.link_layer == "InfiniBand"
 
 
-class Rate(t.NamedTuple):
-    """`100 Gb/sec (4X EDR)` in parts."""
-
-    gbps: float = 0
-    width: str = ""
-    speed: str = ""
-
-
 def parse_numbered(text: str) -> str:
     """`4: ACTIVE` -> `ACTIVE`; "" for anything else."""
     match = _NUMBERED.match(text.strip())
     return match.group(1) if match else ""
 
 
-def parse_rate(text: str) -> Rate:
-    """`100 Gb/sec (4X EDR)`; an empty Rate for anything else."""
+def parse_rate(text: str) -> tuple[float, str, str]:
+    """`100 Gb/sec (4X EDR)` -> 100, `4X` and `EDR`; 0 and empty texts for anything else."""
     match = _RATE.match(text.strip())
     if match is None:
-        return Rate()
+        return 0, "", ""
     gbps = real(match.group(1)) or 0.0
-    return Rate(round(gbps) if gbps.is_integer() else gbps, match.group(2), match.group(3) or "")
+    return round(gbps) if gbps.is_integer() else gbps, match.group(2), match.group(3) or ""
 
 
 def gid_guid(gid: str) -> str:
@@ -96,8 +106,8 @@ def read_port(root: str, device: str, port: str) -> Port:
     """One port; `port` is the name of its directory."""
     base = os.path.join(root, "sys/class/infiniband", device, "ports", port)
     gid = attribute(base, "gids/0")
-    rate_text = attribute(base, "rate")
-    rate = parse_rate(rate_text)
+    rate = attribute(base, "rate")
+    gbps, width, speed = parse_rate(rate)
     return Port(
         name="%s/%s" % (device, port),
         device=device,
@@ -108,10 +118,10 @@ def read_port(root: str, device: str, port: str) -> Port:
         link_layer=attribute(base, "link_layer") or "InfiniBand",
         state=parse_numbered(attribute(base, "state")),
         phys_state=parse_numbered(attribute(base, "phys_state")),
-        rate=rate_text,
-        rate_gbps=rate.gbps,
-        width=rate.width,
-        speed=rate.speed,
+        rate=rate,
+        rate_gbps=gbps,
+        width=width,
+        speed=speed,
         lid=number(attribute(base, "lid")) or 0,
         sm_lid=number(attribute(base, "sm_lid")) or 0,
         pkeys=_pkeys(os.path.join(base, "pkeys")),
@@ -124,3 +134,158 @@ def read_ports(root: str = "/") -> tuple[Port, ...]:
     base = os.path.join(root, "sys/class/infiniband")
     ports = [read_port(root, device, port) for device in entries(base) for port in entries(base, device, "ports")]
     return tuple(sorted(ports, key=lambda port: (port.device, port.port)))
+
+
+class Capability(t.NamedTuple):
+    """The answer and how it is known; None where only the loaded ib_ipoib will tell."""
+
+    capable: bool | None
+    reason: str
+
+
+def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
+    """What the driver of an InfiniBand port is known to do. `refused` is `_stack.connected_refused`."""
+    if refused:
+        return Capability(False, refused)
+    if driver in _CLASSIC or hca_type == _CONNECT_IB:
+        return Capability(True, "adapters on %s (%s) do connected mode" % (driver, hca_type))
+    if driver in _ENHANCED:
+        return Capability(False, "adapters on %s (%s) use Enhanced IPoIB, which is datagram only" % (driver, hca_type))
+    return Capability(None, "not known for driver %s before ib_ipoib is loaded" % (driver or "(none)"))
+
+
+def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
+    """The capability of a port: that of its interface, or of its driver while there is no interface."""
+    if not port.infiniband:
+        return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
+    for netdev in netdevs:
+        if netdev.kind == "ipoib" and netdev.port == port.name:
+            return Capability(netdev.connected_capable, "%s: %s" % (netdev.name, netdev.connected_reason))
+    return of_driver(driver, hca_type, refused)
+
+
+def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, refused: str = "", root: str = "/") -> tuple[Port, ...]:
+    """The ports with what is known about connected mode."""
+    found = []
+    for port in ports:
+        base = os.path.join(root, "sys/class/infiniband", port.device)
+        capability = port_capability(port, netdevs, driver=link_name(base, "device/driver"), hca_type=attribute(base, "hca_type"), refused=refused)
+        found.append(port._replace(connected_capable=capability.capable, connected_reason=capability.reason))
+    return tuple(found)
+
+
+class Hca(t.NamedTuple):
+    """One RDMA device; a card of two ports usually shows two of them, as two PCI functions. "" where something can't be read."""
+
+    name: str
+    type: str = ""
+    """`MT4119`."""
+    driver: str = ""
+    pci: str = ""
+    """PCI function with domain; "" for devices in software such as rxe."""
+    functions: tuple[str, ...] = ()
+    """All PCI functions of the same card (same domain, bus and slot), this one included."""
+    virtual: bool = False
+    """Whether it is a virtual function (SR-IOV)."""
+    psid: str = ""
+    firmware: str = ""
+    part_number: str = ""
+    node_guid: str = ""
+    node_description: str = ""
+    numa_node: int | None = None
+    """-1 where the platform has no NUMA information; None without PCI."""
+
+
+class Adapter(t.NamedTuple):
+    """One PCI function of an adapter that can do RDMA, whether or not a driver makes an RDMA device of it."""
+
+    pci: str
+    vendor: str = ""
+    """`0x15b3`."""
+    device: str = ""
+    """`0x1017`."""
+    driver: str = ""
+    rdma: tuple[str, ...] = ()
+    """The RDMA devices on it; none before the driver's RDMA part is loaded."""
+
+
+def part_number(vpd: t.BinaryIO) -> str:
+    """The part number (keyword PN) of PCI Vital Product Data; "" where there is none. Layout: PCI Local Bus Specification, appendix I."""
+    while vpd.tell() < _VPD_LIMIT:
+        first = vpd.read(1)
+        if not first or first[0] == _VPD_END:
+            break
+        # The tags of small items hold their size.
+        size = int.from_bytes(vpd.read(2), "little") if first[0] & 0x80 else first[0] & 0x07
+        if first[0] == _VPD_READ_ONLY:
+            return _keyword(vpd, size, b"PN")
+        vpd.seek(size, os.SEEK_CUR)
+    return ""
+
+
+def _keyword(vpd: t.BinaryIO, size: int, keyword: bytes) -> str:
+    end = vpd.tell() + size
+    while vpd.tell() + 3 <= end:
+        head = vpd.read(3)
+        if len(head) < 3:
+            break
+        if head[:2] == keyword:
+            value = vpd.read(head[2])
+            return value.decode("ascii", "replace").strip(" \0") if len(value) == head[2] else ""
+        vpd.seek(head[2], os.SEEK_CUR)
+    return ""
+
+
+def read_part_number(path: str) -> str:
+    """The part number in the VPD file of a PCI function; "" where there is none."""
+    try:
+        # Every four bytes of VPD are a conversation with the firmware, so read no more than it takes.
+        with open(path, "rb", buffering=0) as vpd:
+            return part_number(vpd)
+    except OSError:
+        return ""
+
+
+def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
+    """One RDMA device; `functions` are all PCI functions of the node."""
+    base = os.path.join(root, "sys/class/infiniband", name)
+    pci = pci_address(base, "device")
+    slot = pci.rpartition(".")[0]
+    return Hca(
+        name=name,
+        type=attribute(base, "hca_type"),
+        driver=link_name(base, "device/driver"),
+        pci=pci,
+        functions=tuple(sorted({pci, *(function for function in functions if function.rpartition(".")[0] == slot)})) if pci else (),
+        virtual=os.path.exists(os.path.join(base, "device/physfn")),
+        psid=attribute(base, "board_id"),
+        firmware=attribute(base, "fw_ver"),
+        part_number=read_part_number(os.path.join(base, "device/vpd")),
+        node_guid=guid(attribute(base, "node_guid")),
+        node_description=attribute(base, "node_desc"),
+        numa_node=number(attribute(base, "device/numa_node")),
+    )
+
+
+def read_hcas(root: str = "/") -> tuple[Hca, ...]:
+    """All RDMA devices by name; none on a node without HCA or without its driver."""
+    functions = entries(root, "sys/bus/pci/devices")
+    return tuple(read_hca(root, name, functions) for name in entries(root, "sys/class/infiniband"))
+
+
+def is_adapter(vendor: str, pci_class: str) -> bool:
+    """Whether a PCI function can do RDMA: an InfiniBand controller of any maker, or any network controller of NVIDIA's."""
+    number_of_class = number(pci_class) or 0
+    return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
+
+
+def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter, ...]:
+    """The adapters in the PCI slots, by address: what tells a node without HCA from one whose driver is not loaded yet."""
+    base = os.path.join(root, "sys/bus/pci/devices")
+    found = []
+    for pci in entries(base):
+        vendor = attribute(base, pci, "vendor")
+        if is_adapter(vendor, attribute(base, pci, "class")):
+            names = tuple(hca.name for hca in hcas if hca.pci == pci)
+            found.append(Adapter(pci, vendor, attribute(base, pci, "device"), link_name(base, pci, "driver"), names))
+    return tuple(found)

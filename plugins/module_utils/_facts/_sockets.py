@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The sockets of one network namespace that depend on its interfaces, as the kernel lists them in procfs. Pure.
+"""Sockets and routes of one network namespace, as the kernel lists them in procfs. Pure.
 
 /proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.
 /proc/net/udp, udp6: `udp4_format_sock` in net/ipv4/udp.c, `__ip6_dgram_sock_seq_show` in net/ipv6/datagram.c.
@@ -19,7 +19,7 @@ import ipaddress
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal, hexadecimal
 
 # include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
 _ESTABLISHED = "01"
@@ -33,6 +33,12 @@ _HIGHEST_PORT = 65535
 _FIELDS = 10
 # Clients of DHCP and DHCPv6, and NTP: these bind to each address of the node by themselves, and follow the interfaces.
 _FOLLOWING = (68, 123, 546)
+
+# Flags of a route.
+_UP = 0x0001
+_REJECT = 0x0200
+
+Network = t.Union[ipaddress.IPv4Network, ipaddress.IPv6Network]
 
 
 class Socket(t.NamedTuple):
@@ -68,7 +74,7 @@ def plain_address(text: str) -> str:
 
 
 @functools.lru_cache(maxsize=65536)
-def _address(word: str, byteorder: str) -> str:
+def address_of(word: str, byteorder: str) -> str:
     """`0100007F`: the address in groups of 32 bits, each printed as a number in the byte order of the machine."""
     raw = bytes.fromhex(word)
     if byteorder == "little":
@@ -80,7 +86,7 @@ def _address(word: str, byteorder: str) -> str:
 
 def _end(field: str, byteorder: str) -> tuple[str, int]:
     address, _colon, port = field.partition(":")
-    return _address(address, byteorder), hexadecimal(port, 0)
+    return address_of(address, byteorder), hexadecimal(port, 0)
 
 
 def _is_of_interface(address: str) -> bool:
@@ -136,3 +142,74 @@ def parse_sctp(text: str) -> tuple[Socket, ...]:
         if all(ends) and local is not None and remote is not None and max(local, remote) <= _HIGHEST_PORT:
             found.append(Socket("sctp", ends[0], local, ends[1], remote, fields[10]))
     return tuple(found)
+
+
+class Route(t.NamedTuple):
+    network: Network
+    device: str
+    metric: int = 0
+
+
+def _usable(text: str, parse: t.Callable[[list[str]], tuple[Route, int]]) -> tuple[Route, ...]:
+    """The routes of all lines that are up and lead somewhere; `parse` makes a route and its flags of the fields of a line."""
+    found = []
+    for line in text.splitlines():
+        try:
+            route, flags = parse(line.split())
+        except (ValueError, IndexError):
+            # The headings.
+            continue
+        if flags & _UP and not flags & _REJECT:
+            found.append(route)
+    return tuple(found)
+
+
+def parse_route4(text: str, byteorder: str = sys.byteorder) -> tuple[Route, ...]:
+    """/proc/net/route: addresses are printed as numbers in the byte order of the machine."""
+
+    def parse(fields: list[str]) -> tuple[Route, int]:
+        network = ipaddress.IPv4Network("%s/%s" % (address_of(fields[1], byteorder), address_of(fields[7], byteorder)), strict=False)
+        return Route(network, fields[0], decimal(fields[6], 0)), hexadecimal(fields[3], 0)
+
+    return _usable(text, parse)
+
+
+def parse_route6(text: str) -> tuple[Route, ...]:
+    """/proc/net/ipv6_route."""
+
+    def parse(fields: list[str]) -> tuple[Route, int]:
+        network = ipaddress.IPv6Network((bytes.fromhex(fields[0]), hexadecimal(fields[1], 0)), strict=False)
+        return Route(network, fields[9], hexadecimal(fields[5], 0)), hexadecimal(fields[8], 0)
+
+    return _usable(text, parse)
+
+
+class Table:
+    """Routes, by the lengths of their prefixes: the way to an address is found in the same time whatever their number."""
+
+    def __init__(self, routes: t.Iterable[Route]) -> None:
+        found: dict[tuple[int, int], dict[int, Route]] = {}
+        for route in routes:
+            prefixes = found.setdefault((route.network.version, route.network.prefixlen), {})
+            number = int(route.network.network_address)
+            if number not in prefixes or route.metric < prefixes[number].metric:
+                prefixes[number] = route
+        self._lengths = {version: sorted((length for family, length in found if family == version), reverse=True) for version in (4, 6)}
+        self._found = found
+        self._known = Once(self._look_up)
+
+    def device_of(self, address: str) -> str:
+        """The device of the longest matching prefix with the lowest metric; "" where nothing matches or it is no address."""
+        return self._known[address]
+
+    def _look_up(self, address: str) -> str:
+        try:
+            wanted = ipaddress.ip_address(address.partition("%")[0].strip("[]"))
+        except ValueError:
+            return ""
+        for length in self._lengths[wanted.version]:
+            rest = wanted.max_prefixlen - length
+            route = self._found[wanted.version, length].get(int(wanted) >> rest << rest)
+            if route is not None:
+                return route.device
+        return ""

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""The software RDMA links that the collection made, from their units."""
+"""Software RDMA links: their types and names, how sysfs shows them, and those that the collection made, from their units."""
 
 from __future__ import annotations
 
@@ -14,15 +14,35 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
+
+# The driver of each type. Its alias, by which the kernel itself asks for it, is rdma-link-TYPE.
+MODULES: t.Mapping[str, str] = {"rxe": "rdma_rxe", "siw": "siw"}
+PROTOCOLS: t.Mapping[str, str] = {"rxe": "RoCE", "siw": "iWARP"}
+# /sys/class/infiniband/*/node_type of what has no hardware below: RoCE is a channel adapter, iWARP an RNIC.
+_NODE_TYPES: t.Mapping[str, str] = {"1": "rxe", "4": "siw"}
 
 DIRECTORY = "/etc/systemd/system"
 PREFIX = "rdma-ofed-link-"
 _ADD = re.compile(r"^ExecStart=/usr/bin/env rdma link add (?P<name>\S+) type (?P<type>\S+) netdev (?P<netdev>\S+)$", re.MULTILINE)
 
 
+class Link(t.NamedTuple):
+    """An RDMA device that a driver makes on top of a network interface."""
+
+    name: str
+    type: str
+    netdev: str
+
+    def words(self) -> str:
+        return "%s on %s" % (self.type, self.netdev)
+
+
+def type_of(virtual: bool, node_type: str) -> str:
+    """`node_type` is the file's content, `1: CA`. "" for hardware."""
+    return _NODE_TYPES.get(node_type.split(":", 1)[0].strip(), "") if virtual else ""
+
+
 def unit_of(name: str) -> str:
-    """The name of a link's unit."""
     return "%s%s.service" % (PREFIX, name)
 
 

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import ent
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
@@ -100,14 +100,9 @@ def _release(version: str) -> tuple[int, ...]:
     return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else ()
 
 
-def parse_record(text: str) -> dict[str, t.Any]:
-    """The selection of the last run that succeeded; empty where there was none."""
-    return read_table(text)
-
-
 def read_selection(root: str = "/") -> dict[str, t.Any]:
-    """The selection that is on record on the node."""
-    return parse_record(read_text(os.path.join(root, RECORD)))
+    """The selection of the last run that succeeded, which is on record on the node; empty where there was none."""
+    return read_table(read_text(os.path.join(root, RECORD)))
 
 
 def _without_profile(packages: t.Mapping[str, str], spelling: str, record: t.Mapping[str, t.Any]) -> tuple[str, str] | None:
@@ -118,7 +113,7 @@ def _without_profile(packages: t.Mapping[str, str], spelling: str, record: t.Map
     part, version = _first(DOCA_PARTS, packages)
     if part:
         return "package %s %s" % (part, version), _upstream(version)
-    if not spelling.startswith(_ofed_info.INTERNAL) or any(name in packages for name in MLNX_OFED):
+    if not spelling.startswith(_modinfo.INTERNAL) or any(name in packages for name in MLNX_OFED):
         return None
     if record.get("source") == "doca":
         return "the record of its installation", str(record.get("version") or "")
@@ -143,7 +138,7 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], load
     if spelling or kernel:
         evidence = "ofed_info says %s-%s" % (spelling, ofed_version) if spelling else "package %s %s" % (kernel, kernel_version)
         # The installer changes the spelling at its end. What comes from a repository keeps it, and has a metapackage.
-        complete = (bool(spelling) and not spelling.startswith(_ofed_info.INTERNAL)) or any(name in packages for name in MLNX_OFED)
+        complete = (bool(spelling) and not spelling.startswith(_modinfo.INTERNAL)) or any(name in packages for name in MLNX_OFED)
         return Stack("mlnx_ofed", ofed_version, evidence, ofed_version, loaded, complete=complete)
     if inbox:
         return Stack("inbox", _upstream(inbox_version), "package %s %s" % (inbox, inbox_version), "", loaded)
@@ -173,5 +168,5 @@ def read_stack(run: Runner, root: str = "/") -> Stack:
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     family = by_name(read_os(root).family)
     packages = installed_packages(run, family, PACKAGES, root=root) or parse_pacman_names(entries(root, "var/lib/pacman/local"), PACKAGES)
-    found = decide_stack(packages, _ofed_info.read(run), loaded, record=read_selection(root))
+    found = decide_stack(packages, _modinfo.read_ofed_info(run), loaded, record=read_selection(root))
     return found._replace(ulps=tuple(sorted(read_record(root).protocols)), protected=_is_protected(family, root))

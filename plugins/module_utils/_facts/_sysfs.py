@@ -20,13 +20,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal,
 PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
-def attribute(*parts: str) -> str:
-    """The content of one attribute without surrounding blanks, or "" where it can't be read."""
+def content(*parts: str) -> bytes:
+    """The bytes of a file; none where it can't be read."""
     try:
         with open(os.path.join(*parts), "rb") as stream:
-            return stream.read().decode("utf-8", "replace").strip()
+            return stream.read()
     except OSError:
-        return ""
+        return b""
+
+
+def attribute(*parts: str) -> str:
+    """The content of one attribute without surrounding blanks, or "" where it can't be read."""
+    return content(*parts).decode("utf-8", "replace").strip()
 
 
 def entries(*parts: str) -> list[str]:
@@ -42,12 +47,17 @@ def process_ids(root: str) -> list[str]:
     return sorted((name for name in entries(root, "proc") if decimal(name) is not None), key=lambda name: decimal(name, 0))
 
 
-def link_name(*parts: str) -> str:
-    """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
+def link_target(*parts: str) -> str:
+    """What a symbolic link points to, as it is written there; "" where there is no link."""
     try:
-        return os.path.basename(os.readlink(os.path.join(*parts)))
+        return os.readlink(os.path.join(*parts))
     except OSError:
         return ""
+
+
+def link_name(*parts: str) -> str:
+    """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
+    return os.path.basename(link_target(*parts))
 
 
 def number(text: str) -> int | None:
@@ -67,9 +77,5 @@ def guid(text: str) -> str:
 def pci_address(*parts: str) -> str:
     """The PCI function behind a `device` link, also of a subfunction (an auxiliary device below its function); "" for none."""
     path = os.path.join(*parts)
-    if not os.path.exists(path):
-        return ""
-    for name in reversed(os.path.realpath(path).split("/")):
-        if PCI_ADDRESS.match(name):
-            return name
-    return ""
+    names = reversed(os.path.realpath(path).split("/")) if os.path.exists(path) else ()
+    return next((name for name in names if PCI_ADDRESS.match(name)), "")

@@ -18,7 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -33,6 +33,7 @@ _FLAGS = re.compile(r"\S+ (?P<flags>\S+) ")
 _DESCRIPTION = re.compile(r"(?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
 # Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
 _UNUSABLE = frozenset("RDiQ")
+_SHOWN = 4
 
 
 class Key(t.NamedTuple):
@@ -102,16 +103,8 @@ def read_trust(root: str = "/") -> Trust:
     if not is_enforced(sig_enforce, attribute(root, "sys/kernel/security/lockdown"), read_secure_boot(root)):
         return Trust()
     paths = sorted(path for pattern in _CERTIFICATES for path in glob.glob(os.path.join(root, pattern)))
-    found = [parse_certificate(_content(path)) for path in paths]
+    found = [parse_certificate(content(path)) for path in paths]
     return Trust(True, parse_keys(attribute(root, "proc/keys")), tuple(one for one in found if one))
-
-
-def _content(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except OSError:
-        return b""
 
 
 def _unpacked(path: str, run: Runner) -> bytes:
@@ -130,7 +123,7 @@ def _unpacked(path: str, run: Runner) -> bytes:
             plain = os.path.join(folder, "module.ko")
             if not run.has("zstd") or run(["zstd", "-dqf", "-o", plain, path], ok=None).rc != 0:
                 raise OSError(path)
-            return _content(plain)[-TAIL:]
+            return content(plain)[-TAIL:]
     with open(path, "rb") as stream:
         stream.seek(max(os.fstat(stream.fileno()).st_size - TAIL, 0))
         return stream.read()
@@ -164,18 +157,14 @@ def words(found: t.Sequence[Untrusted]) -> str:
     """What the kernel would refuse, and the steps that end that; "" where it would refuse nothing."""
     if not found:
         return ""
-    causes = ["%s: %s" % (_some([one.module for one in found if one.signer == signer]), _cause(signer)) for signer in sorted({one.signer for one in found})]
+    causes = []
+    for signer in sorted({one.signer for one in found}):
+        names = [one.module for one in found if one.signer == signer]
+        some = ", ".join(names[:_SHOWN]) + (" and %d more" % (len(names) - _SHOWN) if len(names) > _SHOWN else "")
+        causes.append('%s: signed by "%s", which this kernel does not trust' % (some, signer) if signer else "%s: not signed" % some)
     return (
         "the kernel loads modules with a trusted signature only, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
         "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off. Where the key is enrolled and an authority has issued "
         "its certificate, put that, in DER, into /%s/NAME.der: without it, the key can't be recognized"
     ) % ("; ".join(causes), _SITES_OWN)
-
-
-def _cause(signer: str) -> str:
-    return 'signed by "%s", which this kernel does not trust' % signer if signer else "not signed"
-
-
-def _some(names: t.Sequence[str]) -> str:
-    return ", ".join(names[:4]) + (" and %d more" % (len(names) - 4) if len(names) > 4 else "")

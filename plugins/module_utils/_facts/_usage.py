@@ -4,30 +4,21 @@
 
 # Private to this collection: it may change without notice.
 
-"""The users of RDMA: what would be interrupted if the drivers were unloaded now."""
+"""The users of RDMA: what would be interrupted if the drivers were unloaded now. Among them is what carries the traffic of virtual machines and containers."""
 
 from __future__ import annotations
 
+import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._carried import carrying, read_tap_devices, read_virtual_functions
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage as storage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import Connections, detail, find_connections
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import Mount, lustre_servers, parse_hosts, parse_mounts, parse_swaps, servers
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import read_namespaces
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._network_disks import read_network_disks
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import scan_processes
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import device_of, read_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Session, block_session, read_sessions
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import Route
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace, read_namespaces
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, Netdev, over_rdma
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, number, process_ids
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
@@ -54,11 +45,13 @@ _ULPS = (
     "svcrdma",
     "xprtrdma",
 )
+# The master of all ports of Open vSwitch (`ovs_netdev_link` in net/openvswitch/vport-netdev.c).
+_OPEN_VSWITCH = "ovs-system"
+_DEVICES = "/dev/infiniband/"
+_SOCKET = "socket:["
 
 
 class User(t.NamedTuple):
-    """One user of RDMA."""
-
     kind: str
     """`mount`, `process`, `ulp`, `module`, `sm`, `root`, `connection`, `link`, `namespace` or `vf`."""
     name: str
@@ -67,27 +60,25 @@ class User(t.NamedTuple):
     """The network interfaces and the files of /dev/infiniband that it is known to use; empty if unknown."""
 
 
-def _interfaces(address: str, routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> tuple[str, ...]:
+def _interfaces(address: str, ways: Table, netdevs: t.Sequence[Netdev]) -> tuple[str, ...]:
     """The RDMA adapter's interface that an address is reached through, if it is."""
-    device = device_of(address, routes) if address else ""
+    device = ways.device_of(address) if address else ""
     return (device,) if device and over_rdma(device, netdevs) else ()
 
 
-def mount_reason(
-    mount: Mount, routes: t.Sequence[Route], netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None
-) -> tuple[str, tuple[str, ...]]:
+def mount_reason(mount: storage.Mount, ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
     """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and through which ones."""
     if mount.type in _PARALLEL:
         return "%s, which uses verbs where it can" % mount.type, ()
     if "rdma" in mount.options or mount.option("proto") == "rdma":
-        return "%s over RDMA from %s" % (mount.type, mount.source), _interfaces(mount.option("addr"), routes, netdevs)
+        return "%s over RDMA from %s" % (mount.type, mount.source), _interfaces(mount.option("addr"), ways, netdevs)
     if mount.type == "lustre":
-        nids = lustre_servers(mount)
+        nids = storage.lustre_servers(mount)
         if any(network == "o2ib" for _address, network in nids) or not nids:
             return "lustre from %s" % mount.source, ()
-    addresses = servers(mount, hosts or {})
+    addresses = storage.servers(mount, hosts or {})
     for address in addresses:
-        found = _interfaces(address, routes, netdevs)
+        found = _interfaces(address, ways, netdevs)
         if found:
             return "%s from %s, reached through %s" % (mount.type, mount.source, found[0]), found
     if mount.type in _OPAQUE and "" in addresses:
@@ -95,22 +86,22 @@ def mount_reason(
     return "", ()
 
 
-def mount_users(mounts: t.Sequence[Mount], routes: t.Sequence[Route], netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> list[User]:
+def mount_users(mounts: t.Sequence[storage.Mount], ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> list[User]:
     """Network file systems over RDMA or over an RDMA adapter's interface. `hosts` are the addresses of names."""
     users = []
     for mount in mounts:
-        reason, via = mount_reason(mount, routes, netdevs, hosts=hosts)
+        reason, via = mount_reason(mount, ways, netdevs, hosts=hosts)
         if reason:
             users.append(User("root" if mount.target == "/" else "mount", mount.target, reason, via))
     return users
 
 
-def session_users(sessions: t.Sequence[Session], routes: t.Sequence[Route], netdevs: t.Sequence[Netdev]) -> list[User]:
+def session_users(sessions: t.Sequence[storage.Session], ways: Table, netdevs: t.Sequence[Netdev]) -> list[User]:
     """Storage sessions over RDMA, and those over IP that leave through an RDMA adapter's interface."""
     users = []
     for session in sessions:
         where = ", address %s" % session.address if session.address else ""
-        via = _interfaces(session.address, routes, netdevs)
+        via = _interfaces(session.address, ways, netdevs)
         if session.protocol not in _OVER_IP:
             users.append(User("ulp", session.name, session.protocol + where, via))
         elif via and session.name not in {user.name for user in users}:
@@ -156,22 +147,102 @@ def namespace_users(namespaces: t.Sequence[Namespace]) -> list[User]:
     ]
 
 
+def read_tap_devices(root: str = "/") -> frozenset[str]:
+    """The interfaces with a program at their other end, as a rule a virtual machine (`tun_flags` in drivers/net/tun.c)."""
+    base = os.path.join(root, "sys/class/net")
+    return frozenset(name for name in entries(base) if os.path.exists(os.path.join(base, name, "tun_flags")))
+
+
+def read_virtual_functions(root: str = "/") -> tuple[tuple[int, str], ...]:
+    """How many virtual functions each PCI function of an RDMA adapter has, where it has any."""
+    functions = [pci for driver in HCA_DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
+    counts = [(number(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0, pci) for pci in sorted(functions)]
+    return tuple(found for found in counts if found[0])
+
+
+def _bridge(netdev: Netdev, netdevs: t.Sequence[Netdev], taps: t.Collection[str]) -> tuple[str, str, tuple[str, ...]] | None:
+    ours = tuple(name for name in netdev.members if over_rdma(name, netdevs))
+    others = ["%s (a virtual machine)" % name if name in taps else name for name in netdev.members if name not in ours]
+    if not ours or not (others or netdev.name == _OPEN_VSWITCH):
+        return None
+    switch = "ports of Open vSwitch:" if netdev.name == _OPEN_VSWITCH else "a bridge with"
+    between = "%s and %s" % (", ".join(ours), ", ".join(others)) if others else ", ".join(ours)
+    return netdev.name, "%s %s" % (switch, between), ours
+
+
+def carrying(netdevs: t.Sequence[Netdev], taps: t.Collection[str] = ()) -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Bridges between an RDMA adapter and others, and macvlan, ipvlan or tunnels on top of one: name, words, and the adapter's interfaces."""
+    found = []
+    for netdev in netdevs:
+        if netdev.kind == "bridge" or netdev.name == _OPEN_VSWITCH:
+            bridge = _bridge(netdev, netdevs, taps)
+            found += [bridge] if bridge else []
+        elif netdev.kind == "other" and netdev.up and netdev.parent and over_rdma(netdev.parent, netdevs):
+            found.append((netdev.name, "an interface on top of %s" % netdev.parent, (netdev.parent,)))
+    return tuple(found)
+
+
+class Process(t.NamedTuple):
+    pid: int
+    comm: str
+    """Its name, cut to 15 characters by the kernel."""
+    devices: tuple[str, ...] = ()
+    """What it has open below /dev/infiniband, without the directory."""
+
+
+class Scan(t.NamedTuple):
+    """What processes have open."""
+
+    processes: tuple[Process, ...]
+    """Those with an RDMA device, and every opensm, which counts even before it opens one."""
+    sockets: t.Mapping[str, Process]
+    """The process that has a socket open, by the socket's inode; of several the one with the lowest number."""
+
+
+def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The RDMA devices and the inodes of the sockets that a process has open."""
+    directory = os.path.join(root, "proc", pid, "fd")
+    devices, sockets = set(), []
+    for descriptor in entries(directory):
+        target = link_target(directory, descriptor)
+        if target.startswith(_DEVICES):
+            devices.add(target[len(_DEVICES) :])
+        elif target.startswith(_SOCKET):
+            sockets.append(target[len(_SOCKET) : -1])
+    return tuple(sorted(devices)), tuple(sockets)
+
+
+def scan_processes(root: str = "/") -> Scan:
+    """Every process is looked at once."""
+    found: list[Process] = []
+    holders: dict[str, Process] = {}
+    for name in process_ids(root):
+        devices, sockets = _open(root, name)
+        process = Process(decimal(name, 0), attribute(root, "proc", name, "comm"), devices)
+        if devices or process.comm == "opensm":
+            found.append(process)
+        for inode in sockets:
+            holders.setdefault(inode, process)
+    return Scan(tuple(found), holders)
+
+
 def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = (), ssh: str = "") -> tuple[User, ...]:
     """Every user of RDMA on the node, by kind and name. A port that is merely up is none, nor the connection `ssh` of this run."""
-    routes = read_routes(root)
-    hosts = parse_hosts(attribute(root, "etc/hosts"))
-    sessions = (*read_sessions(root), *read_network_disks(root, hosts))
-    mounts = parse_mounts(attribute(root, "proc/mounts"))
-    users = mount_users(mounts, routes, netdevs, hosts=hosts)
-    rdma_sessions = [session for session in sessions if session.name in {user.name for user in session_users(sessions, routes, netdevs)}]
+    namespaces = read_namespaces(root, netdevs)
+    ways = Table(namespaces[0].routes)
+    hosts = storage.parse_hosts(attribute(root, "etc/hosts"))
+    sessions = storage.read_sessions(root, hosts)
+    mounts = storage.parse_mounts(attribute(root, "proc/mounts"))
+    users = mount_users(mounts, ways, netdevs, hosts=hosts)
+    holding = session_users(sessions, ways, netdevs)
+    rdma_sessions = [session for session in sessions if session.name in {user.name for user in holding}]
     disks = [("/", mount.source) for mount in mounts if mount.target == "/" and mount.source.startswith("/dev/")]
-    for name, device in disks + [(swap, swap) for swap in parse_swaps(attribute(root, "proc/swaps")) if swap.startswith("/dev/")]:
-        session = block_session(device, rdma_sessions, root)
+    for name, device in disks + [(swap, swap) for swap in storage.parse_swaps(attribute(root, "proc/swaps")) if swap.startswith("/dev/")]:
+        session = storage.block_session(device, rdma_sessions, root)
         if session:
             users.append(User("root", name, "%s is on %s (%s)" % (device, session.name, session.protocol)))
     scan = scan_processes(root)
-    namespaces = read_namespaces(root, netdevs)
-    users += session_users(sessions, routes, netdevs) + module_users(read_loaded(root)) + process_users(scan.processes)
+    users += holding + module_users(read_loaded(root)) + process_users(scan.processes)
     users += connection_users(find_connections(namespaces, scan.sockets, ssh)) + namespace_users(namespaces)
     users += [User("link", *found) for found in carrying(netdevs, read_tap_devices(root))]
     users += [User("vf", "%d virtual functions of %s" % found) for found in read_virtual_functions(root)]

@@ -14,10 +14,9 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, label
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters, read_hcas, read_part_number
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
 
 _NVIDIA = "0x15b3"

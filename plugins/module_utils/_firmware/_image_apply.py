@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices impor
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
@@ -56,7 +56,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
     """Burn and verify under the card's lock. Another process may have done it while we waited for the lock."""
     adapter, image = burn
     psid_in_flash = parameters[OVERRIDE_PSID]
-    with card_lock(adapter.pci, parameters["lock_timeout"], root):
+    with card_locks((adapter.pci,), parameters["lock_timeout"], root):
         found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
         if not is_due(found, image):
             return found

@@ -14,9 +14,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data

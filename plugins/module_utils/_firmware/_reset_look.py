@@ -13,10 +13,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, number, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
@@ -31,8 +31,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _m
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row

@@ -15,10 +15,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, SERVICE, STAMP_PATH, SYMBOL, UNIT, read_gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import read_adapters
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import parse_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modversions import parse_versions
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found

@@ -101,19 +101,13 @@ def _size(path: str) -> int:
         return 0
 
 
-def _total(response: t.Any, offset: int) -> int:
-    """The size of the whole file; 0 if unknown. A server without support for ranges sends the file from its beginning."""
-    length = _number(response.headers.get("Content-Length"))
-    return offset + length if length else 0
-
-
 def _number(text: str | None) -> int:
     """A number of bytes in a header; 0 for anything else."""
     return int(text or 0) if re.match(r"[0-9]{0,18}\Z", text or "") else 0
 
 
 def _begins(response: t.Any) -> int:
-    """The offset of the first byte in the answer."""
+    """The offset of the first byte in the answer. A server without support for ranges sends the file from its beginning."""
     if response.status != 206:
         return 0
     match = re.match(r"bytes ([0-9]+)-", response.headers.get("Content-Range") or "")
@@ -129,7 +123,9 @@ def _check_room(path: str, missing: int) -> None:
 def _receive(response: t.Any, part: str, progress: str) -> bool:
     """Append what arrives to `part`; whether the file is complete."""
     offset = _begins(response)
-    total = _total(response, offset)
+    length = _number(response.headers.get("Content-Length"))
+    # 0 where the server does not tell.
+    total = offset + length if length else 0
     _check_room(part, total - offset)
     with open(part, "r+b" if offset else "wb") as target:
         target.truncate(offset)
@@ -182,7 +178,6 @@ def _bring(url: str, part: str, opener: Opener, *, progress: str) -> None:
 
 
 def digest_of(path: str, algorithm: str) -> str:
-    """The digest of a file."""
     total = hashlib.new(algorithm)
     with open(path, "rb") as stream:
         for block in iter(lambda: stream.read(_BLOCK), b""):

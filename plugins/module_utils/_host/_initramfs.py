@@ -59,10 +59,8 @@ def installed_images(releases: t.Iterable[str], root: str = "/") -> tuple[Image,
         places = ["boot/initrd.img-%s", "boot/initramfs-%s.img", "boot/initrd-%s"]
         if machine_id:
             places += ["boot/%s/%%s/initrd" % machine_id, "efi/%s/%%s/initrd" % machine_id, "boot/efi/%s/%%s/initrd" % machine_id]
-        for place in places:
-            if os.path.isfile(os.path.join(root, place % release)):
-                images.append(Image(release, "/" + place % release))
-                break
+        paths = (place % release for place in places)
+        images += [Image(release, "/" + path) for path in paths if os.path.isfile(os.path.join(root, path))][:1]
     return tuple(images)
 
 

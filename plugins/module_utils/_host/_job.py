@@ -132,11 +132,6 @@ def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any],
     return {"id": identity, "timeout": timeout, "memo": dict(memo), "steps": rows}
 
 
-def _content(path: str) -> dict[str, t.Any]:
-    # A power cut during the first write, or an editor, may have damaged it.
-    return read_table(read_text(path))
-
-
 def _has_form(content: t.Mapping[str, t.Any], form: t.Mapping[str, tuple[type, ...]]) -> bool:
     return all(isinstance(content.get(key), types) and not isinstance(content.get(key), bool) for key, types in form.items())
 
@@ -170,7 +165,9 @@ def read_job(name: str, root: str = "/") -> State | None:
     directory = os.path.join(root, JOBS, name)
     # The lock first: a job that ends in between has then written its last state already.
     running = _locked(directory)
-    found = state_of(_content(directory + "/job.json"), _content(directory + "/state.json"), running=running, log="/%s/%s/log" % (JOBS, name), now=time.time())
+    # A power cut during the first write, or an editor, may have damaged them.
+    job, state = (read_table(read_text("%s/%s.json" % (directory, file))) for file in ("job", "state"))
+    found = state_of(job, state, running=running, log="/%s/%s/log" % (JOBS, name), now=time.time())
     if found is None or not found.running or not found.stage:
         return found
     return found._replace(detail=" ".join(read_text("%s/progress.%d" % (directory, found.step)).split())[:_MOST_DETAIL])

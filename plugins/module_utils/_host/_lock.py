@@ -20,48 +20,36 @@ LOCK_DIRECTORY = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
 
 
-def _holder(stream: t.TextIO) -> str:
-    stream.seek(0)
-    return stream.read().strip() or "unknown"
-
-
-def _open(directory: str, name: str) -> t.TextIO:
-    try:
-        os.makedirs(directory, mode=0o700, exist_ok=True)
-        return open(os.path.join(directory, name), "a+", encoding="utf-8")
-    except OSError as exc:
-        raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
-
-
-@contextlib.contextmanager
-def card_lock(pci: str, patience: float, root: str = "/") -> t.Iterator[None]:
-    """Hold the lock of the card with a PCI function, `0000:03:00.0`; all functions of a card share it. `patience` is in seconds.
-
-    The kernel releases the lock when its holder dies.
-    """
+def _take(stream: t.TextIO, pci: str, patience: float) -> None:
     end = time.monotonic() + patience
-    with _open(os.path.join(root, LOCK_DIRECTORY), pci.rpartition(".")[0] or pci) as stream:
-        while True:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() >= end:
-                    raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, _holder(stream))) from None
-                time.sleep(_PAUSE_SECONDS)
-        stream.truncate(0)
-        stream.write("%d\n" % os.getpid())
-        stream.flush()
-        yield
+    while True:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                stream.seek(0)
+                holder = stream.read().strip() or "unknown"
+                raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, holder)) from None
+            time.sleep(_PAUSE_SECONDS)
+    stream.truncate(0)
+    stream.write("%d\n" % os.getpid())
+    stream.flush()
 
 
 @contextlib.contextmanager
 def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> t.Iterator[None]:
-    """Hold the locks of several cards. They are always taken in one order, so that two runs can't wait for each other."""
+    """Hold the locks of the cards with PCI functions, `0000:03:00.0`; all functions of a card share one. `patience` is in seconds for each card.
+
+    They are always taken in one order, so that two runs can't wait for each other. The kernel releases a lock when its holder dies.
+    """
+    directory = os.path.join(root, LOCK_DIRECTORY)
     with contextlib.ExitStack() as stack:
         try:
             for pci in sorted(functions):
-                stack.enter_context(card_lock(pci, patience, root))
+                os.makedirs(directory, mode=0o700, exist_ok=True)
+                stream = stack.enter_context(open(os.path.join(directory, pci.rpartition(".")[0] or pci), "a+", encoding="utf-8"))
+                _take(stream, pci, patience)
         except OSError as exc:
-            raise Unsupported("the adapters can't be locked: %s. Run the task as root" % exc) from exc
+            raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
         yield

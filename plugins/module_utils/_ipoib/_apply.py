@@ -18,7 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of

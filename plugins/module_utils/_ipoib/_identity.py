@@ -14,8 +14,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_pkey, same_partition

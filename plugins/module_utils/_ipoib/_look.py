@@ -15,7 +15,7 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _modules, _netdevs, _ports, _ssh, _stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _modules, _netdevs, _ports, _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
@@ -44,7 +44,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
     names = {_boot.UNIT, *(name for backend in _registry.BACKENDS for name in (backend.service, *backend.units) if name)}
     units = show_units(run, sorted(names)) if run.has("systemctl") else {}
     files = read_files(root)
-    device = _ssh.read_ssh(run, netdevs, environ, root=root).device
+    device = _connections.read_ssh(run, netdevs, environ, root=root).device
     tools = {tool for backend in _registry.BACKENDS for tool in (backend.tool, *backend.tools) if tool and run.has(tool)}
     evidence = Evidence(units, frozenset(tools), files)
     backends = {backend.name: backend.look(run, evidence, root) for backend in _registry.BACKENDS}
@@ -58,7 +58,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         ssh_path=frozenset(netdev.name for netdev in _netdevs.below(device, netdevs)),
         bonds={netdev.name: read_bond(root, netdev.name) for netdev in netdevs if netdev.kind == "bond"},
         routes=_routes(run),
-        hcas=tuple(_hcas.read_hcas(root)),
+        hcas=tuple(_ports.read_hcas(root)),
         ports=tuple(ports),
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
@@ -103,7 +103,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
         ssh_path=found.ssh_path & own,
         bonds={name: bond for name, bond in found.bonds.items() if name in own},
         routes={name: routes for name, routes in found.routes.items() if name in own},
-        hcas=tuple(_hcas.Hca(hca.name, hca.type, hca.driver, hca.pci) for hca in found.hcas),
+        hcas=tuple(_ports.Hca(hca.name, hca.type, hca.driver, hca.pci) for hca in found.hcas),
         ports=tuple(
             _ports.Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, rate_gbps=0.0, pkeys=port.pkeys) for port in found.ports
         ),

@@ -17,7 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind

@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input imp
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 
 JOB = "kernel-policy"
 _SCRIPTS = {**places.SCRIPTS, SCRIPT: script}

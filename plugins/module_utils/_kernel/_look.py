@@ -14,8 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels, read_sources
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute

@@ -20,8 +20,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source, is_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel, Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv

@@ -15,8 +15,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program

@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES

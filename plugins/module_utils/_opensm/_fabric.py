@@ -85,7 +85,7 @@ def is_alive(run: Runner, port: Port, before: _sminfo.SmInfo) -> bool:
 def identify(run: Runner, bound: Bound, answer: _sminfo.SmInfo) -> Master:
     """Who that master is: by GUID where that is known, else by its node description."""
     known = bound.instance.known
-    description = _smpquery.node_description(run, bound.port.device, bound.port.port, lid=answer.lid)
+    description = _smpquery.answer(run, bound.port.device, bound.port.port, lid=answer.lid) or ""
     host = known.host(answer.guid, description)
     return Master(answer.guid, answer.lid, answer.priority, description, host, bool(host) or answer.guid in known.guids)
 

@@ -20,7 +20,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path

@@ -55,7 +55,7 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
 
 
 def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
-    description = _smpquery.node_description(run, port.device, port.port, lid=manager.lid)
+    description = _smpquery.answer(run, port.device, port.port, lid=manager.lid) or ""
     return {
         "port_guid": manager.guid,
         "lid": manager.lid,

@@ -25,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 
 _PREVIEW_SECONDS = 600.0
 _SECONDS = 7200.0

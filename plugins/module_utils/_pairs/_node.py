@@ -20,10 +20,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import no_result
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import no_result
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner

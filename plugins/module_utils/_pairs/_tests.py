@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ibping, _iperf3, _perftest
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibping import Pings
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import NoResult
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _measure
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import NoResult, Pings
 
 WRITE, SEND, LATENCY, STREAM, PING = "ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"
 TESTS = (WRITE, SEND, LATENCY, STREAM, PING)
@@ -61,34 +60,34 @@ def _perftest_command(test: str, setting: Setting) -> tuple[str, ...]:
     options: tuple[str, ...] = ("--size", str(setting.size), "--duration", str(setting.seconds), "--report_gbits")
     if test == LATENCY:
         options = ("--size", str(_LATENCY_BYTES), "--iters", str(_LATENCY_ITERATIONS))
-    return _perftest.command(test, setting.device, setting.port, tcp_port=setting.port_of(test), options=options)
+    return _measure.perftest_command(test, setting.device, setting.port, tcp_port=setting.port_of(test), options=options)
 
 
 def server(test: str, setting: Setting) -> tuple[str, ...]:
     """The command line of the server."""
     if test == STREAM:
-        return _iperf3.server(setting.port_of(test))
-    return _ibping.server(setting.device, setting.port) if test == PING else _perftest_command(test, setting)
+        return _measure.iperf3_server(setting.port_of(test))
+    return _measure.ibping_server(setting.device, setting.port) if test == PING else _perftest_command(test, setting)
 
 
 def client(test: str, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[str, ...]:
     """The command line of the client; `peer` has the `address`, `ip_address` and `lid` of the server."""
     if test == STREAM:
-        return _iperf3.client(peer["ip_address"], setting.port_of(test), setting.seconds)
+        return _measure.iperf3_client(peer["ip_address"], setting.port_of(test), setting.seconds)
     if test == PING:
-        return _ibping.client(setting.device, setting.port, lid=peer["lid"], number=PINGS)
+        return _measure.ibping_client(setting.device, setting.port, lid=peer["lid"], number=PINGS)
     return (*_perftest_command(test, setting), peer["address"])
 
 
 def figure(test: str, output: str) -> Figure:
     """What a client printed."""
     if test == LATENCY:
-        latency = _perftest.parse_latency(output)
+        latency = _measure.parse_latency(output)
         return _failed(test, latency) if isinstance(latency, NoResult) else Figure(test, usec=latency.typical)
     if test == PING:
-        pings = _ibping.parse_pings(output)
+        pings = _measure.parse_pings(output)
         return Figure(test, usec=pings.usec, loss=pings.loss) if isinstance(pings, Pings) else _failed(test, pings)
-    gbps = _iperf3.parse_result(output) if test == STREAM else _perftest.parse_bandwidth(output)
+    gbps = _measure.parse_iperf3(output) if test == STREAM else _measure.parse_bandwidth(output)
     return _failed(test, gbps) if isinstance(gbps, NoResult) else Figure(test, gbps=gbps)
 
 

@@ -13,14 +13,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import parse_mounts, parse_swaps
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, over_rdma, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import read_ssh, ssh_connection
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import parse_mounts, parse_swaps
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, read_usage

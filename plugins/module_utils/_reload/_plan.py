@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import words as words_of_trust
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User

@@ -14,16 +14,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_units, records, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link, read_units, records, type_of, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, Found, Netdev, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, SHOW, Link, parse_netdevs, type_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import RDMA_LINKS, parse_rdma_netdevs
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -78,8 +77,8 @@ def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset
     base = os.path.join(root, "sys/class/infiniband")
     types = {name: type_of("/devices/virtual/" in os.path.realpath(os.path.join(base, name)), attribute(base, name, "node_type")) for name in entries(base)}
     soft = sorted(name for name, kind in types.items() if kind)
-    output = run(SHOW, ok=None, timeout=10) if soft and run.has("rdma") else None
-    netdevs = parse_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
+    output = run(RDMA_LINKS, ok=None, timeout=10) if soft and run.has("rdma") else None
+    netdevs = parse_rdma_netdevs(output.stdout) if output is not None and output.rc == 0 else {}
     links = {name: Link(name, types[name], netdevs.get(name) or attribute(base, name, "parent")) for name in soft}
     return links, frozenset(name for name in types if name not in links)
 

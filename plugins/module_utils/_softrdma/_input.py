@@ -11,9 +11,9 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._soft_rdma import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, Link
 
 VARIABLE = "soft_rdma_links"
 KEYS = ("name", "netdev", "type")

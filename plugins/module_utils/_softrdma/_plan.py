@@ -13,13 +13,12 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import path_of, records, unit_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, PROTOCOLS, Link, path_of, records, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import MODULES, PROTOCOLS, Link
 
 YES, NO = "yes", "no"
 

@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place imp
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN, distribution_versions
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository, is_key
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, is_key
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner

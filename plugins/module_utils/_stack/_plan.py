@@ -31,7 +31,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_option
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 
@@ -83,7 +82,7 @@ def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
     if not names and not found.interrupted:
         return ()
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
-    drop = (Step(_MEND_STAGE, dpkg.drop_argv(lost)),) if lost else ()
+    drop = (Step(_MEND_STAGE, apt.drop_argv(lost)),) if lost else ()
     # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
     return (*drop, Step(_MEND_STAGE, found.manager.recover, ok=(0, 1)))
 

@@ -19,9 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import sa
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Repository
 
 KERNEL_ONLY = "kernel-only"
 

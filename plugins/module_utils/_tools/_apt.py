@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""apt: what it prints, and its command lines."""
+"""apt and dpkg: their command lines, what they print, and the database."""
 
 from __future__ import annotations
 
@@ -13,21 +13,27 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import APT_FILES, PROTECTION, apt_files, apt_protection, parse_apt_protection
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import ARMOUR, Manager, Package, Repository, Transaction, uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
+
+STATUS = "var/lib/dpkg/status"
+# A name, at the beginning or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
+_DEPENDENCY = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
+_PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
+
+_SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
+_PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
+# apt tells the two forms of a key apart by the ending of its name.
+_KEY = "/etc/apt/keyrings/rdma-ofed"
+_KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
 
 def parse_madison(stdout: str) -> dict[str, list[str]]:
@@ -66,9 +72,77 @@ def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
     return (argv[0], "--simulate", *argv[1:])
 
 
-class Apt(Manager):
-    """apt, on top of dpkg."""
+def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
+    """The database -> the packages that are there, wholly or in part. A second architecture is `name:arch`.
 
+    With `names` only these are read, which is much faster; with `remnants` also those of which only configuration is left.
+    """
+    gone = ("not-installed",) if remnants else ("not-installed", "config-files")
+    found: dict[str, Package] = {}
+    for paragraph in text.split("\n\n"):
+        first, _newline, rest = paragraph.lstrip("\n").partition("\n")
+        if names is not None and first.startswith("Package: ") and first[9:].strip() not in names:
+            continue
+        fields = dict(line.split(": ", 1) for line in [first, *rest.split("\n")] if ": " in line and not line.startswith(" "))
+        status = fields.get("Status", "").split()
+        name = fields.get("Package", "").strip()
+        if not name or not status or status[-1] in gone or (names is not None and name not in names):
+            continue
+        needed = tuple(_DEPENDENCY.findall("%s, %s" % (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
+        found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(
+            fields.get("Version", ""), status[-1], needed, "reinstreq" in status, status[0] == "hold"
+        )
+    return found
+
+
+def parse_prevented(stderr: str) -> set[str]:
+    """`dpkg --simulate --remove` -> the packages that something else needs."""
+    return set(_PREVENTED.findall(stderr))
+
+
+def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
+    """Remove packages whose files were only half replaced; what needs them waits for the installation that follows."""
+    return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
+
+
+def apt_files(repository: Repository) -> dict[str, str]:
+    """The files by path: source, key, pin."""
+    files = {}
+    trust = "Trusted: yes"
+    if repository.key:
+        path = _KEY + (".asc" if ARMOUR in repository.key else ".gpg")
+        files[path] = repository.key
+        trust = "Signed-By: " + path
+    files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
+    if repository.pinned and repository.version:
+        # Above 1000, apt goes back to an older version as well.
+        files[_PIN] = "%sPackage: %s\nPin: version /^%s([^0-9].*)?$/\nPin-Priority: 1001\n" % (
+            HEADER,
+            " ".join(repository.pinned),
+            # With an epoch or without; 2.9.1 is not 2.9.10.
+            "([0-9]+:)?" + re.escape(repository.version),
+        )
+    return files
+
+
+def apt_protection(versions: t.Mapping[str, str]) -> str:
+    """A file of preferences that keeps installed packages at their versions, whatever repositories have; "" without packages.
+
+    It does not keep them from being removed, and then means nothing.
+    """
+    names: dict[str, list[str]] = {}
+    for name, version in sorted(versions.items()):
+        names.setdefault(version, []).append(name)
+    pins = ["Package: %s\nPin: version %s\nPin-Priority: 1001\n" % (" ".join(some), version) for version, some in sorted(names.items())]
+    return HEADER + "\n".join(pins) if pins else ""
+
+
+def parse_apt_protection(text: str) -> dict[str, str]:
+    """Names and versions in a file of `apt_protection`."""
+    return {name: version for names, version in _KEPT.findall(text) for name in names.split()}
+
+
+class Apt(Manager):
     name = "apt"
     packaging = "deb"
     simulates = True
@@ -77,7 +151,7 @@ class Apt(Manager):
     starts_services = True
     # A flat repository need not tell its origin, by which apt would rank it.
     ranks_repositories = False
-    repository_files = APT_FILES
+    repository_files = (_KEY + ".asc", _KEY + ".gpg", _SOURCES, _PIN)
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
     add = (*_APT, "--no-install-recommends", "install")
@@ -87,10 +161,10 @@ class Apt(Manager):
     uninstall = (*_APT, "remove")
     erase = ("dpkg", "--purge")
     hold = ("apt-mark", "hold")
-    protection_path = PROTECTION
+    protection_path = "/etc/apt/preferences.d/rdma-ofed-installed.pref"
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
-        return dpkg.parse_dpkg_database(read_text(os.path.join(root, dpkg.STATUS)), names, remnants)
+        return parse_dpkg_database(read_text(os.path.join(root, STATUS)), names, remnants)
 
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
@@ -99,9 +173,6 @@ class Apt(Manager):
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
         # A pin counts for nothing where the version is named, and none is left for what is not installed.
         return simulate(argv)
-
-    def parse_preview(self, stdout: str) -> dict[str, str]:
-        return dict(parse_simulation(stdout).removed)
 
     def foreseen(self, stdout: str) -> Transaction:
         return parse_simulation(stdout)
@@ -131,4 +202,4 @@ class Apt(Manager):
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))
 
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
-        return [name for name in names if name not in dpkg.parse_prevented(stderr)]
+        return [name for name in names if name not in parse_prevented(stderr)]

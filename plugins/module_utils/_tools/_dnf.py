@@ -15,8 +15,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -79,8 +78,6 @@ def _setting(text: str, key: str) -> str:
 
 
 class Dnf(RpmManager):
-    """dnf."""
-
     name = "dnf"
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.

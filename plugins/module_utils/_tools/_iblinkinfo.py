@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import GBPS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -20,25 +21,11 @@ if t.TYPE_CHECKING:
 TIMEOUT_SECONDS = 300.0
 
 _ARROW = "==>"
-_NEAR = re.compile(r'^(0x[0-9a-f]+) "([^"]*)" ')
-_ACTIVE = re.compile(r"\bActive/")
-_FAR = re.compile(r' *(0x[0-9a-f]+) +\d+ +\d+\[[^]]*\] "([^"]*)"')
-
 _GUID = re.compile(r"0x[0-9a-f]{16}\Z")
 _LINK = " ==("
 _COULD_BE = "Could be "
 # Rate of one lane, as libibmad prints it.
-_SPEEDS = {
-    "2.5 Gbps": "SDR",
-    "5.0 Gbps": "DDR",
-    "10.0 Gbps": "QDR",
-    "10.0 Gbps (FDR10)": "FDR10",
-    "14.0625 Gbps": "FDR",
-    "25.78125 Gbps": "EDR",
-    "53.125 Gbps": "HDR",
-    "106.25 Gbps": "NDR",
-    "212.5 Gbps": "XDR",
-}
+_SPEEDS = {**{"%s Gbps" % gbps: speed for gbps, speed in GBPS.items()}, "10.0 Gbps (FDR10)": "FDR10"}
 
 
 class LinkState(t.NamedTuple):
@@ -66,6 +53,7 @@ class LinkPort(t.NamedTuple):
     peer_guid: str = ""
     """Port GUID; "" where nothing is at the other end."""
     peer_port: int = 0
+    peer_description: str = ""
     better: tuple[str, str] = ("", "")
     """Width and speed that both ends can do; "" where the link has it."""
 
@@ -74,6 +62,11 @@ class LinkPorts(t.NamedTuple):
     ports: tuple[LinkPort, ...] = ()
     unread: tuple[str, ...] = ()
     """Lines that are none of its grammar."""
+
+
+def _guid(text: str) -> str:
+    """The GUID; "" for anything else."""
+    return text if _GUID.match(text) else ""
 
 
 def _link(text: str) -> LinkState | None:
@@ -102,35 +95,17 @@ class _Lines:
     """Reads line by line; of what is the same in many lines, each text once."""
 
     def __init__(self) -> None:
-        self._numbers = Decimals()
-        self._guids: dict[str, str] = {}
-        self._nodes: dict[str, tuple[str, str] | None] = {}
-        self._links: dict[str, LinkState | None] = {}
-        self._betters: dict[str, tuple[str, str]] = {}
-
-    def _guid(self, text: str) -> str:
-        """The GUID; "" for anything else."""
-        if text not in self._guids:
-            self._guids[text] = text if _GUID.match(text) else ""
-        return self._guids[text]
+        self._numbers = Once(decimal)
+        self._guids = Once(_guid)
+        self._nodes = Once(self._node)
+        self._links = Once(_link)
+        self._betters = Once(_better)
 
     def _node(self, text: str) -> tuple[str, str] | None:
         """`0x0002c90300f00010 "        leaf1` -> GUID and name."""
-        if text not in self._nodes:
-            start, quote, name = text.partition(' "')
-            guid = self._guid(start)
-            self._nodes[text] = (guid, name.strip()) if quote and guid else None
-        return self._nodes[text]
-
-    def _link(self, text: str) -> LinkState | None:
-        if text not in self._links:
-            self._links[text] = _link(text)
-        return self._links[text]
-
-    def _better(self, text: str) -> tuple[str, str]:
-        if text not in self._betters:
-            self._betters[text] = _better(text)
-        return self._betters[text]
+        start, quote, name = text.partition(' "')
+        guid = self._guids[start]
+        return (guid, name.strip()) if quote and guid else None
 
     def _place(self, text: str) -> tuple[int, int] | None:
         """`     2    1[  ]` -> LID and number of a port."""
@@ -144,18 +119,19 @@ class _Lines:
         head, _mark, inside = near.rpartition(_LINK)
         named, _end, numbers = head.rpartition('"')
         place = self._place(numbers)
-        node, link = self._node(named), self._link(inside)
+        node, link = self._nodes[named], self._links[inside]
         if node is None or place is None or link is None:
             return None
         guid, name = node
         lid, port = place
         before, quote, named = far.partition('"')
         there = before.split(None, 1)
-        peer_guid = self._guid(there[0]) if len(there) == 2 else ""
+        peer_guid = self._guids[there[0]] if len(there) == 2 else ""
         if not peer_guid:
             return LinkPort(guid, port, name, lid, link) if quote else None
         peer = self._place(there[1])
-        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], self._better(named.rpartition('"')[2])) if peer else None
+        peer_name, _end, better = named.rpartition('"')
+        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], peer_name.strip(), self._betters[better]) if peer else None
 
 
 def parse_ports(text: str) -> LinkPorts:
@@ -173,20 +149,15 @@ def parse_ports(text: str) -> LinkPorts:
 
 
 def command(device: str, port: int) -> tuple[str, ...]:
-    """Asks through a port."""
     return ("iblinkinfo", "-C", device, "-P", str(port), "--line", "--node-name-map", "/dev/null")
 
 
 def parse_active(text: str) -> dict[str, str]:
     """`iblinkinfo --line` -> the ports at both ends of each active link: node descriptions by port GUID, that of a switch for all of its ports."""
     found: dict[str, str] = {}
-    for line in text.splitlines():
-        near = _NEAR.match(line)
-        state = _ACTIVE.search(line, near.end()) if near else None
-        arrow = line.find(_ARROW, state.end()) if state else -1
-        far = _FAR.match(line, arrow + len(_ARROW)) if arrow >= 0 else None
-        if near and far:
-            found.update({near[1]: near[2].strip(), far[1]: far[2].strip()})
+    for port in parse_ports(text).ports:
+        if port.link.state == "Active" and port.peer_guid:
+            found.update({port.port_guid: port.description, port.peer_guid: port.peer_description})
     return found
 
 

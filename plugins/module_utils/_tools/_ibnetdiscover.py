@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals, decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
 
 _KINDS = {"Switch": "switch", "Ca": "ca", "Rt": "router"}
 _ID = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=0x([0-9a-f]{1,16})(?:\(([0-9a-f]{1,16})\))?")
@@ -72,14 +72,6 @@ def _guid(digits: str) -> str:
     return "0x" + digits.zfill(16)
 
 
-class _Guids(t.Dict[str, str]):
-    """`_guid` for digits that come again and again: each GUID is one text."""
-
-    def __missing__(self, digits: str) -> str:
-        self[digits] = guid = _guid(digits)
-        return guid
-
-
 def _node(line: str, ids: t.Mapping[str, tuple[str, str]]) -> Node | None:
     head = _NODE.match(line)
     description, quote, rest = line[head.end() :].rpartition('"') if head else ("", "", "")
@@ -102,11 +94,9 @@ def _node(line: str, ids: t.Mapping[str, tuple[str, str]]) -> Node | None:
 
 
 class _Ends:
-    """Reads the lines of ports."""
-
     def __init__(self) -> None:
-        self._numbers = Decimals()
-        self._guids = _Guids()
+        self._numbers = Once(decimal)
+        self._guids = Once(_guid)
 
     def read(self, line: str, node: Node) -> End | None:
         head = _END.match(line)

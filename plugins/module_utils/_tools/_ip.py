@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""`ip -j` of iproute2: network interfaces and routes."""
+"""`ip -j` and `rdma -j` of iproute2: network interfaces, routes, and the interfaces of RDMA devices."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 LINKS = ("ip", "-j", "-d", "addr")
+RDMA_LINKS = ("rdma", "-j", "link")
 _MODES = ("datagram", "connected")
 
 
@@ -98,6 +99,13 @@ def parse_links(stdout: str) -> dict[str, Link]:
             dynamic_addresses=_addresses(row, dynamic=True),
         )
     return links
+
+
+def parse_rdma_netdevs(stdout: str) -> dict[str, str]:
+    """`rdma -j link` -> the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
+    names = {_text(row.get("ifname")): _text(row.get("netdev")) for row in _rows(stdout, " ".join(RDMA_LINKS))}
+    # iproute2 before 5.0 prints DEVICE/PORT.
+    return {name.split("/", 1)[0]: netdev for name, netdev in names.items() if name}
 
 
 def parse_route_device(stdout: str) -> str:

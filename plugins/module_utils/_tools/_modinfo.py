@@ -4,14 +4,25 @@
 
 # Private to this collection: it may change without notice.
 
-"""`modinfo`: what a module says about itself and its parameters. Grammar from kmod, `modinfo.c`. Pure."""
+"""`modinfo`: what a module says about itself and its parameters. Grammar from kmod, `modinfo.c`.
+
+`ofed_info`: the release of MLNX_OFED, or of the OFED drivers in DOCA-OFED.
+"""
 
 from __future__ import annotations
 
 import re
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
 _TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")
+
+# The installer from a tarball writes the first spelling, packages from a repository and DOCA keep the second.
+INTERNAL = "OFED-internal"
+_RELEASE = re.compile(r"^\s*(MLNX_OFED_LINUX|OFED-internal|MLNX_EN|mlnx-en)-(\d+(?:\.\d+)+(?:-\d+(?:\.\d+)*)*)")
 
 
 def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
@@ -21,14 +32,9 @@ def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
     nothing at all, so that the lines of several modules could not be told apart.
     """
     found: dict[str, dict[str, str]] = {}
-    fields: dict[str, str] = {}
-    for line in stdout.splitlines():
-        key, colon, value = line.partition(":")
-        if key == "filename":
-            name = value.strip().rpartition("/")[2].partition(".ko")[0].replace("-", "_")
-            fields = found.setdefault(name, {})
-        if colon and found:
-            fields.setdefault(key, value.strip())
+    for path, fields in parse_files(stdout).items():
+        name = path.rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+        found[name] = {**fields, **found.get(name, {})}
     return found
 
 
@@ -59,3 +65,14 @@ def parse_parameters(stdout: str) -> dict[str, str]:
     lines.pop("", None)
     kinds = {name: _TYPE.search(last) for name, last in lines.items()}
     return {name: kind.group(1) if kind else "" for name, kind in kinds.items()}
+
+
+def parse_ofed_info(text: str) -> tuple[str, str]:
+    """`ofed_info -s` -> spelling and version: `("OFED-internal", "23.07-0.5.0")`; two empty texts for anything else."""
+    match = _RELEASE.match(text)
+    return (match.group(1), match.group(2)) if match else ("", "")
+
+
+def read_ofed_info(run: Runner) -> tuple[str, str]:
+    """Spelling and version of the installed release; two empty texts where there is no such tool."""
+    return parse_ofed_info(run(["ofed_info", "-s"], ok=None, timeout=10).stdout) if run.has("ofed_info") else ("", "")

@@ -13,15 +13,13 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import rpm_files
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Repository, uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
+RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 _NEEDED_BY = re.compile(r"^[^\S\n]*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
 # A library, or one version of its interface: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
@@ -64,9 +62,20 @@ def parse_rpm_test(stderr: str, replaced: t.Container[str] = ()) -> list[str]:
     return sorted(found)
 
 
-class RpmManager(Manager):
-    """A manager of rpm packages."""
+def rpm_uri(address: str) -> str:
+    """The same for dnf and zypper, which want three slashes."""
+    return uri(address).replace("file:/", "file:///", 1) if address.startswith("/") else uri(address)
 
+
+def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
+    """The files by path: key, and the repository at `path` with the lines `extra`."""
+    files = {RPM_KEY: repository.key} if repository.key else {}
+    check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
+    files[path] = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, rpm_uri(repository.address), check, extra)
+    return files
+
+
+class RpmManager(Manager):
     packaging = "rpm"
     recover = ("rpm", "--rebuilddb")
     erase = ("rpm", "--erase")

@@ -13,38 +13,19 @@ import socket
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Decimals, hexadecimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal, hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-_HEAD = "SMInfoRecord dump:"
-_FIELD = re.compile(r"^\s*(\w+)\.{2,}(.*)$")
+_SM_HEAD = "SMInfoRecord dump:"
+_GROUP_HEAD = "MCMember Record dump:"
+_PKEY_HEAD = "PKeyTableRecord dump:"
 _NEEDED = ("LID", "GUID", "ActCount", "Priority", "SMState")
 
 # No subnet manager configured the port, or the one that did went away.
 _NOBODY = re.compile(r"No SM/SA found|Failed to bind to the SA|Query SA failed: Connection timed out")
-
-
-def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
-    """`saquery SMIR`: one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
-    records: list[SmInfo] = []
-    head, *blocks = stdout.split(_HEAD)
-    if head.strip():
-        raise UnexpectedOutput("saquery SMIR printed %r before the first record" % head.strip())
-    for block in blocks:
-        fields = {match.group(1): match.group(2) for match in map(_FIELD.match, block.splitlines()) if match}
-        found = [number for number in (integer(fields.get(key, "").strip()) for key in _NEEDED) if number is not None]
-        if len(found) != len(_NEEDED):
-            raise UnexpectedOutput("saquery SMIR printed a record without the fields %s: %r" % (", ".join(_NEEDED), block.strip()))
-        lid, guid, activity, priority, state = found
-        records.append(SmInfo(lid, "0x%016x" % guid, activity, priority, state))
-    return tuple(sorted(records, key=lambda record: record.guid))
-
-
-_GROUP_HEAD = "MCMember Record dump:"
-_PKEY_HEAD = "PKeyTableRecord dump:"
 _FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
 _PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
 # The two bits above say how it is compared.
@@ -82,6 +63,19 @@ def _blocks(text: str, head: str, query: str) -> list[str]:
     if before.strip():
         raise UnexpectedOutput("saquery %s printed %r before the first record" % (query, before.strip()[:200]))
     return blocks
+
+
+def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
+    """`saquery SMIR`: one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
+    records: list[SmInfo] = []
+    for block in _blocks(stdout, _SM_HEAD, "SMIR"):
+        fields = dict(_FIELDS.findall(block))
+        found = [number for number in (integer(fields.get(key, "").strip()) for key in _NEEDED) if number is not None]
+        if len(found) != len(_NEEDED):
+            raise UnexpectedOutput("saquery SMIR printed a record without the fields %s: %r" % (", ".join(_NEEDED), block.strip()))
+        lid, guid, activity, priority, state = found
+        records.append(SmInfo(lid, "0x%016x" % guid, activity, priority, state))
+    return tuple(sorted(records, key=lambda record: record.guid))
 
 
 def _low_half(gid: str) -> str:
@@ -138,7 +132,7 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
     found = []
     # Most ports of a fabric have the same table.
     tables: dict[str, tuple[int, ...]] = {}
-    numbers = Decimals()
+    numbers = Once(decimal)
     for block in _blocks(text, _PKEY_HEAD, "PKTR"):
         head, title, table = block.partition("PKey Table:")
         place = _TABLE_OF.match(head)
@@ -161,5 +155,5 @@ def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None
 
     A second master on a fabric that is split in two is invisible here.
     """
-    stdout = ask(run, ["saquery", "-C", device, "-P", str(port), "SMIR"], _NOBODY)
+    stdout = ask(run, command(device, port, "SMIR"), _NOBODY)
     return None if stdout is None else parse_sm_records(stdout)

@@ -13,10 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import failure
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, failure
 
 STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
 STANDBY, MASTER = 2, 3

@@ -4,18 +4,42 @@
 
 # Private to this collection: it may change without notice.
 
-"""`smpquery`: queries a node of the fabric. Grammar from infiniband-diags, `smpquery.c`."""
+"""`smpquery` and `vendstat`: what a node of the fabric says of itself and of its ports. `ibportstate` sets a port.
+
+Grammar from infiniband-diags, `smpquery.c` and `vendstat.c`, and `mad_dump_*` of libibmad. `ibportstate query` shows the same as
+`smpquery portinfo`, but fails where the other end of the cable does not answer, too.
+"""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # The dots pad to a fixed width, so a short description is preceded by more of them.
 _DESCRIPTION = re.compile(r"^Node Description:\.*(.*)$", re.M)
+_VERSION = re.compile(r"^fw_version: *([0-9.]+)$", re.MULTILINE)
+_PSID = re.compile(r"^fw_psid: *'([^'\n]*)'$", re.MULTILINE)
+
+PORT_SETTER = "ibportstate"
+DISABLED = "Disabled"
+
+_LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
+_EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
+# Of one lane.
+GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR", "106.25": "NDR", "212.5": "XDR"}
+
+# Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
+_WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}
+_SPEED_BITS = {"SDR": 1, "DDR": 2, "QDR": 4}
+_EXTENDED_BITS = {"FDR": 1, "EDR": 2, "HDR": 4, "NDR": 8}
+NO_EXTENDED_SPEED = 30
+LEAST_SPEED = "SDR"
+"""No port can do without it: the specification knows no value for that."""
 
 
 def parse_node_description(stdout: str) -> str:
@@ -30,6 +54,95 @@ def answer(run: Runner, device: str, port: int, *, lid: int) -> str | None:
     return parse_node_description(output.stdout) if output.rc == 0 else None
 
 
-def node_description(run: Runner, device: str, port: int, *, lid: int) -> str:
-    """The same where it is only used in messages; "" if there is no answer."""
-    return answer(run, device, port, lid=lid) or ""
+class SwitchFirmware(t.NamedTuple):
+    """The firmware that a switch of NVIDIA runs, as it says through a vendor's datagram."""
+
+    version: str
+    psid: str
+
+
+def parse_vendstat(text: str) -> SwitchFirmware:
+    """`vendstat -N LID`; raises UnexpectedOutput."""
+    version, psid = _VERSION.search(text), _PSID.search(text)
+    if version is None:
+        raise UnexpectedOutput("vendstat printed %r, which has no version of a firmware" % text.strip()[:200])
+    return SwitchFirmware(version[1], psid[1].strip() if psid else "")
+
+
+def vendstat_command(device: str, port: int, lid: int) -> tuple[str, ...]:
+    """Asks the switch at a LID."""
+    return ("vendstat", "-C", device, "-P", str(port), "-N", str(lid))
+
+
+class PortSettings(t.NamedTuple):
+    """One port as it is set. Widths and speeds are in their order."""
+
+    state: str
+    phys_state: str
+    widths: tuple[str, ...] = ()
+    """Those that are enabled."""
+    speeds: tuple[str, ...] = ()
+    """Likewise, without FDR10."""
+    supported_widths: tuple[str, ...] = ()
+    supported_speeds: tuple[str, ...] = ()
+    width: str = ""
+    """The active one; "" while the port is down."""
+    speed: str = ""
+
+    @property
+    def is_disabled(self) -> bool:
+        return self.phys_state == DISABLED
+
+
+def port_query(device: str, port: int, place: tuple[int, int]) -> list[str]:
+    """The command that shows a port, through `port` of `device`; `place` is the LID of the node and the number of its port."""
+    return ["smpquery", "-C", device, "-P", str(port), "portinfo", *map(str, place)]
+
+
+def port_setting(device: str, port: int, place: tuple[int, int], *, words: t.Sequence[str]) -> list[str]:
+    """The command that sets a port, likewise."""
+    return [PORT_SETTER, "-C", device, "-P", str(port), *map(str, place), *words]
+
+
+def speed_calls(speeds: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """The settings that enable just these speeds, each as two words."""
+    plain = sum(_SPEED_BITS.get(speed, 0) for speed in speeds)
+    extended = sum(_EXTENDED_BITS.get(speed, 0) for speed in speeds) or NO_EXTENDED_SPEED
+    return (("speed", str(plain)), ("espeed", str(extended)))
+
+
+def width_calls(widths: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
+    """The settings that enable just these widths, likewise."""
+    return (("width", str(sum(_WIDTH_BITS.get(width, 0) for width in widths))),)
+
+
+def parse_port(stdout: str) -> PortSettings:
+    """What `smpquery portinfo` shows, and `ibportstate query`; raises UnexpectedOutput where it has no state."""
+    # What follows has lines of the same names, of the vendor's query.
+    own = _EXTENDED.split(stdout, maxsplit=1)[0]
+    values: dict[str, str] = {}
+    for match in _LINE.finditer(own):
+        values.setdefault(match["key"], match["value"].lstrip(".").strip())
+    if not values.get("PhysLinkState"):
+        raise UnexpectedOutput("smpquery printed %r, which is not the state of a port" % stdout.strip()[:200])
+
+    def widths(what: str) -> tuple[str, ...]:
+        named = values.get("LinkWidth" + what, "").split()
+        return tuple(width for width in _WIDTH_BITS if width in named)
+
+    def speeds(what: str) -> tuple[str, ...]:
+        """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR. The extended ones are higher."""
+        named = [*values.get("LinkSpeed" + what, "").split(), *values.get("LinkSpeedExt" + what, "").split()]
+        return tuple(speed for gbps, speed in GBPS.items() if gbps in named)
+
+    is_up = values["PhysLinkState"] == "LinkUp"
+    return PortSettings(
+        values.get("LinkState", ""),
+        values["PhysLinkState"],
+        widths("Enabled"),
+        speeds("Enabled"),
+        widths("Supported"),
+        speeds("Supported"),
+        "".join(widths("Active")[:1]) if is_up else "",
+        "".join(speeds("Active")[-1:]) if is_up else "",
+    )

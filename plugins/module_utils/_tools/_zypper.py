@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import RPM_KEY, rpm_uri
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
 
 _SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
@@ -30,9 +28,14 @@ def parse_solvables(xml: str) -> list[dict[str, str]]:
     return [dict(_ATTRIBUTE.findall(text)) for text in _SOLVABLE.findall(xml)]
 
 
-class Zypper(RpmManager):
-    """zypper."""
+def parse_packages(xml: str, *verbs: str) -> dict[str, str]:
+    """The packages, with versions, that a transaction would `remove`, `install`, `upgrade` or `downgrade`."""
+    parts = [part.partition("</to-%s>" % verb) for verb in verbs for part in xml.split("<to-%s>" % verb)[1:]]
+    rows = [row for part, end, _rest in parts if end for row in parse_solvables(part)]
+    return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package" and "name" in row}
 
+
+class Zypper(RpmManager):
     name = "zypper"
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
@@ -63,15 +66,8 @@ class Zypper(RpmManager):
         # By itself it would refuse the key, or with --gpg-auto-import-keys take any that the server has.
         return ("rpm", "--import", RPM_KEY) if repository.key else ()
 
-    def parse_preview(self, stdout: str) -> dict[str, str]:
-        parts = [part.partition("</to-remove>") for part in stdout.split("<to-remove>")[1:]]
-        rows = [row for part, end, _rest in parts if end for row in parse_solvables(part)]
-        return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package" and "name" in row}
-
     def foreseen(self, stdout: str) -> Transaction:
-        parts = [part.partition("</to-%s>" % verb)[0] for verb in ("install", "upgrade", "downgrade") for part in stdout.split("<to-%s>" % verb)[1:]]
-        rows = [row for part in parts for row in parse_solvables(part) if row.get("type") == "package" and "name" in row]
-        return Transaction(self.parse_preview(stdout), {row["name"]: row.get("edition", "") for row in rows})
+        return Transaction(parse_packages(stdout, "remove"), parse_packages(stdout, "install", "upgrade", "downgrade"))
 
     def preview_failure(self, output: Output) -> str:
         return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc not in self.done else ""

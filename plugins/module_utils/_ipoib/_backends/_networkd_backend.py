@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._systemd import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found

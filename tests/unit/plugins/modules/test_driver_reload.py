@@ -18,7 +18,7 @@ import signing
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _usage
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output

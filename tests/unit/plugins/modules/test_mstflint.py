@@ -16,7 +16,7 @@ import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_apply
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import mstflint
 from flint_cards import Cards
@@ -264,7 +264,7 @@ def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
 
 
 def test_a_locked_card_is_left_alone(cards: Cards, root: pathlib.Path) -> None:
-    with card_lock("0000:03:00.1", 0, str(root)), pytest.raises(Refused, match="is being written to by process"):
+    with card_locks(("0000:03:00.1",), 0, str(root)), pytest.raises(Refused, match="is being written to by process"):
         run(cards, root)
     assert cards.burns == []
 

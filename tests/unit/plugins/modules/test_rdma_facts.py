@@ -114,7 +114,7 @@ def test_documentation_names_every_part_and_every_key(capsys: pytest.CaptureFixt
 
 
 def test_documentation_matches_the_fields() -> None:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas, _kernels, _machine, _modules, _netdevs, _ports, _ssh, _stack, _usage
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _kernels, _machine, _modules, _netdevs, _ports, _stack, _usage
 
     documented = yaml.safe_load(rdma_facts.RETURN)["ansible_facts"]["contains"]["rdma"]["contains"]
     for fields, contains in (
@@ -123,12 +123,12 @@ def test_documentation_matches_the_fields() -> None:
         (_stack.Stack._fields, documented["stack"]["contains"]),
         (_kernels.Kernel._fields, documented["kernels"]["contains"]["installed"]["contains"]),
         (_modules.Module._fields, documented["modules"]["contains"]),
-        (_hcas.Hca._fields, documented["hcas"]["contains"]),
-        (_hcas.Adapter._fields, documented["adapters"]["contains"]),
+        (_ports.Hca._fields, documented["hcas"]["contains"]),
+        (_ports.Adapter._fields, documented["adapters"]["contains"]),
         (_ports.Port._fields, documented["ports"]["contains"]),
         (_netdevs.Netdev._fields, documented["netdevs"]["contains"]),
         (_usage.User._fields, documented["usage"]["contains"]["users"]["contains"]),
-        (_ssh.SshPath._fields, documented["ssh"]["contains"]),
+        (_connections.SshPath._fields, documented["ssh"]["contains"]),
     ):
         assert list(contains) == list(fields)
 

@@ -13,10 +13,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link, read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _apply
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
 from module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"

@@ -8,8 +8,8 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _boot, _dkms, _grub, _kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loader_entries as loader
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _boot, _kernels
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loaders as loader
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -103,7 +103,7 @@ def test_grub(tmp_path: pathlib.Path, default: str, environment: str, release: s
 
 
 def test_menu() -> None:
-    menu = _grub.parse_menu(DEBIAN % "0")
+    menu = loader.parse_menu(DEBIAN % "0")
     assert [entry.title.split(",")[0] for entry in menu] == [
         "Debian GNU/Linux",
         "Advanced options for Debian GNU/Linux",
@@ -116,15 +116,15 @@ def test_menu() -> None:
 
 @given(st.text(), st.text())
 def test_any_text_is_a_menu(text: str, choice: str) -> None:
-    _grub.select(_grub.parse_menu(text), choice)
-    _grub.chosen(_grub.parse_default(text), _grub.parse_environment(text))
+    loader.select(loader.parse_menu(text), choice)
+    loader.chosen(loader.parse_default(text), loader.parse_environment(text))
 
 
 def test_images() -> None:
-    assert _grub.release_of("/vmlinuz-5.14.0-427.13.1.el9_4.x86_64") == "5.14.0-427.13.1.el9_4.x86_64"
-    assert _grub.release_of("/4b1f/6.6.10/linux") == "6.6.10"
-    assert _grub.release_of("/boot/Image-5.14.21-150500.55-default") == "5.14.21-150500.55-default"
-    assert _grub.release_of("/boot/xen.gz") == _grub.release_of("/boot/linux") == ""
+    assert loader.release_of("/vmlinuz-5.14.0-427.13.1.el9_4.x86_64") == "5.14.0-427.13.1.el9_4.x86_64"
+    assert loader.release_of("/4b1f/6.6.10/linux") == "6.6.10"
+    assert loader.release_of("/boot/Image-5.14.21-150500.55-default") == "5.14.21-150500.55-default"
+    assert loader.release_of("/boot/xen.gz") == loader.release_of("/boot/linux") == ""
 
 
 # Red Hat's: the menu is made of files.
@@ -250,6 +250,6 @@ def test_dkms(tmp_path: pathlib.Path) -> None:
         "lib/modules/6.1.0-51-amd64/modules.dep": INBOX,
     }
     root = nodes.write(tmp_path, tree)
-    assert [source.name for source in _dkms.read_sources(root)] == ["iser", "mlnx-ofed-kernel"]
+    assert [source.name for source in _kernels.read_sources(root)] == ["iser", "mlnx-ofed-kernel"]
     found = {kernel.release: (kernel.stack, kernel.dkms) for kernel in _kernels.read_kernels(root, OLD)}
     assert found == {OLD: ("ofed", "built"), NEW: ("inbox", "missing")}

@@ -54,9 +54,8 @@ def runner() -> nodes.FakeRunner:
 def test_everything(tmp_path: pathlib.Path) -> None:
     run = runner()
     environ = {"SSH_CONNECTION": "10.1.0.254 1 10.1.0.1 22"}
-    facts = _gather.gather(run, _gather.PARTS, environ, root=nodes.write(tmp_path, node()), running="6.1.0-50-amd64")
-    assert facts.warnings == ()
-    rdma = facts.rdma
+    rdma, warnings = _gather.gather(run, _gather.PARTS, environ, root=nodes.write(tmp_path, node()), running="6.1.0-50-amd64")
+    assert warnings == ()
     assert set(rdma) == {"os", "adapters", *_gather.PARTS}
     # What Ansible gets is what JSON can hold, unchanged.
     assert json.loads(json.dumps(rdma)) == rdma
@@ -77,9 +76,8 @@ def test_everything(tmp_path: pathlib.Path) -> None:
 
 
 def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
-    facts = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, root=str(tmp_path), running="6.1.0")
-    assert facts.warnings == ()
-    rdma = facts.rdma
+    rdma, warnings = _gather.gather(nodes.FakeRunner(), _gather.PARTS, {}, root=str(tmp_path), running="6.1.0")
+    assert warnings == ()
     assert [rdma[part] for part in ("modules", "hcas", "adapters", "ports", "netdevs")] == [[], [], [], [], []]
     assert rdma["kernels"] == {"running": "6.1.0", "next_boot": "", "next_boot_evidence": "", "secure_boot": False, "installed": []}
     assert rdma["usage"] == {"in_use": False, "users": []}
@@ -89,8 +87,8 @@ def test_bare_node_is_empty_and_no_failure(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize("part", _gather.PARTS)
 def test_one_part(tmp_path: pathlib.Path, part: str) -> None:
     root = nodes.write(tmp_path, node())
-    whole = _gather.gather(runner(), _gather.PARTS, {}, root=root, running="6.1.0-50-amd64").rdma
-    facts = _gather.gather(runner(), [part], {}, root=root, running="6.1.0-50-amd64").rdma
+    whole, _warnings = _gather.gather(runner(), _gather.PARTS, {}, root=root, running="6.1.0-50-amd64")
+    facts, _warnings = _gather.gather(runner(), [part], {}, root=root, running="6.1.0-50-amd64")
     assert set(facts) == ({"os", "adapters", part} if part == "hcas" else {"os", part})
     assert facts[part] == whole[part]
 
@@ -104,7 +102,6 @@ def test_parts_that_start_no_process(tmp_path: pathlib.Path, part: str) -> None:
 
 def test_a_tool_that_fails_is_a_warning(tmp_path: pathlib.Path) -> None:
     run = nodes.FakeRunner({"ip": 'Option "-j" is unknown', "modinfo": MODINFO})
-    facts = _gather.gather(run, _gather.PARTS, {}, root=nodes.write(tmp_path, node()))
-    assert [netdev["name"] for netdev in facts.rdma["netdevs"]] == ["ib0", "ib1"]
-    (warning,) = facts.warnings
+    rdma, (warning,) = _gather.gather(run, _gather.PARTS, {}, root=nodes.write(tmp_path, node()))
+    assert [netdev["name"] for netdev in rdma["netdevs"]] == ["ib0", "ib1"]
     assert "ip -j -d addr" in warning

@@ -12,9 +12,8 @@ import typing as t
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gpu, _gpu_driver, _modversions, _pci
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._dkms import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gpu, _gpu_driver, _kernels, _pcie
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source, module_files
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 from hypothesis import given
@@ -90,7 +89,7 @@ def test_who_offers_peer_memory() -> None:
 
 
 def test_dependencies_and_names() -> None:
-    needs = _gpu.parse_dependencies(DEP)
+    needs = _kernels.module_needs(DEP)
     assert needs["nvidia_peermem"] == ("ib_core", "mlx_compat", "nvidia")
     assert _gpu_driver.driver_names(needs) == ("nvidia", "nvidia_peermem")
     # As Debian calls them.
@@ -124,9 +123,9 @@ def test_what_dkms_builds() -> None:
 )
 def test_paths(one: str, other: str, same_node: bool, path: str) -> None:
     first, second = tuple(one.split()), tuple(other.split())
-    assert _pci.path_between(first, second, same_node) == path
-    assert _pci.path_between(second, first, same_node) == path
-    assert not set(_pci.bridges_between(first, second)) & {*first[-1:], *second[-1:]}
+    assert _pcie.path_between(first, second, same_node) == path
+    assert _pcie.path_between(second, first, same_node) == path
+    assert not set(_pcie.bridges_between(first, second)) & {*first[-1:], *second[-1:]}
 
 
 def configuration(control: int, before: int = 1) -> bytes:
@@ -143,16 +142,16 @@ def configuration(control: int, before: int = 1) -> bytes:
 
 def test_access_control() -> None:
     # SrcValid+ ReqRedir+ CmpltRedir+ UpstreamFwd+, as a hypervisor sets it; source validation alone redirects nothing.
-    assert _pci.acs_redirects(configuration(0x001D))
-    assert _pci.acs_redirects(configuration(0x0004, 3))
-    assert not _pci.acs_redirects(configuration(0x0011))
-    assert not _pci.acs_redirects(configuration(0x001D)[:64])
-    assert not _pci.acs_redirects(b"\xff" * 4096)
+    assert _pcie.acs_redirects(configuration(0x001D))
+    assert _pcie.acs_redirects(configuration(0x0004, 3))
+    assert not _pcie.acs_redirects(configuration(0x0011))
+    assert not _pcie.acs_redirects(configuration(0x001D)[:64])
+    assert not _pcie.acs_redirects(b"\xff" * 4096)
 
 
 @given(st.binary(max_size=4096))
 def test_access_control_of_anything(content: bytes) -> None:
-    assert _pci.acs_redirects(content) in (True, False)
+    assert _pcie.acs_redirects(content) in (True, False)
 
 
 def node(**changed: t.Any) -> nodes.Tree:
@@ -280,7 +279,7 @@ def test_where_the_stack_leaves_its_numbers(tmp_path: pathlib.Path, folders: t.S
     for link, target in links.items():
         (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / link).symlink_to(tmp_path / target)
-    assert _modversions.symvers_of(str(tmp_path), RELEASE) == expected
+    assert _gpu_driver.symvers_of(str(tmp_path), RELEASE) == expected
 
 
 def test_a_node_without_gpu_starts_nothing(tmp_path: pathlib.Path) -> None:

@@ -9,18 +9,18 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _hcas
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._hcas import Adapter, Hca
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Adapter, Hca
 from hypothesis import given
 from hypothesis import strategies as st
 
 
 def test_node_without_adapter(tmp_path: pathlib.Path) -> None:
-    assert _hcas.read_hcas(str(tmp_path)) == ()
+    assert _ports.read_hcas(str(tmp_path)) == ()
 
 
 def test_connectx5(tmp_path: pathlib.Path) -> None:
-    first, second = _hcas.read_hcas(nodes.write(tmp_path, nodes.connectx5()))
+    first, second = _ports.read_hcas(nodes.write(tmp_path, nodes.connectx5()))
     assert first == Hca(
         name="mlx5_0",
         type="MT4119",
@@ -39,13 +39,13 @@ def test_connectx5(tmp_path: pathlib.Path) -> None:
 
 
 def test_recorded_connectx3_shows_both_ports_on_one_function(tmp_path: pathlib.Path) -> None:
-    (hca,) = _hcas.read_hcas(nodes.write(tmp_path, nodes.connectx3()))
+    (hca,) = _ports.read_hcas(nodes.write(tmp_path, nodes.connectx3()))
     assert (hca.type, hca.driver, hca.functions, hca.node_guid, hca.part_number) == ("MT4099", "mlx4_core", (nodes.CX3,), "0x0002c90300a4e720", "")
 
 
 def test_virtual_function(tmp_path: pathlib.Path) -> None:
     tree = {**nodes.connectx5(), nodes.pci_path("0000:03:00.1") + "/physfn": nodes.Link("../0000:03:00.0")}
-    assert [hca.virtual for hca in _hcas.read_hcas(nodes.write(tmp_path, tree))] == [False, True]
+    assert [hca.virtual for hca in _ports.read_hcas(nodes.write(tmp_path, tree))] == [False, True]
 
 
 def test_subfunction_belongs_to_its_pci_function(tmp_path: pathlib.Path) -> None:
@@ -54,19 +54,19 @@ def test_subfunction_belongs_to_its_pci_function(tmp_path: pathlib.Path) -> None
         "sys/class/infiniband/mlx5_4": nodes.Link("/%s/infiniband/mlx5_4" % device),
         device + "/infiniband/mlx5_4/device": nodes.Link("../../"),
     }
-    (hca,) = _hcas.read_hcas(nodes.write(tmp_path, tree))
+    (hca,) = _ports.read_hcas(nodes.write(tmp_path, tree))
     assert (hca.pci, hca.functions) == ("0000:03:00.0", ("0000:03:00.0",))
 
 
 def test_soft_roce_has_no_pci_function(tmp_path: pathlib.Path) -> None:
     tree: nodes.Tree = {"sys/class/infiniband/rxe0/node_guid": "0a00:27ff:fe67:4f90\n"}
-    assert _hcas.read_hcas(nodes.write(tmp_path, tree)) == (Hca("rxe0", node_guid="0x0a0027fffe674f90"),)
+    assert _ports.read_hcas(nodes.write(tmp_path, tree)) == (Hca("rxe0", node_guid="0x0a0027fffe674f90"),)
 
 
 @pytest.mark.parametrize("cut", range(3, 50))
 def test_part_number_is_whole_or_none(cut: int) -> None:
     data = nodes.vpd("MCX556A-ECAT")
-    assert _hcas.part_number(io.BytesIO(data[:cut])) in ("", "MCX556A-ECAT")
+    assert _ports.part_number(io.BytesIO(data[:cut])) in ("", "MCX556A-ECAT")
 
 
 @pytest.mark.parametrize(
@@ -82,19 +82,19 @@ def test_part_number_is_whole_or_none(cut: int) -> None:
     ],
 )
 def test_part_number(data: bytes, found: str) -> None:
-    assert _hcas.part_number(io.BytesIO(data)) == found
+    assert _ports.part_number(io.BytesIO(data)) == found
 
 
 def test_part_number_that_starts_late_and_endless_data(tmp_path: pathlib.Path) -> None:
     late = nodes.rdma("mlx5_0", nodes.CX5[0], "0x1", vpd=nodes.vpd("MCX653105A-HDAT", "x" * 300))
     endless = nodes.rdma("mlx5_1", nodes.CX5[1], "0x1", vpd=b"\0" * 20000)
-    found = _hcas.read_hcas(nodes.write(tmp_path, {**late, **endless}))
+    found = _ports.read_hcas(nodes.write(tmp_path, {**late, **endless}))
     assert [hca.part_number for hca in found] == ["MCX653105A-HDAT", ""]
 
 
 @given(st.binary())
 def test_part_number_takes_any_bytes(data: bytes) -> None:
-    assert isinstance(_hcas.part_number(io.BytesIO(data)), str)
+    assert isinstance(_ports.part_number(io.BytesIO(data)), str)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_part_number_takes_any_bytes(data: bytes) -> None:
     ],
 )
 def test_adapter(vendor: str, pci_class: str, adapter: bool) -> None:
-    assert _hcas.is_adapter(vendor, pci_class) is adapter
+    assert _ports.is_adapter(vendor, pci_class) is adapter
 
 
 def test_adapters_with_and_without_driver(tmp_path: pathlib.Path) -> None:
@@ -118,7 +118,7 @@ def test_adapters_with_and_without_driver(tmp_path: pathlib.Path) -> None:
     bare = "sys/bus/pci/devices/" + pci
     tree = {**nodes.connectx5(), bare + "/vendor": "0x15b3\n", bare + "/device": "0x101b\n", bare + "/class": "0x020700\n"}
     root = nodes.write(tmp_path, tree)
-    assert _hcas.read_adapters(root, _hcas.read_hcas(root)) == (
+    assert _ports.read_adapters(root, _ports.read_hcas(root)) == (
         Adapter(nodes.CX5[0], "0x15b3", "0x1017", "mlx5_core", ("mlx5_0",)),
         Adapter(nodes.CX5[1], "0x15b3", "0x1017", "mlx5_core", ("mlx5_1",)),
         Adapter(pci, "0x15b3", "0x101b"),

@@ -8,7 +8,7 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _routes
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _namespaces, _sockets
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,31 +41,31 @@ ROUTE6 = """fd000000000000000000000000000000 40 00000000000000000000000000000000
     ],
 )
 def test_device(address: str, device: str) -> None:
-    routes = _routes.parse_route4(ROUTE4, "little") + _routes.parse_route6(ROUTE6)
+    routes = _sockets.parse_route4(ROUTE4, "little") + _sockets.parse_route6(ROUTE6)
     # Without the default route of IPv4 what is unknown stays unknown.
     if not device:
         routes = tuple(route for route in routes if route.network.prefixlen)
-    assert _routes.device_of(address, routes) == device
+    assert _sockets.Table(routes).device_of(address) == device
 
 
 def test_big_endian_machine() -> None:
     line = "Iface D G F R U M M\nib0 0A010000 00000000 0001 0 0 0 FFFFFF00 0 0 0\n"
-    assert [str(route.network) for route in _routes.parse_route4(line, "big")] == ["10.1.0.0/24"]
+    assert [str(route.network) for route in _sockets.parse_route4(line, "big")] == ["10.1.0.0/24"]
 
 
 def test_reject_routes_lead_nowhere() -> None:
-    assert all(route.device in ("eth0", "ib0", "ib1") for route in _routes.parse_route4(ROUTE4, "little") + _routes.parse_route6(ROUTE6))
+    assert all(route.device in ("eth0", "ib0", "ib1") for route in _sockets.parse_route4(ROUTE4, "little") + _sockets.parse_route6(ROUTE6))
 
 
 def test_node(tmp_path: pathlib.Path) -> None:
-    assert _routes.read_routes(str(tmp_path)) == ()
-    assert len(_routes.read_routes(nodes.write(tmp_path, {"proc/net/route": ROUTE4, "proc/net/ipv6_route": ROUTE6}))) == 6
+    assert _namespaces.read_namespaces(str(tmp_path), ())[0].routes == ()
+    assert len(_namespaces.read_namespaces(nodes.write(tmp_path, {"proc/net/route": ROUTE4, "proc/net/ipv6_route": ROUTE6}), ())[0].routes) == 6
 
 
 @given(st.text(), st.text(alphabet="0123456789abcdefF \n", max_size=200))
 def test_any_text(text: str, digits: str) -> None:
     for each in (text, digits):
-        _routes.device_of(each, _routes.parse_route4(each) + _routes.parse_route6(each))
+        _sockets.Table(_sockets.parse_route4(each) + _sockets.parse_route6(each)).device_of(each)
 
 
 _WORD = st.text("0123456789abcdefABCDEF", min_size=8, max_size=8)
@@ -73,4 +73,4 @@ _WORD = st.text("0123456789abcdefABCDEF", min_size=8, max_size=8)
 
 @given(_WORD, _WORD, st.text("0123456789abcdef", min_size=1, max_size=4), st.text(max_size=5))
 def test_any_masks(destination: str, mask: str, flags: str, metric: str) -> None:
-    _routes.parse_route4(f"ib0\t{destination}\t00000000\t{flags}\t0\t0\t{metric}\t{mask}\t0")
+    _sockets.parse_route4(f"ib0\t{destination}\t00000000\t{flags}\t0\t0\t{metric}\t{mask}\t0")

@@ -8,9 +8,9 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ssh
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,19 +40,19 @@ VARIABLE = "10.1.0.254 51234 10.1.0.1 22"
     ],
 )
 def test_path(device: str, ports: tuple[str, ...], over_rdma: bool) -> None:
-    assert _ssh.ssh_path(VARIABLE, device, NETDEVS) == SshPath("10.1.0.254", device, ports[0] if ports else "", ports, over_rdma)
+    assert _connections.ssh_path(VARIABLE, device, NETDEVS) == SshPath("10.1.0.254", device, ports[0] if ports else "", ports, over_rdma)
 
 
 def test_one_process_and_only_over_ssh() -> None:
     run = nodes.FakeRunner({"ip": '[{"dst":"10.1.0.254","dev":"ib0"}]'})
-    assert _ssh.read_ssh(run, NETDEVS, {}, root="/nonexistent", pid=0) == SshPath()
+    assert _connections.read_ssh(run, NETDEVS, {}, root="/nonexistent", pid=0) == SshPath()
     assert run.ran == []
-    assert _ssh.read_ssh(run, NETDEVS, {"SSH_CONNECTION": VARIABLE}).over_rdma
+    assert _connections.read_ssh(run, NETDEVS, {"SSH_CONNECTION": VARIABLE}).over_rdma
     assert run.ran == ["ip -j route get 10.1.0.254"]
 
 
 def test_link_local_client_names_its_interface() -> None:
-    path = _ssh.read_ssh(nodes.FakeRunner(), NETDEVS, {"SSH_CONNECTION": "fe80::1%ib0 5 fe80::2%ib0 22"})
+    path = _connections.read_ssh(nodes.FakeRunner(), NETDEVS, {"SSH_CONNECTION": "fe80::1%ib0 5 fe80::2%ib0 22"})
     assert (path.client, path.device, path.port) == ("fe80::1", "ib0", "mlx5_0/1")
 
 
@@ -65,17 +65,17 @@ def test_sudo_hides_the_variable_and_its_parent_knows_it(tmp_path: pathlib.Path)
         "proc/10/environ": "PATH=/bin\0SSH_CONNECTION=%s\0" % VARIABLE,
     }
     root = nodes.write(tmp_path, tree)
-    assert _ssh.ssh_connection({}, root, 30) == VARIABLE
-    assert _ssh.ssh_connection({"SSH_CONNECTION": "x"}, root, 30) == "x"
+    assert _connections.ssh_connection({}, root, 30) == VARIABLE
+    assert _connections.ssh_connection({"SSH_CONNECTION": "x"}, root, 30) == "x"
 
 
 def test_no_end_of_ancestors(tmp_path: pathlib.Path) -> None:
     root = nodes.write(tmp_path, {"proc/30/status": "PPid:\t31\n", "proc/31/status": "PPid:\t30\n"})
-    assert _ssh.ssh_connection({}, root, 30) == ""
+    assert _connections.ssh_connection({}, root, 30) == ""
 
 
 @given(st.text())
 def test_any_text(text: str) -> None:
-    _ssh.client_address(text)
-    _ssh.zone(text)
-    _ssh.parent_pid(text)
+    _connections.client_address(text)
+    _connections.zone(text)
+    _connections.parent_pid(text)

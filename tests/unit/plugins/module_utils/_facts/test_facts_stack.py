@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ofed_info
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,7 +55,7 @@ def test_parsers_take_any_text(text: str) -> None:
     ],
 )
 def test_decision(packages: dict[str, str], ofed_info: str, kind: str, version: str, ofed_version: str) -> None:
-    stack = _stack.decide_stack(packages, _ofed_info.parse(ofed_info))
+    stack = _stack.decide_stack(packages, _modinfo.parse_ofed_info(ofed_info))
     assert (stack.kind, stack.version, stack.ofed_version) == (kind, version, ofed_version)
     assert stack.evidence
 
@@ -81,7 +81,7 @@ INTERNAL = "OFED-internal-24.10-1.1.4:\n"
     ],
 )
 def test_doca_is_known_without_its_profile(packages: dict[str, str], ofed_info: str, record: dict[str, str], kind: str, version: str) -> None:
-    stack = _stack.decide_stack(packages, _ofed_info.parse(ofed_info), record=record)
+    stack = _stack.decide_stack(packages, _modinfo.parse_ofed_info(ofed_info), record=record)
     assert (stack.kind, stack.version) == (kind, version)
 
 
@@ -99,7 +99,7 @@ def test_doca_is_known_without_its_profile(packages: dict[str, str], ofed_info: 
     ],
 )
 def test_an_installation_that_did_not_come_to_its_end(packages: dict[str, str], ofed_info: str, complete: bool) -> None:
-    assert _stack.decide_stack(packages, _ofed_info.parse(ofed_info)).complete is complete
+    assert _stack.decide_stack(packages, _modinfo.parse_ofed_info(ofed_info)).complete is complete
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ SCSI: nodes.Tree = {
 
 
 def test_no_storage(tmp_path: pathlib.Path) -> None:
-    assert _storage.read_sessions(str(tmp_path)) == ()
+    assert _storage.read_sessions(str(tmp_path), {}) == ()
 
 
 def test_sessions(tmp_path: pathlib.Path) -> None:
@@ -38,7 +38,7 @@ def test_sessions(tmp_path: pathlib.Path) -> None:
         "sys/kernel/config/nvmet/ports/3/subsystems/nqn.a": "",
         "sys/class/iscsi_connection/connection1:0/persistent_address": "10.1.0.8\n",
     }
-    assert _storage.read_sessions(nodes.write(tmp_path, {**NVME, **SCSI, **target})) == (
+    assert _storage.read_sessions(nodes.write(tmp_path, {**NVME, **SCSI, **target}), {}) == (
         Session("nvme1", "NVMe over RDMA", "10.1.0.9"),
         Session("host5", "iSER"),
         Session("host6", "SRP"),
@@ -82,7 +82,7 @@ def test_what_a_block_device_stands_on(tmp_path: pathlib.Path, device: str, sess
         "dev/mapper/vg-root": nodes.Link("../dm-1"),
     }
     root = nodes.write(tmp_path, tree)
-    found = _storage.block_session(device, _storage.read_sessions(root), root)
+    found = _storage.block_session(device, _storage.read_sessions(root, {}), root)
     assert (found.name if found else "") == session
 
 
@@ -93,6 +93,6 @@ def test_multipath_namespace_is_found_through_its_subsystem(tmp_path: pathlib.Pa
         **NVME,
     }
     root = nodes.write(tmp_path, tree)
-    found = _storage.block_session("/dev/nvme7n1", _storage.read_sessions(root), root)
+    found = _storage.block_session("/dev/nvme7n1", _storage.read_sessions(root, {}), root)
     assert found is not None
     assert found.name == "nvme1"

@@ -8,14 +8,12 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _carried, _mounts, _processes, _usage
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._mounts import Mount
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._routes import parse_route4
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Session
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table, parse_route4
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Mount, Session
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process, User
 from hypothesis import given
 from hypothesis import strategies as st
 from test_facts_modules import PROC
@@ -26,7 +24,7 @@ NETDEVS = (
     Netdev("eth0", "ethernet", driver="virtio_net"),
     Netdev("ib0", "ipoib", port="mlx5_0/1", master="bond0"),
 )
-ROUTES = parse_route4(ROUTE4, "little")
+ROUTES = Table(parse_route4(ROUTE4, "little"))
 
 
 def test_idle_node(tmp_path: pathlib.Path) -> None:
@@ -84,8 +82,8 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
     ],
 )
 def test_mounts(line: str, user: User | None) -> None:
-    hosts = _mounts.parse_hosts("127.0.0.1 localhost\n10.1.0.9 brick1-ib.cluster brick1-ib # InfiniBand\n192.0.2.9 eth-only\n")
-    assert _usage.mount_users(_mounts.parse_mounts(line + "\n"), ROUTES, NETDEVS, hosts=hosts) == ([user] if user else [])
+    hosts = _storage.parse_hosts("127.0.0.1 localhost\n10.1.0.9 brick1-ib.cluster brick1-ib # InfiniBand\n192.0.2.9 eth-only\n")
+    assert _usage.mount_users(_storage.parse_mounts(line + "\n"), ROUTES, NETDEVS, hosts=hosts) == ([user] if user else [])
 
 
 def test_modules() -> None:
@@ -131,7 +129,7 @@ def test_processes(tmp_path: pathlib.Path) -> None:
     root = nodes.write(tmp_path, tree)
     for number, target in ((4, "/dev/infiniband/uverbs0"), (5, "/dev/infiniband/rdma_cm"), (6, "/dev/infiniband/uverbs0")):
         (tmp_path / "proc/18/fd" / str(number)).symlink_to(target)
-    processes = _processes.read_processes(root)
+    processes = _usage.scan_processes(root).processes
     assert processes == (Process(17, "opensm", ()), Process(18, "ibacm", ("rdma_cm", "uverbs0")))
     assert _usage.process_users(processes) == [
         User("sm", "opensm", "pid 17"),
@@ -244,7 +242,7 @@ PORT = Netdev("enp1s0f0", "ethernet", driver="mlx5_core", up=True)
     ],
 )
 def test_machines_and_containers(netdevs: list[Netdev], user: tuple[str, str, tuple[str, ...]] | None) -> None:
-    assert _carried.carrying(netdevs, {"vnet0"}) == ((user,) if user else ())
+    assert _usage.carrying(netdevs, {"vnet0"}) == ((user,) if user else ())
 
 
 def test_virtual_functions_and_taps(tmp_path: pathlib.Path) -> None:
@@ -257,13 +255,13 @@ def test_virtual_functions_and_taps(tmp_path: pathlib.Path) -> None:
     }
     root = nodes.write(tmp_path, tree)
     assert _usage.read_usage(root) == (User("vf", "4 virtual functions of 0000:03:00.0"),)
-    assert _carried.read_tap_devices(root) == {"vnet0"}
+    assert _usage.read_tap_devices(root) == {"vnet0"}
 
 
 @given(st.text())
 def test_parsers_take_any_text(text: str) -> None:
-    _usage.mount_users(_mounts.parse_mounts(text), ROUTES, NETDEVS)
-    _mounts.parse_swaps(text)
+    _usage.mount_users(_storage.parse_mounts(text), ROUTES, NETDEVS)
+    _storage.parse_swaps(text)
     _usage.module_users(parse_proc_modules(text))
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ssh import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_look as use
 

@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._dpkg import parse_dpkg_database
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import parse_dpkg_database
 from hypothesis import given
 from hypothesis import strategies as st
 

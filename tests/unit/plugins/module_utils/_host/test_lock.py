@@ -9,21 +9,21 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_lock
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 
 
 def test_a_card_has_one_lock_for_all_its_functions(tmp_path: pathlib.Path) -> None:
     root = str(tmp_path)
-    with card_lock("0000:03:00.0", 0, root):
-        with pytest.raises(Refused, match="process %d" % os.getpid()), card_lock("0000:03:00.1", 0, root):
+    with card_locks(("0000:03:00.0",), 0, root):
+        with pytest.raises(Refused, match="process %d" % os.getpid()), card_locks(("0000:03:00.1",), 0, root):
             pass
-        with card_lock("0000:83:00.0", 0, root):
+        with card_locks(("0000:83:00.0",), 0, root):
             pass
-    with card_lock("0000:03:00.1", 0, root):
+    with card_locks(("0000:03:00.1",), 0, root):
         pass
 
 
 def test_a_place_that_can_not_be_written_to(tmp_path: pathlib.Path) -> None:
     (tmp_path / "run").touch()
-    with pytest.raises(Unsupported, match="Run the task as root"), card_lock("0000:03:00.0", 0, str(tmp_path)):
+    with pytest.raises(Unsupported, match="Run the task as root"), card_locks(("0000:03:00.0",), 0, str(tmp_path)):
         pass

@@ -15,12 +15,12 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _soft_links
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rdma_link
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rdma_link import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -81,22 +81,22 @@ def test_systemd_names_of_interfaces(netdev: str, escaped: str) -> None:
 
 
 def test_what_rdma_prints() -> None:
-    assert _rdma_link.parse_netdevs(RDMA_LINK) == {"mlx5_0": "", "rxe0": "eth0"}
-    assert _rdma_link.parse_netdevs('[{"ifname":"rxe0/1","netdev":"eth0"}, {}, 7]') == {"rxe0": "eth0"}
-    assert _rdma_link.parse_netdevs("") == _rdma_link.parse_netdevs("[]") == {}
+    assert _ip.parse_rdma_netdevs(RDMA_LINK) == {"mlx5_0": "", "rxe0": "eth0"}
+    assert _ip.parse_rdma_netdevs('[{"ifname":"rxe0/1","netdev":"eth0"}, {}, 7]') == {"rxe0": "eth0"}
+    assert _ip.parse_rdma_netdevs("") == _ip.parse_rdma_netdevs("[]") == {}
 
 
 @pytest.mark.parametrize("text", ["link rxe0/1 state ACTIVE", "{}", "[" * 100000])
 def test_what_rdma_never_prints(text: str) -> None:
     with pytest.raises(UnexpectedOutput, match="rdma -j link"):
-        _rdma_link.parse_netdevs(text)
+        _ip.parse_rdma_netdevs(text)
 
 
 @pytest.mark.parametrize(
     ("virtual", "node_type", "expected"), [(True, "1: CA", "rxe"), (True, "4: RNIC", "siw"), (False, "1: CA", ""), (True, "6: usnic UDP", ""), (True, "", "")]
 )
 def test_types_of_devices(virtual: bool, node_type: str, expected: str) -> None:
-    assert _rdma_link.type_of(virtual, node_type) == expected
+    assert _soft_links.type_of(virtual, node_type) == expected
 
 
 @pytest.mark.parametrize(

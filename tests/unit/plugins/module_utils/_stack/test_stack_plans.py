@@ -22,8 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import p
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._repository import Repository
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Repository
 from hypothesis import given
 from hypothesis import strategies as st
 

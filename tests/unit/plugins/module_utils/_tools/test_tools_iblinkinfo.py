@@ -35,6 +35,7 @@ def test_every_port_is_read() -> None:
         link=_iblinkinfo.LinkState("Active", "LinkUp", "4X", "SDR"),
         peer_guid="0x0000000000200000",
         peer_port=2,
+        peer_description="Switch1",
         better=("12X", "QDR"),
     )
     down = next(port for port in found.ports if (port.description, port.port) == ("Switch1", 4))

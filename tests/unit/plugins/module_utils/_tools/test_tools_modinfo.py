@@ -2,11 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modinfo prints."""
+"""What modinfo and ofed_info print."""
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo, parse_parameters
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo, parse_ofed_info, parse_parameters
 from hypothesis import given
 from hypothesis import strategies as st
 from recordings import CORPUS
@@ -73,3 +74,17 @@ def test_types_of_parameters() -> None:
 def test_any_text(text: str) -> None:
     parse_modinfo(text)
     parse_parameters(text)
+
+
+@pytest.mark.parametrize(
+    ("file", "spelling", "version"),
+    [
+        ("mlnx_23_10.txt", "MLNX_OFED_LINUX", "23.10-5.1.4.0"),
+        ("ofed_internal_23_07.txt", "OFED-internal", "23.07-0.5.0"),
+        ("ofed_internal_5_0.txt", "OFED-internal", "5.0-1.0.0.0"),
+        ("full_5_0_first_lines.txt", "MLNX_OFED_LINUX", "5.0-2.1.8.0"),
+        ("full_5_1_deb_truncated.txt", "MLNX_OFED_LINUX", "5.1-2.5.8.0"),
+    ],
+)
+def test_recorded_ofed_info(file: str, spelling: str, version: str) -> None:
+    assert parse_ofed_info((CORPUS / "ofed_info" / file).read_text(encoding="utf-8")) == (spelling, version)

@@ -11,13 +11,11 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _dpkg as dpkg
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _repository as repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf, parse_available, parse_transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._manager import Manager
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,7 +69,7 @@ mlnx-tools | 24.10-0 | file:/srv ./ Packages
 
 
 def test_the_database_of_dpkg() -> None:
-    found = dpkg.parse_dpkg_database(STATUS)
+    found = apt.parse_dpkg_database(STATUS)
     assert found == {
         "rdma-core": packages.Package("2310mlnx47-1.2310055", depends=("init-system-helpers", "libc6", "libnl-3-200", "libnl3", "udev")),
         "libibverbs1": packages.Package("44.0-2", "half-configured"),
@@ -85,15 +83,15 @@ def test_the_database_of_dpkg() -> None:
 
 def test_some_packages_of_the_database_of_dpkg() -> None:
     names = ["rdma-core", "libibverbs1", "gone", "bash"]
-    assert list(dpkg.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
-    assert dpkg.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
-    assert not dpkg.parse_dpkg_database(STATUS, [])
+    assert list(apt.parse_dpkg_database(STATUS, names)) == ["rdma-core", "libibverbs1", "libibverbs1:i386"]
+    assert apt.parse_dpkg_database(STATUS, names, remnants=True)["gone"] == packages.Package("1", "config-files")
+    assert not apt.parse_dpkg_database(STATUS, [])
 
 
 def test_packages_on_hold(tmp_path: pathlib.Path) -> None:
     text = STATUS.replace("Status: install ok installed", "Status: hold ok installed", 1)
-    assert [name for name, package in dpkg.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
-    assert APT.held(dpkg.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
+    assert [name for name, package in apt.parse_dpkg_database(text).items() if package.held] == ["rdma-core"]
+    assert APT.held(apt.parse_dpkg_database(text), ["rdma-core", "ofed-scripts"], str(tmp_path)) == {"rdma-core"}
 
 
 def test_what_can_be_removed_alone() -> None:
@@ -181,21 +179,21 @@ def test_what_zypper_says() -> None:
 
 
 def test_zypper_trusts_the_declared_key_and_no_other() -> None:
-    site = repository.Repository("https://mirror.example.org/doca", KEY)
-    assert ZYPPER.trust_argv(site) == ("rpm", "--import", repository.RPM_KEY)
+    site = packages.Repository("https://mirror.example.org/doca", KEY)
+    assert ZYPPER.trust_argv(site) == ("rpm", "--import", rpm.RPM_KEY)
     assert ZYPPER.trust_argv(site._replace(key="")) == ()
     assert not any("gpg-auto-import" in word for argv in (ZYPPER.update, ZYPPER.install) for word in argv)
 
 
 @given(st.permutations(STATUS.strip().split("\n\n")[:2] + STATUS.strip().split("\n\n")[3:]))
 def test_the_order_of_the_database_does_not_matter(paragraphs: list[str]) -> None:
-    found = dpkg.parse_dpkg_database("\n\n".join(paragraphs))
+    found = apt.parse_dpkg_database("\n\n".join(paragraphs))
     assert sorted(found) == ["ibverbs-providers", "libibverbs1", "ofed-scripts", "rdma-core"]
 
 
 @given(st.text())
 def test_any_text_is_parsed(text: str) -> None:
-    dpkg.parse_dpkg_database(text)
+    apt.parse_dpkg_database(text)
     apt.parse_simulation(text)
     apt.parse_madison(text)
     rpm.parse_rpm_query(text)
@@ -265,7 +263,7 @@ KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n"
 
 
 def test_repository_files_of_apt() -> None:
-    files = APT.files_of(repository.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
+    files = APT.files_of(packages.Repository("https://mirror.example.org/doca/", KEY, ("doca-ofed",), "2.9.1"))
     assert files["/etc/apt/keyrings/rdma-ofed.asc"] == KEY
     assert files["/etc/apt/keyrings/rdma-ofed.gpg"] == ""
     sources = files["/etc/apt/sources.list.d/rdma-ofed.sources"].splitlines()[1:]
@@ -275,22 +273,22 @@ def test_repository_files_of_apt() -> None:
         "Pin: version /^([0-9]+:)?2\\.9\\.1([^0-9].*)?$/",
         "Pin-Priority: 1001",
     ]
-    trusted = APT.files_of(repository.Repository("/srv/mirror", ""))
+    trusted = APT.files_of(packages.Repository("/srv/mirror", ""))
     assert "URIs: file:/srv/mirror/\nSuites: ./\nTrusted: yes\n" in trusted["/etc/apt/sources.list.d/rdma-ofed.sources"]
     assert set(APT.files_of(None).values()) == {""}
-    assert APT.files_of(repository.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
+    assert APT.files_of(packages.Repository("/srv", "\x99k"))["/etc/apt/keyrings/rdma-ofed.gpg"] == "\x99k"
 
 
 @pytest.mark.parametrize(("manager", "path"), [(DNF, "/etc/yum.repos.d/rdma-ofed.repo"), (ZYPPER, "/etc/zypp/repos.d/rdma-ofed.repo")])
 def test_repository_files_of_rpm(manager: Manager, path: str) -> None:
-    files = manager.files_of(repository.Repository("/srv/mirror", KEY))
+    files = manager.files_of(packages.Repository("/srv/mirror", KEY))
     assert "baseurl=file:///srv/mirror\nenabled=1\ngpgcheck=1\ngpgkey=file:///etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed\n" in files[path]
-    assert "gpgcheck=0" in manager.files_of(repository.Repository("https://m.example.org/x", ""))[path]
+    assert "gpgcheck=0" in manager.files_of(packages.Repository("https://m.example.org/x", ""))[path]
 
 
 @pytest.mark.parametrize(("text", "key"), [(KEY, True), ("\udc99binary", True), ("<html>", False), ("", False)])
 def test_what_a_key_looks_like(text: str, key: bool) -> None:
-    assert repository.is_key(text) is key
+    assert packages.is_key(text) is key
 
 
 def test_what_others_need_of_a_stack() -> None:

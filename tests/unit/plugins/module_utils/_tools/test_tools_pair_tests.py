@@ -10,10 +10,17 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibping import Pings, parse_pings
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._iperf3 import parse_result
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._no_result import NoResult, no_result
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._perftest import Latency, bandwidth, parse_bandwidth, parse_latency
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import (
+    Latency,
+    NoResult,
+    Pings,
+    bandwidth,
+    no_result,
+    parse_bandwidth,
+    parse_iperf3,
+    parse_latency,
+    parse_pings,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -56,7 +63,7 @@ PARSERS: t.Mapping[str, tuple[t.Callable[[str], t.Any], str]] = {
     "bandwidth": (parse_bandwidth, BANDWIDTH),
     "latency": (parse_latency, LATENCY),
     "pings": (parse_pings, PINGS),
-    "stream": (parse_result, STREAM),
+    "stream": (parse_iperf3, STREAM),
 }
 
 
@@ -68,7 +75,7 @@ def test_results() -> None:
     assert parse_pings(PINGS) == Pings(10, 9, 223.0)
     assert Pings(10, 9, 223.0).loss == 10.0
     assert parse_pings(NO_PINGS) == Pings(10, 0, 0.0)
-    assert parse_result(STREAM) == 20.712
+    assert parse_iperf3(STREAM) == 20.712
 
 
 @pytest.mark.parametrize("name", PARSERS)
@@ -78,14 +85,14 @@ def test_what_is_no_result_is_quoted(name: str, text: str) -> None:
 
 
 def test_an_error_of_iperf3_is_its_message() -> None:
-    assert parse_result('{"start": {}, "end": {}, "error": "unable to connect to server: Connection refused"}') == NoResult(
+    assert parse_iperf3('{"start": {}, "end": {}, "error": "unable to connect to server: Connection refused"}') == NoResult(
         "unable to connect to server: Connection refused"
     )
 
 
 @pytest.mark.parametrize("bits", ["1e400", "NaN", "-1", "true", '"7"', "null", "9" * 500])
 def test_what_is_no_rate_is_none(bits: str) -> None:
-    assert isinstance(parse_result('{"end": {"sum_received": {"bits_per_second": %s}}}' % bits), NoResult)
+    assert isinstance(parse_iperf3('{"end": {"sum_received": {"bits_per_second": %s}}}' % bits), NoResult)
 
 
 def test_more_answers_than_questions_are_no_statistics() -> None:

@@ -105,4 +105,4 @@ def test_saquery_refuses_what_it_does_not_know(text: str) -> None:
 def test_smpquery_reads_node_descriptions() -> None:
     assert _smpquery.parse_node_description(recorded("smpquery/sim_nodedesc_hca.txt")) == "node2 mlx5_0"
     assert _smpquery.parse_node_description(recorded("smpquery/sim_nodedesc_switch.txt")) == "sw1"
-    assert _smpquery.node_description(Says(255, recorded("smpquery_error/sim_no_such_lid.txt")), "mlx5_0", 1, lid=99) == ""
+    assert _smpquery.answer(Says(255, recorded("smpquery_error/sim_no_such_lid.txt")), "mlx5_0", 1, lid=99) is None

@@ -1,0 +1,149 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Private to this collection: it may change without notice.
+
+"""What measures a pair of hosts: `ib_write_bw`, `ib_send_bw` and `ib_write_lat` of perftest, `ibping`, and `iperf3` for TCP. Pure.
+
+Grammar from `perftest_parameters.h` (RESULT_LINE and the formats beside it), from `ibping.c` of infiniband-diags, and from `iperf_api.c`.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table, real
+
+# What is shown of a tool that ended without a result.
+_LINES = 6
+_MOST = 400
+_TYPICAL, _TAIL = "t_typical[usec]", "99%"
+_COUNT = re.compile(r"([0-9]{1,18}) packets transmitted, ([0-9]{1,18}) received, ")
+_TIMES = re.compile(r"rtt min/avg/max = [0-9.]{1,40}/([0-9]{1,18}\.[0-9]{1,6})/")
+# Above what any network does. It keeps out what is infinite, too.
+_MOST_BITS = 1e15
+
+
+class NoResult(t.NamedTuple):
+    """In place of a result."""
+
+    said: str
+    """The end of what it printed, in one line; "" for nothing."""
+
+
+def no_result(text: str) -> NoResult:
+    """The last lines that have words."""
+    lines = [" ".join(line.split()) for line in text[-_LINES * _MOST :].splitlines()]
+    return NoResult(" | ".join([line for line in lines if line.strip("-#*")][-_LINES:])[-_MOST:])
+
+
+class Latency(t.NamedTuple):
+    """Microseconds."""
+
+    typical: float
+    """The median."""
+    tail: float | None
+    """99 % are faster; None where the version does not say."""
+
+
+def bandwidth(output: str) -> float | None:
+    """The average in Gb/s that perftest says with `--report_gbits`; None where it says none."""
+    # Bytes, iterations, peak, average, and the rate of messages where it is asked to tell.
+    rows = [line.split() for line in output.splitlines()]
+    averages = [real(row[3]) for row in rows if len(row) in (4, 5) and decimal(row[0]) is not None and decimal(row[1]) is not None]
+    return next((average for average in reversed(averages) if average is not None), None)
+
+
+def parse_bandwidth(output: str) -> float | NoResult:
+    """The average in Gb/s, likewise."""
+    found = bandwidth(output)
+    return no_result(output) if found is None or found < 0 else found
+
+
+def _cell(row: t.Sequence[str], titles: t.Sequence[str], title: str) -> float | None:
+    # Titles with a blank come behind those that are looked for, except that of the tail itself, whose first word is in its place.
+    place = titles.index(title) if title in titles else len(row)
+    value = real(row[place]) if place < len(row) else None
+    return value if value is not None and value >= 0 else None
+
+
+def parse_latency(output: str) -> Latency | NoResult:
+    """The result of a run with a number of iterations. One with a duration says no median."""
+    titles: list[str] = []
+    for line in output.splitlines():
+        row = line.split()
+        if _TYPICAL in row:
+            titles = row
+        elif titles and row and decimal(row[0]) is not None:
+            typical = _cell(row, titles, _TYPICAL)
+            if typical is not None:
+                return Latency(typical, _cell(row, titles, _TAIL))
+    return no_result(output)
+
+
+def perftest_command(tool: str, device: str, port: int, *, tcp_port: int, options: t.Sequence[str]) -> tuple[str, ...]:
+    """A tool of perftest; the client adds the address of the server. The processor may change its frequency meanwhile, which would end the tool."""
+    return (tool, "--ib-dev", device, "--ib-port", str(port), "--port", str(tcp_port), "--CPU-freq", *options)
+
+
+class Pings(t.NamedTuple):
+    """The statistics at the end of ibping."""
+
+    sent: int
+    received: int
+    usec: float
+    """The average time of those that came back, in microseconds; 0 where it is not known."""
+
+    @property
+    def loss(self) -> float:
+        """Percent."""
+        return round(100.0 * (self.sent - self.received) / self.sent, 1)
+
+
+def parse_pings(output: str) -> Pings | NoResult:
+    """What came back. More answers than questions are no statistics."""
+    count = times = None
+    for line in output.splitlines():
+        count = _COUNT.match(line) or count
+        times = _TIMES.match(line) or times
+    sent, received = (decimal(count[1], 0), decimal(count[2], 0)) if count else (0, 0)
+    if not sent or received > sent:
+        return no_result(output)
+    average = real(times[1]) if times and received else None
+    return Pings(sent, received, round(1000 * average, 3) if average else 0.0)
+
+
+def ibping_server(device: str, port: int) -> tuple[str, ...]:
+    return ("ibping", "-C", device, "-P", str(port), "-S")
+
+
+def ibping_client(device: str, port: int, *, lid: int, number: int) -> tuple[str, ...]:
+    """Sends one after the other, without a pause."""
+    return ("ibping", "-C", device, "-P", str(port), "-c", str(number), "-f", str(lid))
+
+
+def _part(table: t.Any, name: str) -> t.Any:
+    return table.get(name) if isinstance(table, dict) else None
+
+
+def parse_iperf3(output: str) -> float | NoResult:
+    """What the server of iperf3 received, in Gb/s."""
+    table = read_table(output)
+    error = table.get("error")
+    if isinstance(error, str) and error:
+        return no_result(error)
+    bits = _part(_part(_part(table, "end"), "sum_received"), "bits_per_second")
+    if isinstance(bits, (int, float)) and not isinstance(bits, bool) and 0 <= bits < _MOST_BITS:
+        return round(bits / 1e9, 3)
+    return no_result(output)
+
+
+def iperf3_server(tcp_port: int) -> tuple[str, ...]:
+    """Serves one client."""
+    return ("iperf3", "--server", "--one-off", "--port", str(tcp_port))
+
+
+def iperf3_client(address: str, tcp_port: int, seconds: int) -> tuple[str, ...]:
+    return ("iperf3", "--client", address, "--port", str(tcp_port), "--time", str(seconds), "--json")
