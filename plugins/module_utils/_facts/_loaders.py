@@ -184,7 +184,7 @@ def compare(one: str, other: str) -> int:
 
 
 # Sorts the newest version first.
-_newest: t.Callable[[str], t.Any] = functools.cmp_to_key(lambda one, other: compare(other, one))
+_newest: t.Callable[[str], t.Any] = functools.cmp_to_key(lambda one, other: -compare(one, other))
 
 
 def in_grub_order(entries: t.Iterable[Entry]) -> list[Entry]:
