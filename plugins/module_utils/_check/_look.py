@@ -136,8 +136,7 @@ def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
         master = Master(answer.guid, answer.state)
         if wanted.designated:
             records = _saquery.sm_records(run, port.device, port.port)
-            masters = tuple(record.guid for record in records if record.is_master) if records is not None else None
-            return found._replace(master=master, masters=masters)
+            return found._replace(master=master, masters=None if records is None else tuple(_sminfo.masters(records)))
         name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
         return found._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:

@@ -19,11 +19,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding

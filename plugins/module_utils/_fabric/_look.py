@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
@@ -39,9 +41,7 @@ def asked_port(name: str, root: str) -> Port | None:
     if not name:
         return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
     there = [port._asdict() for port in ports]
-    found = find(name, there)
-    if found is None:
-        raise InvalidInput([no_such_port("port", name, there) if there else Problem("port", name, "none: this host has no InfiniBand port")])
+    (found,) = named_ports({"port": name}, there, none="none: this host has no InfiniBand port")
     return next(port for port in ports if port.name == found["name"])
 
 
@@ -98,6 +98,13 @@ class Asking:
         self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
+    def subnet(self, name_map: str, *, listed: bool = True) -> Subnet:
+        """The topology with the names of the map, and unless not `listed`, the states of links. The diagnostics drop a map with a broken line."""
+        text = read_text(name_map)
+        broken = _nodenames.broken_lines(text)
+        found = join(self.topology(), self.links() if listed else _iblinkinfo.LinkPorts(), {} if broken else _nodenames.parse(text))
+        return found._replace(gaps=(*gaps_of(Code.NAME_MAP, "", broken), *found.gaps))
+
     def managers(self) -> tuple[SmInfo, ...] | None:
         """None where nothing more can be asked of a subnet administration."""
         if not self._has("saquery"):
@@ -141,10 +148,3 @@ class Asking:
                 break
         self.gaps += gaps_of(Code.SILENT_SWITCHES, "vendstat", silent)
         return found
-
-
-def names(path: str) -> tuple[dict[str, str], tuple[Gap, ...]]:
-    """The map of node names; empty where there is none, or where the diagnostics would drop it."""
-    text = read_text(path)
-    broken = _nodenames.broken_lines(text)
-    return {} if broken else _nodenames.parse(text), gaps_of(Code.NAME_MAP, "", broken)

@@ -14,12 +14,14 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -27,16 +29,13 @@ if t.TYPE_CHECKING:
 
 INFINIBAND = 0
 """The kind of a speed in `rank`; 1 is Ethernet."""
-GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
-"""Those of InfiniBand, slowest first."""
+
 _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
 # NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
 # Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.
 # Cables of others say nothing of the kind.
 _LINKX = re.compile(r"^M(?:CP|CA|FA|FS|MA|MS)[0-9A-Z]{4}-([A-Z])[0-9A-Z]")
 _LINKX_ETHERNET: t.Mapping[str, str] = {"A": "25GbE", "C": "100GbE", "V": "200GbE", "W": "400GbE"}
-SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(GENERATIONS)
-"""What may be declared as a speed, in words."""
 
 
 class Limits(t.NamedTuple):
@@ -87,8 +86,8 @@ class QueriedPort(t.NamedTuple):
 def rank(speed: str) -> tuple[int, float] | None:
     """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
-    if name in GENERATIONS:
-        return INFINIBAND, GENERATIONS.index(name)
+    if name in SPEEDS:
+        return INFINIBAND, SPEEDS.index(name)
     match = _ETHERNET.match(name)
     return (1, real(match.group(1)) or 0.0) if match else None
 
@@ -170,15 +169,9 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     ports = [port for port in read_ports(root) if port.device in hcas]
     known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci, port.port_guid if port.infiniband else "") for port in ports}
     facts = [port._asdict() for port in ports]
-    chosen = [find(name, facts) for name in names]
-    problems = [
-        no_such_port("ports[%d]" % index, name, facts) if facts else Problem("ports[%d]" % index, name, "nothing: this node has no port of an adapter")
-        for index, (name, port) in enumerate(zip(names, chosen))
-        if port is None
-    ]
-    if problems:
-        raise InvalidInput(problems)
-    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen if port is not None) or known))
+    wanted = {"ports[%d]" % index: name for index, name in enumerate(names)}
+    chosen = named_ports(wanted, facts, none="nothing: this node has no port of an adapter")
+    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen) or known))
 
 
 class Answer(t.NamedTuple):
@@ -207,9 +200,9 @@ def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer
 def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> list[Answer]:
     """What the tool says of the named ports, or of all; `run` has to fit threads. Raises InvalidInput, and Unsupported without a tool."""
     if limits.min_speed and rank(limits.min_speed) is None:
-        raise InvalidInput([Problem("min_speed", limits.min_speed, SPEEDS)])
+        raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(SPEEDS))])
     wanted = targets(root, names)
-    name = _mlxlink.tool(run)
+    name = first_tool(run, _mlxlink.TOOLS)
     if wanted and not name:
         raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
     # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.

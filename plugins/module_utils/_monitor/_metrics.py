@@ -13,14 +13,15 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import LANE_GBPS, lanes, lower
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # In bytes, the base unit of Prometheus.
 _GIGABIT = 1e9 / 8
@@ -118,7 +119,7 @@ class View(t.NamedTuple):
     ended: float
     seconds: float = 0
     sampled: bool = True
-    managers: tuple[SmInfo, ...] | None = None
+    managers: tuple[_sminfo.SmInfo, ...] | None = None
     """Empty where no subnet manager answers."""
     subnet: Subnet | None = None
     spots: t.Mapping[Place, Spot] = {}
@@ -132,14 +133,10 @@ class View(t.NamedTuple):
         unfinished = Code.UNFINISHED in codes and Code.NO_SUBNET_MANAGER not in codes
         return not unfinished and _FAILURES.isdisjoint(codes)
 
-    @property
-    def masters(self) -> list[str]:
-        return [manager.guid for manager in self.managers or () if manager.is_master]
-
 
 def next_state(state: State, look: View) -> State:
     """A time without a master is no change: the same one may come back."""
-    masters = look.masters
+    masters = _sminfo.masters(look.managers)
     if look.succeeded:
         state = state._replace(succeeded=look.ended)
     if not masters or state.master in masters:

@@ -53,6 +53,11 @@ class SmInfo(t.NamedTuple):
         return STATES.get(self.state, "unknown state %d" % self.state)
 
 
+def masters(managers: t.Iterable[SmInfo] | None) -> list[str]:
+    """Port GUIDs of those that are master."""
+    return [manager.guid for manager in managers or () if manager.is_master]
+
+
 def parse(stdout: str) -> SmInfo:
     """The one line that sminfo prints; raises UnexpectedOutput."""
     match = _LINE.search(stdout)

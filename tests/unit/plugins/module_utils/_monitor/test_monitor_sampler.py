@@ -193,7 +193,7 @@ def test_nothing_old_stays_as_if_it_was_fresh(host: Host, monkeypatch: pytest.Mo
     assert host.sample(stopped=True)['sample_success{fabric="ib"}'] == 0
     assert "rdma_fabric_links{" not in host.text()
     host.sample()
-    monkeypatch.setattr(_sampler, "join", fails)
+    monkeypatch.setattr(_sampler, "spots_of", fails)
     assert host.sample()['sample_success{fabric="ib"}'] == 0 and capsys.readouterr().err == ""
     host.time += 1000
     assert host.sample()['sample_success{fabric="ib"}'] == 0 and "ZeroDivisionError" in capsys.readouterr().err
