@@ -12,10 +12,10 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of

@@ -11,7 +11,7 @@ import os
 import typing as t
 
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain

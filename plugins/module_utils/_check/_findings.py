@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
@@ -127,7 +127,7 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
 def _link(link: SeenLink) -> list[Finding]:
     if link.error:
         return [Finding(Code.LINK_UNREAD, Topic.PORT, link.port, found=link.error)]
-    return [Finding(Code(problem.code.value), Topic.PORT, link.port, found=problem.found) for problem in link.problems]
+    return [problem._replace(subject=link.port) for problem in link.problems]
 
 
 def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -21,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SERVICE, SESSION
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import compare as compare_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import BY_HAND, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 
 if t.TYPE_CHECKING:

@@ -15,9 +15,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkProblem
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
@@ -47,7 +48,7 @@ class SeenLink(t.NamedTuple):
     """What mlxlink or mstlink says of a link that is up."""
 
     port: str
-    problems: tuple[LinkProblem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     error: str = ""
     """Why it could not be read; "" where it could."""
 

@@ -12,7 +12,6 @@ import math
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
@@ -22,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 
 if t.TYPE_CHECKING:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import enum
 import fnmatch
 import re
 import typing as t
@@ -16,6 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
@@ -46,29 +46,6 @@ class Limits(t.NamedTuple):
     effective_ber: float = 1e-12
     min_speed: str = ""
     """The speed that cables and links must have; "" for the fastest that port and cable support."""
-
-
-class LinkCode(str, enum.Enum):
-    """What is wrong with a link."""
-
-    DIAGNOSIS = "link_diagnosis"
-    """The firmware names a cause."""
-    CABLE_UNDECLARED = "cable_undeclared"
-    """The part number is none of those that the site uses."""
-    CABLE_FOR_ETHERNET = "cable_for_ethernet"
-    """By its part number, the cable in an InfiniBand port is for Ethernet alone."""
-    CABLE_SLOW = "cable_slow"
-    LINK_DEGRADED = "link_degraded"
-    """The link runs below what port and cable can do, or what is wanted."""
-    BIT_ERRORS = "bit_errors"
-
-
-class LinkProblem(t.NamedTuple):
-    """One problem of a port."""
-
-    code: LinkCode
-    found: str
-    """In words, with the cable."""
 
 
 class QueriedPort(t.NamedTuple):
@@ -111,7 +88,12 @@ def _kind(*speeds: str) -> int | None:
     return next((found[0] for speed in speeds for found in [rank(speed)] if found), None)
 
 
-def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
+def _problem(code: Code, found: str) -> Finding:
+    """In words, without the port."""
+    return Finding(code, Topic.PORT, found=found)
+
+
+def _slower(link: Link, min_speed: str) -> list[Finding]:
     """The cable or the link that is slower than it has to be."""
     kind = _kind(link.speed, *link.enabled_speeds, *link.cable_speeds, min_speed) or INFINIBAND
     # That of the other kind says nothing about this port.
@@ -121,11 +103,11 @@ def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
     found = []
     if wanted and able and able < wanted:
         limit = "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port
-        found.append(LinkProblem(LinkCode.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
+        found.append(_problem(Code.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
     least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
     if now and least and now[0] == least[0] and now < least and link.state == "Active":
         expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
-        found.append(LinkProblem(LinkCode.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
+        found.append(_problem(Code.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
     return found
 
 
@@ -135,31 +117,31 @@ def ethernet_rate(part_number: str) -> str:
     return _LINKX_ETHERNET.get(match.group(1), "") if match else ""
 
 
-def _cable_problems(link: Link, limits: Limits) -> list[LinkProblem]:
+def _cable_problems(link: Link, limits: Limits) -> list[Finding]:
     """Whether the cable is one for this site, or at least for this kind of port."""
     number = link.cable.part_number
     if limits.part_numbers:
         # A declared part number is right, whatever it stands for.
         if not describe_cable(link.cable) or any(fnmatch.fnmatchcase(number, pattern) for pattern in limits.part_numbers):
             return []
-        return [LinkProblem(LinkCode.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
+        return [_problem(Code.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
     rate = ethernet_rate(number)
     if not rate or _kind(link.speed, *link.enabled_speeds) != INFINIBAND:
         return []
-    return [LinkProblem(LinkCode.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
+    return [_problem(Code.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
 
 
-def problems_of(link: Link, limits: Limits) -> list[LinkProblem]:
-    """The problems of one port, each with the cable."""
+def problems_of(link: Link, limits: Limits) -> list[Finding]:
+    """The problems of one port, each with the cable and without a subject."""
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
-        found.append(LinkProblem(LinkCode.DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
+        found.append(_problem(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
     found += [*_cable_problems(link, limits), *_slower(link, limits.min_speed)]
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:
         text = "%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber)
-        found.append(LinkProblem(LinkCode.BIT_ERRORS, text))
+        found.append(_problem(Code.BIT_ERRORS, text))
     return [problem._replace(found="%s%s" % (problem.found, "; cable: %s" % cable if cable else "")) for problem in found]
 
 
@@ -179,7 +161,7 @@ class Answer(t.NamedTuple):
 
     port: QueriedPort
     link: Link
-    problems: tuple[LinkProblem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     error: str = ""
     """Its message where it could not read the link, which is empty then."""
 

@@ -12,14 +12,13 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -566,7 +565,8 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
-    problems = [LinkProblem(code, "what mstlink says of %s" % code.value) for code in LinkCode]
+    codes = (Code.LINK_DIAGNOSIS, Code.CABLE_UNDECLARED, Code.CABLE_FOR_ETHERNET, Code.CABLE_SLOW, Code.LINK_DEGRADED, Code.BIT_ERRORS)
+    problems = [Finding(code, Topic.PORT, found="what mstlink says of %s" % code.value) for code in codes]
     links = (SeenLink("mlx5_0/1", tuple(problems)), SeenLink("mlx5_1/1"))
     assert [finding.code.value for finding in findings(WANTED, GOOD._replace(links=links))] == [problem.code.value for problem in problems]
     for problem in problems:

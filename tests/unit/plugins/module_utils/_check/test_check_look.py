@@ -13,7 +13,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm, read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import SeenLink, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 
@@ -204,7 +205,7 @@ def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pat
     (link,) = links(Limits(), mstlink=mstlink)
     assert (link.port, link.error) == ("mlx5_0/1", "")
     (link,) = links(Limits(("MCP1600-E*",)), mstlink=mstlink)
-    assert link.problems[0].code == LinkCode.CABLE_UNDECLARED
+    assert link.problems[0].code == Code.CABLE_UNDECLARED
     assert "the part number of its cable is none of MCP1600-E*; cable: FS Q28-PC03" in link.problems[0].found
     (link,) = links(Limits())
     assert link.problems == () and "install the package mstflint" in link.error
