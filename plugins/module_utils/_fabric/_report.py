@@ -107,10 +107,7 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
         "nodes": rows,
         "ports": [port._asdict() for port in ports],
         "links": [{**link._asdict(), "ends": [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]} for link in links],
-        "subnet_managers": [
-            {"port_guid": sm.guid, "name": names.get(sm.guid, ""), "lid": sm.lid, "priority": sm.priority, "state": sm.state_name, "activity": sm.activity}
-            for sm in fabric.managers
-        ],
+        "subnet_managers": [{**manager.details(), "name": names.get(manager.guid, "")} for manager in fabric.managers],
         "partitions": [as_data(each) for each in partitioned if nodes is None or each.full or each.limited],
         "multicast_groups": [as_data(each) for each in grouped if nodes is None or each.members],
         "totals": {

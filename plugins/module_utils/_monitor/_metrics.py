@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
@@ -150,18 +151,10 @@ def written(states: t.Mapping[str, State]) -> str:
     return json.dumps({name: state._asdict() for name, state in sorted(states.items())}) + "\n"
 
 
-def _state(row: t.Any) -> State | None:
-    if not isinstance(row, dict) or set(row) != set(State._fields) or not isinstance(row["master"], str):
-        return None
-    numbers = (row["changes"], row["changed"], row["succeeded"])
-    sound = all(isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e12 for number in numbers)
-    return State(row["master"], *numbers) if sound else None
-
-
 def parse_states(text: str) -> dict[str, State]:
     """By fabric, without those that `written` did not make."""
-    found = {name: _state(row) for name, row in read_table(text).items()}
-    return {name: state for name, state in found.items() if state}
+    found = {name: read_row(State, row) for name, row in read_table(text).items()}
+    return {name: state for name, state in found.items() if state and all(0 <= number < 1e12 for number in state[1:])}
 
 
 class _Table(t.Dict[str, Samples]):

@@ -56,16 +56,8 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
 
 def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
     description = _smpquery.answer(run, port.device, port.port, lid=manager.lid) or ""
-    return {
-        "port_guid": manager.guid,
-        "lid": manager.lid,
-        "priority": manager.priority,
-        "state": manager.state_name,
-        "activity": manager.activity,
-        "node_description": description,
-        "host": known.host(manager.guid, description),
-        "here": manager.guid in known.own,
-    }
+    host = known.host(manager.guid, description)
+    return {**manager.details(), "node_description": description, "host": host, "here": manager.guid in known.own}
 
 
 def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str, t.Any]:

@@ -52,6 +52,10 @@ class SmInfo(t.NamedTuple):
     def state_name(self) -> str:
         return STATES.get(self.state, "unknown state %d" % self.state)
 
+    def details(self) -> dict[str, t.Any]:
+        """In the shape that modules return."""
+        return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "state": self.state_name, "activity": self.activity}
+
 
 def masters(managers: t.Iterable[SmInfo] | None) -> list[str]:
     """Port GUIDs of those that are master."""
