@@ -44,15 +44,6 @@ class Card(t.NamedTuple):
     firmware: str = ""
 
 
-class SeenLink(t.NamedTuple):
-    """What mlxlink or mstlink says of a link that is up."""
-
-    port: str
-    problems: tuple[Finding, ...] = ()
-    error: str = ""
-    """Why it could not be read; "" where it could."""
-
-
 class Wanted(t.NamedTuple):
     """What the inventory says about one node. None is for a concern that is not checked."""
 
@@ -118,7 +109,8 @@ class Found(t.NamedTuple):
     kmod: Modules | None = None
     gpus: Gpus | None = None
     stack: Stack | None = None
-    links: tuple[SeenLink, ...] = ()
+    links: tuple[Finding, ...] = ()
+    """What mlxlink or mstlink says of the links that are up."""
     firmware: FirmwareDifferences | None = None
     cards: tuple[Card, ...] = ()
     """Under the checked ports."""

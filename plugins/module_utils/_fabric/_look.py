@@ -26,6 +26,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 T = t.TypeVar("T")
+L = t.TypeVar("L", _ibnetdiscover.Topology, _iblinkinfo.LinkPorts)
 
 # ibnetdiscover and iblinkinfo query each port of each switch; saquery waits for an answer of many thousand records.
 TIMEOUT_SECONDS = 300.0
@@ -86,15 +87,9 @@ class Asking:
             self.gaps.append(missing)
         return missing not in self.gaps
 
-    def topology(self) -> _ibnetdiscover.Topology:
-        argv = _ibnetdiscover.command(self._port.device, self._port.port)
-        found = (self._says(argv, _ibnetdiscover.parse_topology) if self._has(argv[0]) else None) or _ibnetdiscover.Topology()
-        self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
-        return found
-
-    def links(self) -> _iblinkinfo.LinkPorts:
-        argv = _iblinkinfo.command(self._port.device, self._port.port)
-        found = (self._says(argv, _iblinkinfo.parse_ports) if self._has(argv[0]) else None) or _iblinkinfo.LinkPorts()
+    def _listed(self, argv: t.Sequence[str], read: t.Callable[[str], L], *, empty: L) -> L:
+        """What was read of the output of a tool that may be missing; `empty` where there is none."""
+        found = (self._says(argv, read) if self._has(argv[0]) else None) or empty
         self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
@@ -102,7 +97,11 @@ class Asking:
         """The topology with the names of the map, and unless not `listed`, the states of links. The diagnostics drop a map with a broken line."""
         text = read_text(name_map)
         broken = _nodenames.broken_lines(text)
-        found = join(self.topology(), self.links() if listed else _iblinkinfo.LinkPorts(), {} if broken else _nodenames.parse(text))
+        device, port, links = self._port.device, self._port.port, _iblinkinfo.LinkPorts()
+        topology = self._listed(_ibnetdiscover.command(device, port), _ibnetdiscover.parse_topology, empty=_ibnetdiscover.Topology())
+        if listed:
+            links = self._listed(_iblinkinfo.command(device, port), _iblinkinfo.parse_ports, empty=links)
+        found = join(topology, links, {} if broken else _nodenames.parse(text))
         return found._replace(gaps=(*gaps_of(Code.NAME_MAP, "", broken), *found.gaps))
 
     def managers(self) -> tuple[SmInfo, ...] | None:

@@ -88,9 +88,9 @@ def _kind(*speeds: str) -> int | None:
     return next((found[0] for speed in speeds for found in [rank(speed)] if found), None)
 
 
-def _problem(code: Code, found: str) -> Finding:
-    """In words, without the port."""
-    return Finding(code, Topic.PORT, found=found)
+def of_link(code: Code, found: str, port: str = "") -> Finding:
+    """A finding about the link of a port: in words, what was found."""
+    return Finding(code, Topic.PORT, port, found=found)
 
 
 def _slower(link: Link, min_speed: str) -> list[Finding]:
@@ -103,11 +103,11 @@ def _slower(link: Link, min_speed: str) -> list[Finding]:
     found = []
     if wanted and able and able < wanted:
         limit = "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port
-        found.append(_problem(Code.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
+        found.append(of_link(Code.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
     least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
     if now and least and now[0] == least[0] and now < least and link.state == "Active":
         expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
-        found.append(_problem(Code.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
+        found.append(of_link(Code.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
     return found
 
 
@@ -124,11 +124,11 @@ def _cable_problems(link: Link, limits: Limits) -> list[Finding]:
         # A declared part number is right, whatever it stands for.
         if not describe_cable(link.cable) or any(fnmatch.fnmatchcase(number, pattern) for pattern in limits.part_numbers):
             return []
-        return [_problem(Code.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
+        return [of_link(Code.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
     rate = ethernet_rate(number)
     if not rate or _kind(link.speed, *link.enabled_speeds) != INFINIBAND:
         return []
-    return [_problem(Code.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
+    return [of_link(Code.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
 
 
 def problems_of(link: Link, limits: Limits) -> list[Finding]:
@@ -136,12 +136,12 @@ def problems_of(link: Link, limits: Limits) -> list[Finding]:
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
-        found.append(_problem(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
+        found.append(of_link(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
     found += [*_cable_problems(link, limits), *_slower(link, limits.min_speed)]
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:
         text = "%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber)
-        found.append(_problem(Code.BIT_ERRORS, text))
+        found.append(of_link(Code.BIT_ERRORS, text))
     return [problem._replace(found="%s%s" % (problem.found, "; cable: %s" % cable if cable else "")) for problem in found]
 
 
@@ -165,6 +165,10 @@ class Answer(t.NamedTuple):
     error: str = ""
     """Its message where it could not read the link, which is empty then."""
 
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (of_link(Code.LINK_UNREAD, self.error, self.port.name),) if self.error else self.problems
+
     def result(self) -> dict[str, t.Any]:
         """In the shape of an entry of `ports`."""
         words = {"problems": [problem.found for problem in self.problems], "codes": [problem.code.value for problem in self.problems]}
@@ -176,7 +180,7 @@ def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer
         link = _mlxlink.query(run, name, port.pci, port=port.port)
     except RdmaError as exc:
         return Answer(port, _mlxlink.Link(), error=exc.msg)
-    return Answer(port, link, tuple(problems_of(link, limits)))
+    return Answer(port, link, tuple(problem._replace(subject=port.name) for problem in problems_of(link, limits)))
 
 
 def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> list[Answer]:

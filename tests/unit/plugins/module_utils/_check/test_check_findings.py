@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
@@ -566,11 +566,8 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
     codes = (Code.LINK_DIAGNOSIS, Code.CABLE_UNDECLARED, Code.CABLE_FOR_ETHERNET, Code.CABLE_SLOW, Code.LINK_DEGRADED, Code.BIT_ERRORS)
-    problems = [Finding(code, Topic.PORT, found="what mstlink says of %s" % code.value) for code in codes]
-    links = (SeenLink("mlx5_0/1", tuple(problems)), SeenLink("mlx5_1/1"))
-    assert [finding.code.value for finding in findings(WANTED, GOOD._replace(links=links))] == [problem.code.value for problem in problems]
+    problems = tuple(Finding(code, Topic.PORT, "mlx5_0/1", found="what mstlink says of %s" % code.value) for code in codes)
+    assert tuple(findings(WANTED, GOOD._replace(links=problems))) == problems
     for problem in problems:
-        (line,) = words(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", (problem,)),)))
+        (line,) = words(WANTED, GOOD._replace(links=(problem,)))
         assert re.fullmatch(r"port mlx5_0/1: wanted (a|the) .*, found %s \(.*cable.*\)" % problem.found, line), "with a next step"
-    (finding,) = findings(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", error="no such tool"),)))
-    assert (finding.code, finding.found) == (Code.LINK_UNREAD, "no such tool")
