@@ -54,7 +54,7 @@ def _first_line(path: str) -> str:
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """`textfile` is the declared one; that of an earlier run is in its settings."""
     texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
-    settings = places.parse_settings(places.SampleSettings, texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
+    settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
     before = settings.textfile if settings else ""
     written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in (textfile, before) if path}
     left = {path: line for path, line in written.items() if is_ours(line)}

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_settings
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
 
 # An option: drain the node in Slurm where something is wrong, and take it back.
 SLURM = "--slurm"
@@ -94,7 +94,7 @@ def tell_slurm(run: Runner, node: str, wrong: t.Sequence[str], *, root: str = "/
 
 
 def main() -> int:
-    settings = parse_settings(HealthSettings, read_text(HEALTH_CONF))
+    settings = parse_health_settings(read_text(HEALTH_CONF))
     if settings is None:
         sys.stdout.write("%s can't be read: run the role rdma.ofed.fabric_monitor again\n" % HEALTH_CONF)
         return 2

@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_settings
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import masters
 
 # An option: write that the sample failed, after the service was killed.
@@ -105,8 +105,8 @@ def main() -> int:
     stopped = STOPPED in sys.argv[1:]
     if stopped and os.environ.get("SERVICE_RESULT") == "success":
         return 0
-    settings = parse_settings(SampleSettings, read_text(SAMPLE_CONF))
-    if settings is None or not settings.fabrics:
+    settings = parse_sample_settings(read_text(SAMPLE_CONF))
+    if settings is None:
         sys.stderr.write("%s can't be read: run the role rdma.ofed.fabric_monitor again\n" % SAMPLE_CONF)
         return 2
     for look in sample(Host(PlainRunner()), settings, stopped=stopped):

@@ -15,8 +15,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_tab
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
 
-T = t.TypeVar("T")
-
 PROGRAMS = "/usr/local/lib/rdma-ofed"
 SAMPLER = PROGRAMS + "/fabric-sample"
 HEALTH = PROGRAMS + "/health-check"
@@ -56,6 +54,16 @@ def text_of(settings: SampleSettings | HealthSettings) -> str:
     return HEADER + json.dumps(settings._asdict(), indent=2, sort_keys=True) + "\n"
 
 
-def parse_settings(form: type[T], text: str) -> T | None:
-    """The settings of that class; None for anything that `text_of` did not make."""
-    return read_row(form, read_table("".join(line for line in text.splitlines(True) if not line.startswith("#"))))
+def _table(text: str) -> dict[str, t.Any]:
+    return read_table("".join(line for line in text.splitlines(True) if not line.startswith("#")))
+
+
+def parse_sample_settings(text: str) -> SampleSettings | None:
+    """None for anything that `text_of` did not make."""
+    found = read_row(SampleSettings, _table(text))
+    return found if found and found.fabrics else None
+
+
+def parse_health_settings(text: str) -> HealthSettings | None:
+    """None for anything that `text_of` did not make."""
+    return read_row(HealthSettings, _table(text))
