@@ -63,6 +63,14 @@ def decode(form: type[T], data: t.Any) -> T:
     return t.cast(T, _read(form, data))
 
 
+def read_row(form: type[T], row: t.Any) -> T | None:
+    """The named tuple that a mapping has the fields of; None for anything else."""
+    try:
+        return decode(form, [row[name] for name in t.cast("t.Any", form)._fields])
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
 @functools.lru_cache(maxsize=None)
 def _fields(form: t.Any) -> tuple[t.Any, ...]:
     hints = t.get_type_hints(form)
@@ -77,14 +85,15 @@ def _read(form: t.Any, data: t.Any) -> t.Any:
         return _read_union(arguments, data)
     if origin in _MAPPINGS:
         return {_read(arguments[0], key): _read(arguments[1], item) for key, item in data}
-    if origin in _SEQUENCES:
+    if origin in _SEQUENCES and not isinstance(data, str):
         return _SEQUENCES[origin](_read_items(arguments, data))
     if isinstance(form, type) and issubclass(form, tuple) and hasattr(form, "_fields"):
         return form(*(_read(field, item) for field, item in zip(_fields(form), _of_length(data, len(_fields(form))))))
     if isinstance(form, type) and issubclass(form, enum.Enum):
         return form(data)
-    if not isinstance(data, form):
-        raise TypeError("%r is no %s" % (data, form.__name__))
+    # To JSON, a whole number is a number like others.
+    if origin or not isinstance(data, (int, float) if form is float else form):
+        raise TypeError("%r is no %s" % (data, form))
     return data
 
 

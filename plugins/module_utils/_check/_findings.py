@@ -14,10 +14,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
@@ -34,7 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, SeenLink, Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -86,7 +86,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     """Everything that is not as declared; what explains others comes before them."""
     result = _stack(wanted.stack, found.stack) if wanted.stack is not None and found.stack is not None else []
     result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
-    result += [finding for link in found.links for finding in _link(link)]
+    result += found.links
     result += [finding for slot in found.slots for finding in _slot(slot, wanted.pcie_accepted)]
     result += _firmware(found.firmware) if found.firmware is not None else []
     if wanted.subnet_manager:
@@ -122,12 +122,6 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
     if (port.state, port.phys_state) != ("ACTIVE", "LinkUp"):
         return [Finding(Code.PORT_NOT_CONFIGURED if port.phys_state == "LinkUp" else Code.LINK_DOWN, Topic.PORT, name, "", ACTIVE, state)]
     return [] if port.sm_lid else [Finding(Code.NO_SM_LID, Topic.PORT, name, "sm_lid", found="0")]
-
-
-def _link(link: SeenLink) -> list[Finding]:
-    if link.error:
-        return [Finding(Code.LINK_UNREAD, Topic.PORT, link.port, found=link.error)]
-    return [Finding(Code(problem.code.value), Topic.PORT, link.port, found=problem.found) for problem in link.problems]
 
 
 def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:

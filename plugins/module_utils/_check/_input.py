@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import GENERATIONS, INFINIBAND, Limits, rank
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
@@ -32,6 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +110,7 @@ def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
 
 def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
     generation = rank(value) if isinstance(value, str) else None
-    return [] if value == "" or (generation and generation[0] == INFINIBAND) else [Problem(variable, value, "one of %s" % ", ".join(GENERATIONS))]
+    return [] if value == "" or (generation and generation[0] == INFINIBAND) else [Problem(variable, value, "one of %s" % ", ".join(SPEEDS))]
 
 
 def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:

@@ -11,9 +11,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SERVICE, SESSION
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Master, Opensm, SeenLink, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Card, Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
@@ -21,8 +20,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SERVICE, SESSION, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import compare as compare_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask as ask_links
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import of_link
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import targets as cabled_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
@@ -43,6 +44,7 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
@@ -84,7 +86,7 @@ def read_cards(wanted: Wanted, found: Found, root: str = "/") -> tuple[Card, ...
     return tuple(cards)
 
 
-def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[SeenLink, ...]:
+def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[Finding, ...]:
     """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
     if wanted.links is None:
         return ()
@@ -95,8 +97,8 @@ def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/
     try:
         answers = ask_links(run, names, wanted.links, root=root)
     except RdmaError as exc:
-        return tuple(SeenLink(name, error=exc.msg) for name in names)
-    return tuple(SeenLink(answer.port.name, answer.problems, answer.error) for answer in answers)
+        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
+    return tuple(finding for answer in answers for finding in answer.findings)
 
 
 def read_opensm(root: str = "/") -> Opensm:
@@ -136,8 +138,7 @@ def _with_master(run: Runner, wanted: Wanted, found: Found) -> Found:
         master = Master(answer.guid, answer.state)
         if wanted.designated:
             records = _saquery.sm_records(run, port.device, port.port)
-            masters = tuple(record.guid for record in records if record.is_master) if records is not None else None
-            return found._replace(master=master, masters=masters)
+            return found._replace(master=master, masters=None if records is None else tuple(_sminfo.masters(records)))
         name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
         return found._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import BY_HAND, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, Severity, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 
 if t.TYPE_CHECKING:
@@ -121,6 +121,13 @@ def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
     widths = [max(map(len, column)) for column in zip(*table)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
+
+
+def verdict(findings: Sequence[Mapping[str, t.Any]], form: str) -> str:
+    """The first error in that form, and how many more there are; "" without errors."""
+    errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+    more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
+    return form % errors[0] + more if errors else ""
 
 
 def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]], differences: Sequence[Mapping[str, t.Any]] = ()) -> str:

@@ -15,9 +15,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkProblem
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
@@ -41,15 +42,6 @@ class Card(t.NamedTuple):
     pci: str
     psid: str = ""
     firmware: str = ""
-
-
-class SeenLink(t.NamedTuple):
-    """What mlxlink or mstlink says of a link that is up."""
-
-    port: str
-    problems: tuple[LinkProblem, ...] = ()
-    error: str = ""
-    """Why it could not be read; "" where it could."""
 
 
 class Wanted(t.NamedTuple):
@@ -117,7 +109,8 @@ class Found(t.NamedTuple):
     kmod: Modules | None = None
     gpus: Gpus | None = None
     stack: Stack | None = None
-    links: tuple[SeenLink, ...] = ()
+    links: tuple[Finding, ...] = ()
+    """What mlxlink or mstlink says of the links that are up."""
     firmware: FirmwareDifferences | None = None
     cards: tuple[Card, ...] = ()
     """Under the checked ports."""

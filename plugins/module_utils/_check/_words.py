@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils import _finding, _words
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
 
 _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",
@@ -50,90 +49,79 @@ _VALUES: t.Mapping[str, str] = {
 }
 
 
-class _Form(t.NamedTuple):
-    """The words of a code, in which the fields of a finding are filled in."""
-
-    wanted: str = "{wanted}"
-    found: str = "{found}"
-    next_step: str = ""
-    cause: str = ""
-
-    @property
-    def hint(self) -> str:
-        return ": ".join(part for part in (self.cause, self.next_step) if part)
-
-
 _MASTER = "one master on {wanted}"
-FORMS: t.Mapping[Code, _Form] = {
-    Code.DIFFERS: _Form(next_step="{next}"),
-    Code.NO_PORT: _Form(found="no such port", next_step="ports of this node: {detail}"),
-    Code.LINK_DOWN: _Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
-    Code.PORT_NOT_CONFIGURED: _Form(next_step="see 'sminfo', and opensm on the designated host", cause="no subnet manager has configured the port yet"),
-    Code.NO_SM_LID: _Form("the LID of the subnet manager", "0", "see opensm on the designated host", "no subnet manager has introduced itself to the port"),
-    Code.NO_MASTER: _Form(_MASTER, next_step="{detail}"),
-    Code.NOT_MASTER: _Form(
-        _MASTER, "{found} in state {detail}", "check again, then see journalctl -u 'rdma-opensm@*' on its host", "it is taking over, or has lost the master"
+FORMS: t.Mapping[Code, Form] = {
+    Code.DIFFERS: Form(next_step="{next}"),
+    Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}"),
+    Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
+    Code.PORT_NOT_CONFIGURED: Form(cause="no subnet manager has configured the port yet", next_step="see 'sminfo', and opensm on the designated host"),
+    Code.NO_SM_LID: Form("0", "the LID of the subnet manager", "no subnet manager has introduced itself to the port", "see opensm on the designated host"),
+    Code.NO_MASTER: Form(expected=_MASTER, next_step="{detail}"),
+    Code.NOT_MASTER: Form(
+        "{found} in state {detail}", _MASTER, "it is taking over, or has lost the master", "check again, then see journalctl -u 'rdma-opensm@*' on its host"
     ),
-    Code.UNNAMED_MASTER: _Form(
-        _MASTER, "the master is {found}, whose node does not tell its name", "see ibqueryerrors, and 'sminfo -t 10000'", "the fabric is slow or loses packets"
+    Code.UNNAMED_MASTER: Form(
+        "the master is {found}, whose node does not tell its name", _MASTER, "the fabric is slow or loses packets", "see ibqueryerrors, and 'sminfo -t 10000'"
     ),
-    Code.OTHER_MASTER: _Form(
-        _MASTER,
+    Code.OTHER_MASTER: Form(
         "the master is {found}",
-        "see 'saquery SMIR'",
+        _MASTER,
         "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
+        "see 'saquery SMIR'",
     ),
-    Code.SEVERAL_MASTERS: _Form(_MASTER, "{detail} masters: {found}", "'saquery SMIR' lists them: stop those that are not on the designated host"),
-    Code.OPENSM_DESIGNATED: _Form(next_step="this is the designated host: run rdma.ofed.site for it"),
-    Code.OPENSM_ENDED: _Form(
-        next_step="see journalctl -u 'rdma-opensm@*'", cause="it has ended, and one that ends again and again stays down, so that a standby remains master"
+    Code.SEVERAL_MASTERS: Form("{detail} masters: {found}", _MASTER, next_step="'saquery SMIR' lists them: stop those that are not on the designated host"),
+    Code.OPENSM_DESIGNATED: Form(next_step="this is the designated host: run rdma.ofed.site for it"),
+    Code.OPENSM_ENDED: Form(
+        cause="it has ended, and one that ends again and again stays down, so that a standby remains master", next_step="see journalctl -u 'rdma-opensm@*'"
     ),
-    Code.OPENSM_STOPPED: _Form(next_step="'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site", cause="it was stopped, and did not fail"),
-    Code.OPENSM_STANDBY: _Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
-    Code.OPENSM_SURPLUS: _Form(next_step="the designated host is {detail}: rdma.ofed.site stops it here"),
-    Code.NO_INTERFACE: _Form(next_step="{detail}"),
-    Code.NO_CARRIER: _Form(
-        next_step="see opensm_partitions, then run rdma.ofed.site --tags opensm",
+    Code.OPENSM_STOPPED: Form(cause="it was stopped, and did not fail", next_step="'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site"),
+    Code.OPENSM_STANDBY: Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
+    Code.OPENSM_SURPLUS: Form(next_step="the designated host is {detail}: rdma.ofed.site stops it here"),
+    Code.NO_INTERFACE: Form(next_step="{detail}"),
+    Code.NO_CARRIER: Form(
         cause="the port has no P_Key {detail}, or the partition has no broadcast group",
+        next_step="see opensm_partitions, then run rdma.ofed.site --tags opensm",
     ),
-    Code.REFUSED: _Form("as declared", "not possible", "{detail}"),
-    Code.MTU_CLAMPED: _Form(
-        next_step="give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric",
+    Code.REFUSED: Form("not possible", "as declared", next_step="{detail}"),
+    Code.MTU_CLAMPED: Form(
         cause="the broadcast group of the partition allows {found}",
+        next_step="give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric",
     ),
-    Code.LOW_LIMIT: _Form(next_step="{detail}"),
-    Code.GPU_OUT_OF_REACH: _Form("within reach of the adapters ({wanted})", "out of reach", "{detail}"),
-    Code.OTHER_STACK: _Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
-    Code.HALF_STACK: _Form("{wanted}", "{found}", "rdma.ofed.upgrade installs it again", "its installation did not come to its end"),
-    Code.LINK_DIAGNOSIS: _Form("a link that the firmware does not object to", next_step="clean and reseat the cable; if that does not help, replace it"),
-    Code.CABLE_UNDECLARED: _Form("a cable of the site", next_step="replace the cable, or add its part number to fabric_check_cable_part_numbers"),
-    Code.CABLE_FOR_ETHERNET: _Form(
-        "a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in fabric_check_cable_part_numbers"
+    Code.LOW_LIMIT: Form(next_step="{detail}"),
+    Code.GPU_OUT_OF_REACH: Form("out of reach", "within reach of the adapters ({wanted})", next_step="{detail}"),
+    Code.OTHER_STACK: Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
+    Code.HALF_STACK: Form(cause="its installation did not come to its end", next_step="rdma.ofed.upgrade installs it again"),
+    Code.LINK_DIAGNOSIS: Form(
+        expected="a link that the firmware does not object to", next_step="clean and reseat the cable; if that does not help, replace it"
     ),
-    Code.CABLE_SLOW: _Form("a cable for the speed of the port", next_step="replace the cable by a faster one, or declare fabric_check_min_speed"),
-    Code.LINK_DEGRADED: _Form(
-        "the speed that port and cable can do",
+    Code.CABLE_UNDECLARED: Form(expected="a cable of the site", next_step="replace the cable, or add its part number to fabric_check_cable_part_numbers"),
+    Code.CABLE_FOR_ETHERNET: Form(
+        expected="a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in fabric_check_cable_part_numbers"
+    ),
+    Code.CABLE_SLOW: Form(expected="a cable for the speed of the port", next_step="replace the cable by a faster one, or declare fabric_check_min_speed"),
+    Code.LINK_DEGRADED: Form(
+        expected="the speed that port and cable can do",
         next_step="clean and reseat the cable, and see the switch port in 'iblinkinfo'; fabric_check_min_speed declares a slower fabric",
     ),
-    Code.BIT_ERRORS: _Form(
-        "a link with fewer bit errors",
-        next_step="clean the connectors and reseat the cable; if that does not help, replace it",
+    Code.BIT_ERRORS: Form(
+        expected="a link with fewer bit errors",
         cause="a dirty or loose connector, or a cable that is damaged or too long",
+        next_step="clean the connectors and reseat the cable; if that does not help, replace it",
     ),
-    Code.LINK_UNREAD: _Form(
-        "a link that mlxlink or mstlink can read",
+    Code.LINK_UNREAD: Form(
         "none: {found}",
-        "firmware that is old, or emulated, can't be asked; fabric_check_cables: false leaves the links and cables of a host out",
+        "a link that mlxlink or mstlink can read",
+        next_step="firmware that is old, or emulated, can't be asked; fabric_check_cables: false leaves the links and cables of a host out",
     ),
-    Code.FIRMWARE_PENDING: _Form(
-        next_step="run rdma.ofed.firmware with rdma_allow_reset or rdma_allow_reboot, or reboot the node",
+    Code.FIRMWARE_PENDING: Form(
         cause="it is burned or set, and becomes effective with the next start of the adapter",
+        next_step="run rdma.ofed.firmware with rdma_allow_reset or rdma_allow_reboot, or reboot the node",
     ),
-    Code.PCIE_DEGRADED: _Form(
-        next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
+    Code.PCIE_DEGRADED: Form(
         cause="the link was trained with less than card and slot can do",
+        next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
     ),
-    Code.GPU_NOT_REGISTERED: _Form("{wanted} registered with the RDMA stack", next_step="see the kernel log", cause="the module is loaded"),
+    Code.GPU_NOT_REGISTERED: Form(expected="{wanted} registered with the RDMA stack", cause="the module is loaded", next_step="see the kernel log"),
 }
 
 
@@ -171,17 +159,16 @@ def _aspect(finding: Finding) -> str:
     return _words.aspect(finding) if own is None else own
 
 
-def _said(finding: Finding) -> _Form:
+def _said(finding: Finding) -> Form:
     """The form of a finding, filled in."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
-    words["subject"] = finding.subject
-    words["next"] = _NEXT.get(finding.kind, "")
+    words.update(subject=finding.subject, next=_NEXT.get(finding.kind, ""))
     if finding.code == Code.NO_INTERFACE:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:
         words["detail"] = _LIMITS[bool(finding.detail)].format(**fields)
-    return _Form(*(form.format(**words) for form in FORMS[finding.code]))
+    return FORMS[finding.code].filled(words)
 
 
 def result(finding: Finding) -> dict[str, str]:
@@ -194,16 +181,17 @@ def result(finding: Finding) -> dict[str, str]:
         "subject": finding.subject,
         "aspect": finding.aspect,
         "object": " ".join(part for part in (subject(finding), _aspect(finding)) if part),
-        "found": said.found,
-        "expected": said.wanted,
-        "cause": said.cause,
-        "next_step": said.next_step,
+        **said._asdict(),
     }
+
+
+def _hint(*parts: t.Any) -> str:
+    return ": ".join(str(part) for part in parts if part)
 
 
 def line_of(deviation: t.Mapping[str, t.Any]) -> str:
     """An entry of `deviations` in one line."""
-    hint = ": ".join(str(deviation[key]) for key in ("cause", "next_step") if deviation.get(key))
+    hint = _hint(deviation.get("cause"), deviation.get("next_step"))
     line = "%s: wanted %s, found %s" % tuple(deviation.get(key, "") for key in ("object", "expected", "found"))
     return "%s (%s)" % (line, hint) if hint else line
 
@@ -222,6 +210,7 @@ def _line(findings: t.Sequence[Finding]) -> str:
     for position, finding in enumerate(findings):
         said = _said(finding)
         aspect = _aspect(finding)
-        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), said.wanted, said.found)
-        hints += [said.hint] if said.hint and said.hint not in hints else []
-    return "%s (%s)" % (text, "; ".join(hints)) if hints else text
+        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), said.expected, said.found)
+        hints.append(_hint(said.cause, said.next_step))
+    hint = "; ".join(filter(None, dict.fromkeys(hints)))
+    return "%s (%s)" % (text, hint) if hint else text

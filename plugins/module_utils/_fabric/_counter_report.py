@@ -12,7 +12,6 @@ import math
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
@@ -21,10 +20,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look im
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -88,12 +86,11 @@ class _Work:
         self._node = node
         self._wanted = wanted
         self._asking = CounterAsking(node.run, port)
-        names, broken = _look.names(name_map)
-        subnet = join(self._asking.topology(), LinkPorts(), names)
+        subnet = self._asking.subnet(name_map, listed=False)
         nodes, absent = chosen(subnet, wanted.nodes)
         self.spots = _counters.spots_of(subnet)
         self._named = None if nodes is None else _counters.named(self.spots, nodes, wanted.numbers)
-        self._gaps = [*broken, *subnet.gaps, *absent]
+        self._gaps = [*subnet.gaps, *absent]
         there = {spot.port for spot in self._named or ()}
         if nodes:
             self._gaps += gaps_of(GapCode.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)])

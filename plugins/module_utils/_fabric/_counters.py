@@ -13,7 +13,7 @@ import json
 import math
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
 
 if t.TYPE_CHECKING:

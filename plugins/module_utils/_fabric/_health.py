@@ -11,10 +11,10 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace, pace_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 

@@ -12,21 +12,22 @@ import re
 import typing as t
 from xml.sax.saxutils import quoteattr
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import SPEEDS, WIDTHS
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
 
 Row = t.Mapping[str, t.Any]
 # Tools without whose whole output a node or a link that is missing means nothing.

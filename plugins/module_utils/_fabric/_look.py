@@ -10,20 +10,23 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 T = t.TypeVar("T")
+L = t.TypeVar("L", _ibnetdiscover.Topology, _iblinkinfo.LinkPorts)
 
 # ibnetdiscover and iblinkinfo query each port of each switch; saquery waits for an answer of many thousand records.
 TIMEOUT_SECONDS = 300.0
@@ -39,9 +42,7 @@ def asked_port(name: str, root: str) -> Port | None:
     if not name:
         return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
     there = [port._asdict() for port in ports]
-    found = find(name, there)
-    if found is None:
-        raise InvalidInput([no_such_port("port", name, there) if there else Problem("port", name, "none: this host has no InfiniBand port")])
+    (found,) = named_ports({"port": name}, there, none="none: this host has no InfiniBand port")
     return next(port for port in ports if port.name == found["name"])
 
 
@@ -86,17 +87,22 @@ class Asking:
             self.gaps.append(missing)
         return missing not in self.gaps
 
-    def topology(self) -> _ibnetdiscover.Topology:
-        argv = _ibnetdiscover.command(self._port.device, self._port.port)
-        found = (self._says(argv, _ibnetdiscover.parse_topology) if self._has(argv[0]) else None) or _ibnetdiscover.Topology()
+    def _listed(self, argv: t.Sequence[str], read: t.Callable[[str], L], *, empty: L) -> L:
+        """What was read of the output of a tool that may be missing; `empty` where there is none."""
+        found = (self._says(argv, read) if self._has(argv[0]) else None) or empty
         self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
-    def links(self) -> _iblinkinfo.LinkPorts:
-        argv = _iblinkinfo.command(self._port.device, self._port.port)
-        found = (self._says(argv, _iblinkinfo.parse_ports) if self._has(argv[0]) else None) or _iblinkinfo.LinkPorts()
-        self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
-        return found
+    def subnet(self, name_map: str, *, listed: bool = True) -> Subnet:
+        """The topology with the names of the map, and unless not `listed`, the states of links. The diagnostics drop a map with a broken line."""
+        text = read_text(name_map)
+        broken = _nodenames.broken_lines(text)
+        device, port, links = self._port.device, self._port.port, _iblinkinfo.LinkPorts()
+        topology = self._listed(_ibnetdiscover.command(device, port), _ibnetdiscover.parse_topology, empty=_ibnetdiscover.Topology())
+        if listed:
+            links = self._listed(_iblinkinfo.command(device, port), _iblinkinfo.parse_ports, empty=links)
+        found = join(topology, links, {} if broken else _nodenames.parse(text))
+        return found._replace(gaps=(*gaps_of(Code.NAME_MAP, "", broken), *found.gaps))
 
     def managers(self) -> tuple[SmInfo, ...] | None:
         """None where nothing more can be asked of a subnet administration."""
@@ -141,10 +147,3 @@ class Asking:
                 break
         self.gaps += gaps_of(Code.SILENT_SWITCHES, "vendstat", silent)
         return found
-
-
-def names(path: str) -> tuple[dict[str, str], tuple[Gap, ...]]:
-    """The map of node names; empty where there is none, or where the diagnostics would drop it."""
-    text = read_text(path)
-    broken = _nodenames.broken_lines(text)
-    return {} if broken else _nodenames.parse(text), gaps_of(Code.NAME_MAP, "", broken)

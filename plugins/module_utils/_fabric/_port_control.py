@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet, join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
@@ -116,8 +116,7 @@ def _settings(run: Runner, local: LocalPort, port: Port) -> PortSettings:
 
 def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Subnet:
     asking = _look.Asking(run, local)
-    names, _broken = _look.names(options["node_name_map"])
-    subnet = join(asking.topology(), asking.links(), names)
+    subnet = asking.subnet(options["node_name_map"])
     blind = [gap for gap in asking.gaps if gap.code == Code.NO_LINK]
     if blind or not subnet.nodes:
         raise RdmaError("the fabric of port %s can't be read: %s" % (local.name, "; ".join(map(words, blind or asking.gaps)) or "no node answers"))

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, join, partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -53,19 +53,19 @@ def look(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
     """Everything that the options ask for, of all nodes."""
     key = _key(options["sa_key"])
     asking = _look.Asking(run, port)
-    names, broken = _look.names(options["node_name_map"])
-    subnet = join(asking.topology(), asking.links(), names)
+    subnet = asking.subnet(options["node_name_map"])
     gather = options["gather"]
     managers = asking.managers() if {MANAGERS, PARTITIONS, GROUPS}.intersection(gather) else None
     switches = {node.guid: node.lid for node in subnet.nodes if node.port_guid and node.lid}
-    found = Fabric(
+    return Fabric(
         subnet,
         managers or (),
         partitions(asking.pkeys(key), end_ports(subnet)) if managers is not None and PARTITIONS in gather else (),
         groups(asking.members(key), _owners(subnet)) if managers is not None and GROUPS in gather else (),
         asking.firmware(switches) if FIRMWARE in gather else {},
+        # The last one: each question before it may add some.
+        (*asking.gaps, *subnet.gaps),
     )
-    return found._replace(gaps=(*broken, *asking.gaps, *subnet.gaps))
 
 
 def _owners(subnet: Subnet) -> dict[str, str]:
@@ -107,10 +107,7 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
         "nodes": rows,
         "ports": [port._asdict() for port in ports],
         "links": [{**link._asdict(), "ends": [dict(zip(_OF_END, _values_of_end(end))) for end in link.ends]} for link in links],
-        "subnet_managers": [
-            {"port_guid": sm.guid, "name": names.get(sm.guid, ""), "lid": sm.lid, "priority": sm.priority, "state": sm.state_name, "activity": sm.activity}
-            for sm in fabric.managers
-        ],
+        "subnet_managers": [{**manager.details(), "name": names.get(manager.guid, "")} for manager in fabric.managers],
         "partitions": [as_data(each) for each in partitioned if nodes is None or each.full or each.limited],
         "multicast_groups": [as_data(each) for each in grouped if nodes is None or each.members],
         "totals": {

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
@@ -31,19 +32,7 @@ _BYTES = {code: size for size, code in MTUS.items()}
 _GBPS = {code: rate for rate, code in RATES.items()}
 _FULL = 0x8000
 
-# Signalling rate of a lane in Gb/s, in the order of the speeds.
-LANE_GBPS = {
-    "SDR": 2.5,
-    "DDR": 5.0,
-    "QDR": 10.0,
-    "FDR10": 10.3125,
-    "FDR": 14.0625,
-    "EDR": 25.78125,
-    "HDR": 53.125,
-    "NDR": 106.25,
-    "XDR": 212.5,
-}
-SPEEDS = tuple(LANE_GBPS)
+
 WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 _WIDTH = re.compile(r"([0-9]{1,3})X\Z")
 

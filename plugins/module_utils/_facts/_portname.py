@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import guid
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
@@ -155,6 +155,13 @@ def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:
     return "the device was renamed, and this port is probably %s now: write %s, which stays" % (port["name"], durable(port))
 
 
-def no_such_port(where: str, value: t.Any, ports: t.Sequence[Port]) -> Problem:
-    """A problem of a name that fits none of the ports; there are some."""
-    return Problem(where, value, "a port of this node: %s" % describe_all(ports), renaming(value, ports))
+def no_such_port(where: str, value: t.Any, ports: t.Sequence[Port], *, none: str = "") -> Problem:
+    """A problem of a name that fits none of the ports; `none`: what is allowed where there are none."""
+    return Problem(where, value, "a port of this node: %s" % describe_all(ports) if ports else none, renaming(value, ports))
+
+
+def named_ports(names: t.Mapping[str, t.Any], ports: t.Sequence[Port], *, none: str) -> list[Port]:
+    """The ports that are meant. `names`: by their place in the input; raises InvalidInput with each that the node does not have."""
+    found = {where: find(name, ports) for where, name in names.items()}
+    require_none([no_such_port(where, names[where], ports, none=none) for where, port in found.items() if port is None])
+    return [port for port in found.values() if port is not None]

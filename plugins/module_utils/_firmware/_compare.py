@@ -20,6 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
@@ -83,7 +85,7 @@ def _tried(look: t.Callable[[], Differences]) -> Differences:
 
 
 def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, root: str) -> Differences:
-    tool = images.tool_of(run)
+    tool = first_tool(run, _flint.TOOLS)
     if not tool:
         return Differences(errors=(_NO_FLINT,))
     chosen, problems = select_devices("hca_firmware_devices", wanted.devices, devices, missing=wanted.missing)

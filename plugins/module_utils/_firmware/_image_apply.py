@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch i
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 
@@ -101,7 +101,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
     wrong = image_problems(parameters)
     if wrong:
         raise InvalidInput(wrong)
-    tool = looking.tool_of(run)
+    tool = first_tool(run, flint.TOOLS)
     if not tool and module.check_mode:
         return {**Plan().result(reasons=[_NO_TOOL]), "adapters": []}
     if not tool:

@@ -26,11 +26,6 @@ if t.TYPE_CHECKING:
 _SUFFIXES = (".bin", ".mfa2", ".fw")
 
 
-def tool_of(run: Runner) -> str:
-    """ "" where neither tool is installed."""
-    return next((tool for tool in flint.TOOLS if run.has(tool)), "")
-
-
 def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
     """The output with both streams in one text: errors are found on either."""
     output = run(argv, ok=None, timeout=timeout)

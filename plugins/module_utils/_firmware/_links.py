@@ -8,18 +8,20 @@
 
 from __future__ import annotations
 
-import enum
 import fnmatch
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -27,16 +29,13 @@ if t.TYPE_CHECKING:
 
 INFINIBAND = 0
 """The kind of a speed in `rank`; 1 is Ethernet."""
-GENERATIONS = ("SDR", "DDR", "QDR", "FDR10", "FDR", "EDR", "HDR", "NDR", "XDR")
-"""Those of InfiniBand, slowest first."""
+
 _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
 # NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
 # Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.
 # Cables of others say nothing of the kind.
 _LINKX = re.compile(r"^M(?:CP|CA|FA|FS|MA|MS)[0-9A-Z]{4}-([A-Z])[0-9A-Z]")
 _LINKX_ETHERNET: t.Mapping[str, str] = {"A": "25GbE", "C": "100GbE", "V": "200GbE", "W": "400GbE"}
-SPEEDS = "one of %s, or a speed of Ethernet such as 100G" % ", ".join(GENERATIONS)
-"""What may be declared as a speed, in words."""
 
 
 class Limits(t.NamedTuple):
@@ -47,29 +46,6 @@ class Limits(t.NamedTuple):
     effective_ber: float = 1e-12
     min_speed: str = ""
     """The speed that cables and links must have; "" for the fastest that port and cable support."""
-
-
-class LinkCode(str, enum.Enum):
-    """What is wrong with a link."""
-
-    DIAGNOSIS = "link_diagnosis"
-    """The firmware names a cause."""
-    CABLE_UNDECLARED = "cable_undeclared"
-    """The part number is none of those that the site uses."""
-    CABLE_FOR_ETHERNET = "cable_for_ethernet"
-    """By its part number, the cable in an InfiniBand port is for Ethernet alone."""
-    CABLE_SLOW = "cable_slow"
-    LINK_DEGRADED = "link_degraded"
-    """The link runs below what port and cable can do, or what is wanted."""
-    BIT_ERRORS = "bit_errors"
-
-
-class LinkProblem(t.NamedTuple):
-    """One problem of a port."""
-
-    code: LinkCode
-    found: str
-    """In words, with the cable."""
 
 
 class QueriedPort(t.NamedTuple):
@@ -87,8 +63,8 @@ class QueriedPort(t.NamedTuple):
 def rank(speed: str) -> tuple[int, float] | None:
     """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
-    if name in GENERATIONS:
-        return INFINIBAND, GENERATIONS.index(name)
+    if name in SPEEDS:
+        return INFINIBAND, SPEEDS.index(name)
     match = _ETHERNET.match(name)
     return (1, real(match.group(1)) or 0.0) if match else None
 
@@ -112,7 +88,12 @@ def _kind(*speeds: str) -> int | None:
     return next((found[0] for speed in speeds for found in [rank(speed)] if found), None)
 
 
-def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
+def of_link(code: Code, found: str, port: str = "") -> Finding:
+    """A finding about the link of a port: in words, what was found."""
+    return Finding(code, Topic.PORT, port, found=found)
+
+
+def _slower(link: Link, min_speed: str) -> list[Finding]:
     """The cable or the link that is slower than it has to be."""
     kind = _kind(link.speed, *link.enabled_speeds, *link.cable_speeds, min_speed) or INFINIBAND
     # That of the other kind says nothing about this port.
@@ -122,11 +103,11 @@ def _slower(link: Link, min_speed: str) -> list[LinkProblem]:
     found = []
     if wanted and able and able < wanted:
         limit = "%s is wanted" % min_speed if min_speed else "the port is set to up to %s" % port
-        found.append(LinkProblem(LinkCode.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
+        found.append(of_link(Code.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
     least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
     if now and least and now[0] == least[0] and now < least and link.state == "Active":
         expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
-        found.append(LinkProblem(LinkCode.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
+        found.append(of_link(Code.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
     return found
 
 
@@ -136,31 +117,31 @@ def ethernet_rate(part_number: str) -> str:
     return _LINKX_ETHERNET.get(match.group(1), "") if match else ""
 
 
-def _cable_problems(link: Link, limits: Limits) -> list[LinkProblem]:
+def _cable_problems(link: Link, limits: Limits) -> list[Finding]:
     """Whether the cable is one for this site, or at least for this kind of port."""
     number = link.cable.part_number
     if limits.part_numbers:
         # A declared part number is right, whatever it stands for.
         if not describe_cable(link.cable) or any(fnmatch.fnmatchcase(number, pattern) for pattern in limits.part_numbers):
             return []
-        return [LinkProblem(LinkCode.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
+        return [of_link(Code.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
     rate = ethernet_rate(number)
     if not rate or _kind(link.speed, *link.enabled_speeds) != INFINIBAND:
         return []
-    return [LinkProblem(LinkCode.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
+    return [of_link(Code.CABLE_FOR_ETHERNET, "by its part number, the cable is for Ethernet (%s), and the port is InfiniBand" % rate)]
 
 
-def problems_of(link: Link, limits: Limits) -> list[LinkProblem]:
-    """The problems of one port, each with the cable."""
+def problems_of(link: Link, limits: Limits) -> list[Finding]:
+    """The problems of one port, each with the cable and without a subject."""
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
-        found.append(LinkProblem(LinkCode.DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
+        found.append(of_link(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
     found += [*_cable_problems(link, limits), *_slower(link, limits.min_speed)]
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:
         text = "%g of the bits are wrong after error correction, allowed: %g" % (ber, limits.effective_ber)
-        found.append(LinkProblem(LinkCode.BIT_ERRORS, text))
+        found.append(of_link(Code.BIT_ERRORS, text))
     return [problem._replace(found="%s%s" % (problem.found, "; cable: %s" % cable if cable else "")) for problem in found]
 
 
@@ -170,15 +151,9 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     ports = [port for port in read_ports(root) if port.device in hcas]
     known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci, port.port_guid if port.infiniband else "") for port in ports}
     facts = [port._asdict() for port in ports]
-    chosen = [find(name, facts) for name in names]
-    problems = [
-        no_such_port("ports[%d]" % index, name, facts) if facts else Problem("ports[%d]" % index, name, "nothing: this node has no port of an adapter")
-        for index, (name, port) in enumerate(zip(names, chosen))
-        if port is None
-    ]
-    if problems:
-        raise InvalidInput(problems)
-    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen if port is not None) or known))
+    wanted = {"ports[%d]" % index: name for index, name in enumerate(names)}
+    chosen = named_ports(wanted, facts, none="nothing: this node has no port of an adapter")
+    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen) or known))
 
 
 class Answer(t.NamedTuple):
@@ -186,9 +161,13 @@ class Answer(t.NamedTuple):
 
     port: QueriedPort
     link: Link
-    problems: tuple[LinkProblem, ...] = ()
+    problems: tuple[Finding, ...] = ()
     error: str = ""
     """Its message where it could not read the link, which is empty then."""
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return (of_link(Code.LINK_UNREAD, self.error, self.port.name),) if self.error else self.problems
 
     def result(self) -> dict[str, t.Any]:
         """In the shape of an entry of `ports`."""
@@ -201,15 +180,15 @@ def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer
         link = _mlxlink.query(run, name, port.pci, port=port.port)
     except RdmaError as exc:
         return Answer(port, _mlxlink.Link(), error=exc.msg)
-    return Answer(port, link, tuple(problems_of(link, limits)))
+    return Answer(port, link, tuple(problem._replace(subject=port.name) for problem in problems_of(link, limits)))
 
 
 def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> list[Answer]:
     """What the tool says of the named ports, or of all; `run` has to fit threads. Raises InvalidInput, and Unsupported without a tool."""
     if limits.min_speed and rank(limits.min_speed) is None:
-        raise InvalidInput([Problem("min_speed", limits.min_speed, SPEEDS)])
+        raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(SPEEDS))])
     wanted = targets(root, names)
-    name = _mlxlink.tool(run)
+    name = first_tool(run, _mlxlink.TOOLS)
     if wanted and not name:
         raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
     # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.

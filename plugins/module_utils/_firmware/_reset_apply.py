@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices impor
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Host, ResetPlan, Wanted, aftermath, plan, refuse_blocked, resets, result
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
 
@@ -58,7 +59,7 @@ def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") ->
     """Resets one card; returns why the firmware was not loaded, "" if it was. Raises CommandFailed if the card is lost."""
     card = todo.card
     before = drivers(root, card.functions)
-    outcome = _mlxfwreset.reset(run, _mlxfwreset.tool(run), card.pci, level=todo.level, sync=todo.sync)
+    outcome = _mlxfwreset.reset(run, first_tool(run, _mlxfwreset.TOOLS), card.pci, level=todo.level, sync=todo.sync)
     lost = _await_drivers(card, before, timeout=wait, root=root)
     message = "" if outcome.loaded else _mlxfwreset.with_hint(outcome.message)
     if lost:

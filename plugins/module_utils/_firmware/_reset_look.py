@@ -22,10 +22,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter, tool_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
@@ -181,7 +182,7 @@ def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple
 
 
 def _image(run: Runner, pci: str) -> tuple[Change, ...]:
-    tool = tool_of(run)
+    tool = first_tool(run, _flint.TOOLS)
     if not tool:
         raise RdmaError("neither %s is installed" % " nor ".join(_flint.TOOLS))
     found = query_adapter(run, tool, pci)
@@ -205,7 +206,7 @@ def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
     except RdmaError as exc:
         failures.append("whether configuration is pending is unknown: %s" % exc.msg)
     query, obstacle = None, ""
-    tool = _mlxfwreset.tool(run)
+    tool = first_tool(run, _mlxfwreset.TOOLS)
     try:
         query = _mlxfwreset.query(run, tool, device.pci) if tool else None
         obstacle = "" if tool else "neither %s is installed" % " nor ".join(_mlxfwreset.TOOLS)

@@ -45,6 +45,11 @@ class Runner(t.Protocol):
         """Whether the tool is installed."""
 
 
+def first_tool(run: Runner, names: t.Iterable[str]) -> str:
+    """The first of these tools that is installed; "" where there is none."""
+    return next((name for name in names if run.has(name)), "")
+
+
 class ModuleRunner:
     """The Runner of a real module: C locale, no questions of packages, no shell, a time limit, errors that quote the command."""
 

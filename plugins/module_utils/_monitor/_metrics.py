@@ -13,14 +13,16 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import LANE_GBPS, lanes, lower
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # In bytes, the base unit of Prometheus.
 _GIGABIT = 1e9 / 8
@@ -118,7 +120,7 @@ class View(t.NamedTuple):
     ended: float
     seconds: float = 0
     sampled: bool = True
-    managers: tuple[SmInfo, ...] | None = None
+    managers: tuple[_sminfo.SmInfo, ...] | None = None
     """Empty where no subnet manager answers."""
     subnet: Subnet | None = None
     spots: t.Mapping[Place, Spot] = {}
@@ -132,14 +134,10 @@ class View(t.NamedTuple):
         unfinished = Code.UNFINISHED in codes and Code.NO_SUBNET_MANAGER not in codes
         return not unfinished and _FAILURES.isdisjoint(codes)
 
-    @property
-    def masters(self) -> list[str]:
-        return [manager.guid for manager in self.managers or () if manager.is_master]
-
 
 def next_state(state: State, look: View) -> State:
     """A time without a master is no change: the same one may come back."""
-    masters = look.masters
+    masters = _sminfo.masters(look.managers)
     if look.succeeded:
         state = state._replace(succeeded=look.ended)
     if not masters or state.master in masters:
@@ -153,18 +151,10 @@ def written(states: t.Mapping[str, State]) -> str:
     return json.dumps({name: state._asdict() for name, state in sorted(states.items())}) + "\n"
 
 
-def _state(row: t.Any) -> State | None:
-    if not isinstance(row, dict) or set(row) != set(State._fields) or not isinstance(row["master"], str):
-        return None
-    numbers = (row["changes"], row["changed"], row["succeeded"])
-    sound = all(isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number < 1e12 for number in numbers)
-    return State(row["master"], *numbers) if sound else None
-
-
 def parse_states(text: str) -> dict[str, State]:
     """By fabric, without those that `written` did not make."""
-    found = {name: _state(row) for name, row in read_table(text).items()}
-    return {name: state for name, state in found.items() if state}
+    found = {name: read_row(State, row) for name, row in read_table(text).items()}
+    return {name: state for name, state in found.items() if state and all(0 <= number < 1e12 for number in state[1:])}
 
 
 class _Table(t.Dict[str, Samples]):

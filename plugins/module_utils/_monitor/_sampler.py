@@ -19,12 +19,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import spots_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import masters
 
 # An option: write that the sample failed, after the service was killed.
 STOPPED = "--stopped"
@@ -53,15 +53,14 @@ def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str
     managers = asking.managers()
     if managers is None and Gap(Code.NO_SUBNET_MANAGER) in asking.gaps:
         managers = ()
-    masters = {manager.guid for manager in managers or () if manager.is_master}
-    if settings.only_master and masters and masters.isdisjoint(port.port_guid for port in read_ports(host.root)):
+    guids = masters(managers)
+    if settings.only_master and guids and not any(port.port_guid in guids for port in read_ports(host.root)):
         return seen(sampled=False, managers=managers, gaps=tuple(asking.gaps))
-    names, broken = _look.names(os.path.join(host.root, settings.node_name_map.lstrip("/")))
-    subnet = join(asking.topology(), asking.links(), names)
+    subnet = asking.subnet(os.path.join(host.root, settings.node_name_map.lstrip("/")))
     spots = spots_of(subnet)
     counters = asking.whole_fabric(spots) if subnet.nodes else None
     counts = counters.counts if counters else None
-    return seen(managers=managers, subnet=subnet, spots=spots, counts=counts, gaps=(*broken, *asking.gaps, *subnet.gaps))
+    return seen(managers=managers, subnet=subnet, spots=spots, counts=counts, gaps=(*asking.gaps, *subnet.gaps))
 
 
 def _attempt(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
 
 PROGRAMS = "/usr/local/lib/rdma-ofed"
 SAMPLER = PROGRAMS + "/fabric-sample"
@@ -31,7 +32,7 @@ TEXTFILE = "rdma_fabric.prom"
 
 
 class SampleSettings(t.NamedTuple):
-    fabrics: tuple[tuple[str, str], ...]
+    fabrics: t.Tuple[t.Tuple[str, str], ...]
     """Name, and the port to ask through; "" for the first one with a link."""
     textfile: str
     node_name_map: str
@@ -41,9 +42,9 @@ class SampleSettings(t.NamedTuple):
 class HealthSettings(t.NamedTuple):
     """What is declared of a node."""
 
-    ports: tuple[str, ...] = ()
+    ports: t.Tuple[str, ...] = ()
     """Any form of `_facts/_portname.py`. Without any, one InfiniBand port has to be active."""
-    interfaces: tuple[str, ...] = ()
+    interfaces: t.Tuple[str, ...] = ()
     rate_gbps: float = 0
     """The least rate of each port."""
     slurm_node: str = ""
@@ -57,25 +58,12 @@ def _table(text: str) -> dict[str, t.Any]:
     return read_table("".join(line for line in text.splitlines(True) if not line.startswith("#")))
 
 
-def _texts(value: t.Any) -> tuple[str, ...] | None:
-    return tuple(value) if isinstance(value, list) and all(isinstance(item, str) for item in value) else None
-
-
 def parse_sample_settings(text: str) -> SampleSettings | None:
     """None for anything that `text_of` did not make."""
-    table = _table(text)
-    rows, textfile, names, only_master = (table.get(name) for name in SampleSettings._fields)
-    fabrics = [_texts(row) for row in rows] if isinstance(rows, list) else []
-    pairs = tuple((row[0], row[1]) for row in fabrics if row and len(row) == 2)
-    sound = isinstance(textfile, str) and isinstance(names, str) and isinstance(only_master, bool) and len(pairs) == len(fabrics) > 0
-    return SampleSettings(pairs, str(textfile), str(names), bool(only_master)) if sound else None
+    found = read_row(SampleSettings, _table(text))
+    return found if found and found.fabrics else None
 
 
 def parse_health_settings(text: str) -> HealthSettings | None:
     """None for anything that `text_of` did not make."""
-    table = _table(text)
-    ports, interfaces = _texts(table.get("ports")), _texts(table.get("interfaces"))
-    rate, node = table.get("rate_gbps"), table.get("slurm_node")
-    if ports is None or interfaces is None or not isinstance(rate, (int, float)) or not isinstance(node, str):
-        return None
-    return HealthSettings(ports, interfaces, rate, node)
+    return read_row(HealthSettings, _table(text))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import declared_of, fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed, declared_keys
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
@@ -37,13 +37,6 @@ Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
 """The `rdma` facts of a host; None where this run has gathered none."""
 
 
-def _settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
-    """What is declared for one fabric. It may not have been validated: a play can be run without the validation of the site."""
-    declared = variables.get("opensm_fabrics")
-    settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
-    return settings if isinstance(settings, t.Mapping) else {}
-
-
 def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> list[str]:
     """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
     return [str(guid) for guid in port_guids({}, facts(host), fabrics_of(hostvars[host]).get(fabric, ()))]
@@ -51,7 +44,7 @@ def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> lis
 
 def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Facts, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
     """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
-    settings = _settings_of(variables, fabric)
+    settings = declared_of(variables, fabric)
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
     if not declared:
@@ -80,7 +73,7 @@ def declared_for(host: str, hostvars: Hostvars, designated: t.Mapping[str, str])
         if fabric in designated:
             own = hostvars[designated[fabric]]
             variables = {name: own[name] for name in _DECLARING if name in own}
-            settings = _settings_of(variables, fabric)
+            settings = declared_of(variables, fabric)
             keys.update(dict.fromkeys(declared_keys({name[len("opensm_") :]: value for name, value in variables.items()})))
             keys.update({"subnet_prefix": None} if settings.get("subnet_prefix") else {})
             texts[fabric] = outline(settings.get("partitions", variables.get("opensm_partitions")))

@@ -40,10 +40,6 @@ class View(t.NamedTuple):
     managers: tuple[_sminfo.SmInfo, ...] | None = None
     """All that the master knows; None while no master answers."""
 
-    @property
-    def masters(self) -> list[str]:
-        return [manager.guid for manager in self.managers or () if manager.is_master]
-
     def record(self, guid: str) -> _sminfo.SmInfo | None:
         """What the master knows of the subnet manager at `guid`."""
         return next((manager for manager in self.managers or () if manager.guid == guid), None)
@@ -59,10 +55,11 @@ def missing(view: View) -> str:
         return "the subnet manager %s that answers is in state %s" % (view.answer.guid, view.answer.state_name)
     if view.managers is None:
         return "the subnet administration of %s does not answer" % view.answer.guid
-    if len(view.masters) != 1:
-        return "there are %d masters: %s" % (len(view.masters), ", ".join(view.masters) or "none")
-    if view.masters[0] != view.answer.guid:
-        return "the subnet administration names %s as master, and %s answers as such" % (view.masters[0], view.answer.guid)
+    masters = _sminfo.masters(view.managers)
+    if len(masters) != 1:
+        return "there are %d masters: %s" % (len(masters), ", ".join(masters) or "none")
+    if masters[0] != view.answer.guid:
+        return "the subnet administration names %s as master, and %s answers as such" % (masters[0], view.answer.guid)
     if view.state != "ACTIVE":
         return "the port is in state %s, not ACTIVE" % view.state
     return ""

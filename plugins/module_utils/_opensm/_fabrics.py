@@ -88,11 +88,16 @@ def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
     return {str(name): ()} if isinstance(name, str) and name else {}
 
 
+def declared_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
+    """What `opensm_fabrics` has for one fabric. It may not have been validated: a play can be run without the validation of the site."""
+    declared = variables.get("opensm_fabrics")
+    settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
+    return settings if isinstance(settings, t.Mapping) else {}
+
+
 def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
     """What is declared for the subnet manager of `fabric`, from variables without problems."""
-    declared = variables.get("opensm_fabrics")
-    own = declared.get(fabric) if isinstance(declared, t.Mapping) else None
-    own = own if isinstance(own, t.Mapping) else {}
+    own = declared_of(variables, fabric)
     priority = read_int(own.get("priority", variables.get("opensm_priority")), MAX_PRIORITY)
     prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
     return Settings(

@@ -213,7 +213,7 @@ def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[
             where = "rdma_fabrics.%s[%d]" % (fabric, index)
             port = find(name, infiniband)
             if port is None:
-                found.append(no_such_port(where, name, infiniband) if infiniband else Problem(where, name, _named(infiniband)))
+                found.append(no_such_port(where, name, infiniband, none=_named(infiniband)))
             elif owners.setdefault(port["name"], fabric) != fabric:
                 found.append(Problem(where, name, _fabrics.OWN_PORT, "rdma_fabrics.%s has it, too, by another name" % owners[port["name"]]))
     return found

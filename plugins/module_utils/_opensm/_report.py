@@ -12,8 +12,8 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named, named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
@@ -56,16 +56,8 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
 
 def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
     description = _smpquery.answer(run, port.device, port.port, lid=manager.lid) or ""
-    return {
-        "port_guid": manager.guid,
-        "lid": manager.lid,
-        "priority": manager.priority,
-        "state": manager.state_name,
-        "activity": manager.activity,
-        "node_description": description,
-        "host": known.host(manager.guid, description),
-        "here": manager.guid in known.own,
-    }
+    host = known.host(manager.guid, description)
+    return {**manager.details(), "node_description": description, "host": host, "here": manager.guid in known.own}
 
 
 def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str, t.Any]:
@@ -99,13 +91,7 @@ def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str =
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]
     there = [port._asdict() for port in ports]
-    wrong = [
-        no_such_port("ports[%d]" % index, name, there) if there else Problem("ports[%d]" % index, name, "none: this host has no InfiniBand port")
-        for index, name in enumerate(names)
-        if find(name, there) is None
-    ]
-    if wrong:
-        raise InvalidInput(wrong)
+    named_ports({"ports[%d]" % index: name for index, name in enumerate(names)}, there, none="none: this host has no InfiniBand port")
     found = look(run, root)
     own = _instances(run, found, os.path.isdir(below(root, RUNS)))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}

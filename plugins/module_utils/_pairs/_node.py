@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
@@ -57,10 +57,8 @@ def _port(name: str, root: str) -> Port:
     """The port of that name, else the first one that is ACTIVE; those of InfiniBand come first. Raises InvalidInput and Refused."""
     ports = sorted(read_ports(root), key=lambda port: not port.infiniband)
     rows = [port._asdict() for port in ports]
-    if name and find(name, rows) is None:
-        raise InvalidInput([no_such_port("port", name, rows) if rows else Problem("port", name, "none: this host has no RDMA port")])
-    named = [port for port in ports if find(name, (port._asdict(),))]
-    chosen = named[0] if named else next((port for port in ports if port.state == "ACTIVE"), None)
+    named = named_ports({"port": name} if name else {}, rows, none="none: this host has no RDMA port")
+    chosen = next((port for port in ports if (port.name == named[0]["name"] if named else port.state == "ACTIVE")), None)
     if chosen is None or chosen.state != "ACTIVE":
         what = "port %s is %s" % (chosen.name, chosen.state or "in no known state") if chosen else "no RDMA port is ACTIVE"
         raise Refused("%s, so nothing can be measured; look at the cable and the subnet manager with rdma.ofed.verify" % what)

@@ -132,11 +132,6 @@ def parse_reset(stdout: str, stderr: str = "") -> Outcome:
     return Outcome(False, steps, message)
 
 
-def tool(run: Runner) -> str:
-    """The tool of this node; "" where there is none."""
-    return next((name for name in TOOLS if run.has(name)), "")
-
-
 def _failed(argv: t.Sequence[str], output: Output) -> CommandFailed:
     error = error_of(output.stdout + "\n" + output.stderr) or (output.stderr or output.stdout).strip()
     text = "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, with_hint(error))

@@ -210,11 +210,6 @@ def link_of(sections: Sections) -> Link:
     )
 
 
-def tool(run: Runner) -> str:
-    """The tool of this node; "" where there is none."""
-    return next((name for name in TOOLS if run.has(name)), "")
-
-
 def query(run: Runner, name: str, device: str, *, port: int) -> Link:
     """Link and cable of one port. Raises CommandFailed with the tool's words.
 

@@ -52,6 +52,15 @@ class SmInfo(t.NamedTuple):
     def state_name(self) -> str:
         return STATES.get(self.state, "unknown state %d" % self.state)
 
+    def details(self) -> dict[str, t.Any]:
+        """In the shape that modules return."""
+        return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "state": self.state_name, "activity": self.activity}
+
+
+def masters(managers: t.Iterable[SmInfo] | None) -> list[str]:
+    """Port GUIDs of those that are master."""
+    return [manager.guid for manager in managers or () if manager.is_master]
+
 
 def parse(stdout: str) -> SmInfo:
     """The one line that sminfo prints; raises UnexpectedOutput."""

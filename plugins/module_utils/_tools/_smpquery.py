@@ -30,8 +30,21 @@ DISABLED = "Disabled"
 
 _LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
 _EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
-# Of one lane.
-GBPS = {"2.5": "SDR", "5.0": "DDR", "10.0": "QDR", "14.0625": "FDR", "25.78125": "EDR", "53.125": "HDR", "106.25": "NDR", "212.5": "XDR"}
+# Signalling rate of a lane in Gb/s, slowest first.
+LANE_GBPS = {
+    "SDR": 2.5,
+    "DDR": 5.0,
+    "QDR": 10.0,
+    "FDR10": 10.3125,
+    "FDR": 14.0625,
+    "EDR": 25.78125,
+    "HDR": 53.125,
+    "NDR": 106.25,
+    "XDR": 212.5,
+}
+SPEEDS = tuple(LANE_GBPS)
+# As libibmad prints them, which has no number for FDR10.
+GBPS = {str(gbps): speed for speed, gbps in LANE_GBPS.items() if speed != "FDR10"}
 
 # Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
 _WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}

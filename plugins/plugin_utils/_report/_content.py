@@ -12,8 +12,8 @@ import collections
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, cable, picture_of
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import HOST, LEAF, peers_of, ranks_of

@@ -11,8 +11,8 @@ import pathlib
 import re
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _words as _fabric_words
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs import _report
 
 PAGE = (pathlib.Path(__file__).resolve().parents[3] / "docs/findings.md").read_text(encoding="utf-8")

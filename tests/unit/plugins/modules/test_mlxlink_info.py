@@ -10,8 +10,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _links
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode, ethernet_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, ethernet_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Counters, Link, link_of, parse_text
 from hypothesis import given
@@ -138,7 +139,7 @@ def test_part_numbers_of_cables_for_ethernet(part_number: str, rate: str) -> Non
 def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
     cable = CABLE._replace(part_number="MCP1600-C002E30N")
     (problem,) = _links.problems_of(EDR._replace(cable=cable), Limits())
-    assert problem.code == LinkCode.CABLE_FOR_ETHERNET
+    assert problem.code == Code.CABLE_FOR_ETHERNET
     assert problem.found.startswith("by its part number, the cable is for Ethernet (100GbE), and the port is InfiniBand; cable: ")
     # The site declared it; the port is an Ethernet one; nothing tells which kind it is.
     assert _links.problems_of(EDR._replace(cable=cable), Limits(("MCP1600-*",))) == []

@@ -12,14 +12,13 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, SeenLink, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import LinkCode, LinkProblem
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -566,11 +565,9 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
-    problems = [LinkProblem(code, "what mstlink says of %s" % code.value) for code in LinkCode]
-    links = (SeenLink("mlx5_0/1", tuple(problems)), SeenLink("mlx5_1/1"))
-    assert [finding.code.value for finding in findings(WANTED, GOOD._replace(links=links))] == [problem.code.value for problem in problems]
+    codes = (Code.LINK_DIAGNOSIS, Code.CABLE_UNDECLARED, Code.CABLE_FOR_ETHERNET, Code.CABLE_SLOW, Code.LINK_DEGRADED, Code.BIT_ERRORS)
+    problems = tuple(Finding(code, Topic.PORT, "mlx5_0/1", found="what mstlink says of %s" % code.value) for code in codes)
+    assert tuple(findings(WANTED, GOOD._replace(links=problems))) == problems
     for problem in problems:
-        (line,) = words(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", (problem,)),)))
+        (line,) = words(WANTED, GOOD._replace(links=(problem,)))
         assert re.fullmatch(r"port mlx5_0/1: wanted (a|the) .*, found %s \(.*cable.*\)" % problem.found, line), "with a next step"
-    (finding,) = findings(WANTED, GOOD._replace(links=(SeenLink("mlx5_0/1", error="no such tool"),)))
-    assert (finding.code, finding.found) == (Code.LINK_UNREAD, "no such tool")

@@ -12,8 +12,9 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_limits, read_opensm, read_seen_links
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import SeenLink, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, LinkCode
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 
@@ -192,7 +193,7 @@ CABLED = (pathlib.Path(__file__).resolve().parents[4] / "corpus/mlxlink/bf3_p1_m
 
 
 def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pathlib.Path) -> None:
-    def links(limits: Limits | None = None, *ports: str, **answers: Output) -> tuple[SeenLink, ...]:
+    def links(limits: Limits | None = None, *ports: str, **answers: Output) -> tuple[Finding, ...]:
         wanted, run = Wanted(ports=ports or ("mlx5_0/1",), links=limits), tools(**answers)
         return read_seen_links(run, wanted, look(run, wanted, RELEASE, environ={}, root=str(node)), root=str(node))
 
@@ -200,19 +201,18 @@ def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pat
     device.mkdir(parents=True)
     (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)
     mstlink = Output(0, CABLED, "")
-    assert links() == links(None, mstlink=mstlink) == links(Limits(), "mlx5_7/1", mstlink=mstlink) == ()
-    (link,) = links(Limits(), mstlink=mstlink)
-    assert (link.port, link.error) == ("mlx5_0/1", "")
-    (link,) = links(Limits(("MCP1600-E*",)), mstlink=mstlink)
-    assert link.problems[0].code == LinkCode.CABLE_UNDECLARED
-    assert "the part number of its cable is none of MCP1600-E*; cable: FS Q28-PC03" in link.problems[0].found
-    (link,) = links(Limits())
-    assert link.problems == () and "install the package mstflint" in link.error
+    strict = Limits(("MCP1600-E*",))
+    assert links() == links(None, mstlink=mstlink) == links(strict, "mlx5_7/1", mstlink=mstlink) == links(Limits(), mstlink=mstlink) == ()
+    (finding,) = links(strict, mstlink=mstlink)
+    assert (finding.code, finding.subject) == (Code.CABLE_UNDECLARED, "mlx5_0/1")
+    assert "the part number of its cable is none of MCP1600-E*; cable: FS Q28-PC03" in finding.found
+    (finding,) = links(Limits())
+    assert (finding.code, finding.subject) == (Code.LINK_UNREAD, "mlx5_0/1") and "install the package mstflint" in finding.found
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
-    assert links(Limits(), mstlink=mstlink) == ()
+    assert links(strict, mstlink=mstlink) == ()
     (node / "sys/class/infiniband/mlx5_0/ports/1/phys_state").write_text("5: LinkUp\n")
     (device / "physfn").mkdir()
-    assert links(Limits(), mstlink=mstlink) == ()
+    assert links(strict, mstlink=mstlink) == ()
 
 
 def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path) -> None:

@@ -7,9 +7,9 @@
 from __future__ import annotations
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import PAUSE, Outcome, judge, until_ok
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules

@@ -10,8 +10,8 @@ import pathlib
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, differences_of, foreseen, render, render_foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 ROW = {

@@ -10,7 +10,6 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import limits_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import (
@@ -26,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
     reading,
     written,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, parse_show
 
 # systemctl show -p Id,LoadState,ActiveState,SubState,UnitFileState,FragmentPath,MainPID,NRestarts dbus.service no-such.service (systemd 252)
@@ -52,6 +52,11 @@ class FakeModule:
 def runner(*answer: t.Any) -> tuple[ModuleRunner, FakeModule]:
     module = FakeModule(t.cast("t.Any", answer))
     return ModuleRunner(t.cast("t.Any", module)), module
+
+
+def test_the_first_tool_of_the_node() -> None:
+    run = runner(0, "", "")[0]
+    assert (first_tool(run, ["no", "ibstat"]), first_tool(run, ["no"])) == ("ibstat", "")
 
 
 def test_units() -> None:

@@ -193,7 +193,7 @@ def test_nothing_old_stays_as_if_it_was_fresh(host: Host, monkeypatch: pytest.Mo
     assert host.sample(stopped=True)['sample_success{fabric="ib"}'] == 0
     assert "rdma_fabric_links{" not in host.text()
     host.sample()
-    monkeypatch.setattr(_sampler, "join", fails)
+    monkeypatch.setattr(_sampler, "spots_of", fails)
     assert host.sample()['sample_success{fabric="ib"}'] == 0 and capsys.readouterr().err == ""
     host.time += 1000
     assert host.sample()['sample_success{fabric="ib"}'] == 0 and "ZeroDivisionError" in capsys.readouterr().err
@@ -261,6 +261,7 @@ def test_settings_come_back() -> None:
     health = _settings.HealthSettings(("mlx5_0/1",), ("ib0",), 100, "n1")
     assert _settings.parse_health_settings(_settings.text_of(health)) == health
     assert _settings.parse_sample_settings("{}") is None and _settings.parse_health_settings("{}") is None
+    assert _settings.parse_health_settings(_settings.text_of(health).replace('[\n    "ib0"\n  ]', '"ib0"')) is None
 
 
 def test_a_plain_runner_starts_a_process_and_knows_what_is_missing() -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import Limits, Result, judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PING, STREAM, WRITE, Figure
 from hypothesis import given

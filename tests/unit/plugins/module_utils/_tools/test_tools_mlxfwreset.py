@@ -152,12 +152,6 @@ def test_a_level_that_stops_more_than_the_card_has_no_command_line(level: int | 
     assert run.argv == []
 
 
-def test_the_tool_of_the_node() -> None:
-    assert tool.tool(Says(0)) == "mlxfwreset"
-    assert tool.tool(Says(0, tools=["mstfwreset"])) == "mstfwreset"
-    assert tool.tool(Says(0, tools=[])) == ""
-
-
 class Choice(t.NamedTuple):
     """One row of a query."""
 

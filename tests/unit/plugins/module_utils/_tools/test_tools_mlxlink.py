@@ -122,10 +122,6 @@ def test_an_exit_status_alone_is_an_error() -> None:
         tool.query(Says(Output(9, "", "")), "mlxlink", PCI, port=1)
 
 
-def test_the_tool_of_the_node() -> None:
-    assert (tool.tool(Says()), tool.tool(Says(tools=["mstlink"])), tool.tool(Says(tools=[]))) == ("mlxlink", "mstlink", "")
-
-
 NAMES = st.from_regex(r"[A-Za-z][A-Za-z ()\[\]]{0,30}[a-z\])]", fullmatch=True)
 VALUES = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9 :,._-]{0,40}[A-Za-z0-9]", fullmatch=True)
 SECTIONS = st.dictionaries(NAMES.filter(lambda name: name != "Supported Info"), st.dictionaries(NAMES, VALUES, min_size=1, max_size=5), min_size=1, max_size=4)

@@ -123,7 +123,9 @@ class Code(str, enum.Enum):
     LINK_DIAGNOSIS = "link_diagnosis"
     """The firmware of the adapter names a cause."""
     CABLE_UNDECLARED = "cable_undeclared"
+    """The part number is none of those that the site uses."""
     CABLE_FOR_ETHERNET = "cable_for_ethernet"
+    """By its part number, the cable in an InfiniBand port is for Ethernet alone."""
     CABLE_SLOW = "cable_slow"
     BIT_ERRORS = "bit_errors"
     """Too many bits are wrong after error correction."""
@@ -150,7 +152,7 @@ class Code(str, enum.Enum):
     SATURATED = "saturated"
     # A fabric as it is.
     LINK_DEGRADED = "link_degraded"
-    """A link is below what both of its ends can do, or what is declared."""
+    """A link is below what both of its ends, or port and cable, can do, or what is declared."""
     UNEXPECTED_MANAGER = "unexpected_manager"
     """Detail: its state."""
     DUPLICATE_NAME = "duplicate_name"
@@ -268,6 +270,18 @@ class Finding(t.NamedTuple):
     def lasting(self) -> bool:
         """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined; files, packages, names and slots stay."""
         return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT, Topic.ADAPTER)
+
+
+class Form(t.NamedTuple):
+    """The words of a code, in which the fields of a finding are filled in."""
+
+    found: str = "{found}"
+    expected: str = "{wanted}"
+    cause: str = ""
+    next_step: str = ""
+
+    def filled(self, fields: t.Mapping[str, t.Any]) -> Form:
+        return Form(*(form.format(**fields) for form in self))
 
 
 def of_change(change: Change) -> Finding:
