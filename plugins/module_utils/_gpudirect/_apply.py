@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import 
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
@@ -130,7 +130,7 @@ def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
     if not _plan.builds(todo) or not source.is_archive:
         return
     try:
-        script.check(os.path.join(root, source.place[1:]), source.checksum)
+        script.check(under(root, source.place), source.checksum)
     except OSError as exc:
         raise InvalidInput([Problem("gpudirect_source", source.place, "an archive on the node", exc.strerror or str(exc))]) from None
     except script.Failed as exc:

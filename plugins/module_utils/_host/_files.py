@@ -20,6 +20,11 @@ if t.TYPE_CHECKING:
 HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overwritten.\n"
 
 
+def under(root: str, path: str) -> str:
+    """Where the `path` of a node is, whose files are below `root`."""
+    return os.path.join(root, path.lstrip("/"))
+
+
 def read_text(path: str) -> str:
     """The content of a file, "" where there is none. Undecodable bytes survive a round trip."""
     try:
@@ -47,7 +52,7 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
     of one, and never one with wrong permissions: after an interruption, the next run would find the right content and
     not look at the permissions. Owner and permissions of an existing file are kept.
     """
-    path = os.path.join(root, change.subject.lstrip("/"))
+    path = under(root, change.subject)
     saved: str | None = module.backup_local(path) if backup and os.path.isfile(path) else None
     if not change.after:
         if os.path.lexists(path):

@@ -8,9 +8,11 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,6 +64,11 @@ def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
     """The state of each named unit, in one process; a unit that does not exist has `load == "not-found"`."""
     found = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *names]).stdout)
     return {name: found.get(name, Unit(name)) for name in names}
+
+
+def systemd_runs(root: str = "/") -> bool:
+    """Whether the node was booted with systemd (sd_booted(3)); its commands exist in containers and chroots as well."""
+    return os.path.isdir(under(root, "run/systemd/system"))
 
 
 class Systemd:

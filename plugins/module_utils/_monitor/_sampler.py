@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
@@ -56,7 +56,7 @@ def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str
     masters = {manager.guid for manager in managers or () if manager.is_master}
     if settings.only_master and masters and masters.isdisjoint(port.port_guid for port in read_ports(host.root)):
         return seen(sampled=False, managers=managers, gaps=tuple(asking.gaps))
-    names, broken = _look.names(os.path.join(host.root, settings.node_name_map.lstrip("/")))
+    names, broken = _look.names(under(host.root, settings.node_name_map))
     subnet = join(asking.topology(), asking.links(), names)
     spots = spots_of(subnet)
     counters = asking.whole_fabric(spots) if subnet.nodes else None
@@ -90,14 +90,14 @@ def _write(path: str, text: str, mode: int) -> None:
 
 def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
     """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
-    path = os.path.join(host.root, STATES.lstrip("/"))
+    path = under(host.root, STATES)
     states = parse_states(read_text(path))
     looks = [
         _failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric=fabric, port_name=port_name) for fabric, port_name in settings.fabrics
     ]
     after = {look.fabric: next_state(states.get(look.fabric, State()), look) for look in looks}
     _write(path, written(after), 0o600)
-    _write(os.path.join(host.root, settings.textfile.lstrip("/")), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
+    _write(under(host.root, settings.textfile), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
     return looks
 
 

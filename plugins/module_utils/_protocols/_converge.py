@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load, settle
@@ -46,8 +46,8 @@ def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/"
         record=record,
         units=show_units(run, planner.unit_names(wanted, record)),
         loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
-        load_text=read_text(root.rstrip("/") + ULPS_PATH),
-        conf_text=read_text(root.rstrip("/") + CONF_PATH),
+        load_text=read_text(under(root, ULPS_PATH)),
+        conf_text=read_text(under(root, CONF_PATH)),
     )
 
 

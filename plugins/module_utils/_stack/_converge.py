@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import C
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
@@ -82,7 +82,7 @@ def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
 
 
 def _conf(root: str) -> str:
-    return read_text(root.rstrip("/") + openibd.PATH)
+    return read_text(under(root, openibd.PATH))
 
 
 def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
