@@ -31,7 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._download import i
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import NO, Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -206,8 +206,8 @@ def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == _plan.ACTIVE:
         Systemd(run, timeout=_LOAD_SECONDS).start(change.subject)
         return
-    Systemd(run).set_enabled(change.subject, change.after == _plan.YES)
-    if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
+    Systemd(run).set_enabled(change)
+    if change.after == NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
         Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)
 

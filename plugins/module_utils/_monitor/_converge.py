@@ -15,13 +15,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, show_units, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
-    ENABLED,
     EXECUTABLE,
     FILES,
     RUNNING,
@@ -110,7 +109,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
 
 def _unit(run: Runner, change: Change) -> None:
     if change.aspect == ENABLED:
-        Systemd(run).set_enabled(change.subject, change.after == "yes")
+        Systemd(run).set_enabled(change)
     elif change.after == STOPPED:
         Systemd(run).stop(change.subject, places.SERVICE)
     elif change.before == STOPPED and change.after == RUNNING:

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
@@ -169,8 +169,8 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
     if systemd_runs(root):
-        shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
-        running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
+        shown = units_like(run, "opensm*", "rdma-opensm@*")
+        running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
         live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
     fabrics = entries(under(root, SETTINGS))

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Syst
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, Found, Netdev, check, plan, same
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev, check, plan, same
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import RDMA_LINKS, parse_rdma_netdevs
 
 if t.TYPE_CHECKING:
@@ -110,10 +110,9 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
             apply_file(module, change, root=root)
             if change == files[-1]:
                 systemd.daemon_reload()
-                if moved:
-                    systemd.enable(*moved)
+                systemd.enable(*moved)
         elif change.kind == Kind.UNIT:
-            systemd.set_enabled(change.subject, change.after == YES)
+            systemd.set_enabled(change)
         else:
             _link(run, change, wanted.get(change.subject), found=found, root=root)
 
@@ -124,7 +123,7 @@ def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, roo
         run(["rdma", "link", "add", name, "type", wanted.type, "netdev", wanted.netdev])
         return
     unit = found.units.get(unit_of(name))
-    if unit is not None and unit.active == "active" and run.has("systemctl"):
+    if unit is not None and unit.active == "active":
         # It would stay active until the next boot. Stopping it deletes the link.
         Systemd(run).stop(unit_of(name))
         if name not in read_links(run, root)[0]:
