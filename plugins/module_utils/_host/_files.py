@@ -45,6 +45,16 @@ def temporary_of(path: str) -> str:
     return os.path.join(directory, ".%s.rdma-ofed" % name)
 
 
+def write_text(path: str, wanted: str, mode: int = 0o644, *, beside: str = "") -> None:
+    """Write to a file beside it, and move that over it: a reader sees the old or the new one. What can't be encoded becomes `?`."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    temporary = beside or temporary_of(path)
+    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
+        os.fchmod(stream.fileno(), mode)
+        stream.write(wanted)
+    os.rename(temporary, path)
+
+
 def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
     """Carry out a change of `file_change`; returns the path of the backup, if `backup` is set and the file existed.
 

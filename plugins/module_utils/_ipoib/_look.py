@@ -16,7 +16,8 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _modules, _netdevs, _ports, _stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _rollback
@@ -81,7 +82,7 @@ def read_bond(root: str, name: str) -> BondState:
     def word(option: str) -> str:
         return (attribute(base, option).split() or [""])[0]
 
-    return BondState(word("mode"), number(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
+    return BondState(word("mode"), integer(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
 
 
 def read_files(root: str = "/") -> dict[str, str]:

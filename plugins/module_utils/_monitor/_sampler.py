@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
@@ -78,16 +78,6 @@ def _failed(host: Host, fabric: str, why: str) -> View:
     return View(fabric, host.now(), gaps=gaps_of(Code.FAILED, "", [why]))
 
 
-def _write(path: str, text: str, mode: int) -> None:
-    """Beside the file and then over it: node_exporter reads the old or the new one."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    temporary = temporary_of(path)
-    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
-        os.fchmod(stream.fileno(), mode)
-        stream.write(text)
-    os.rename(temporary, path)
-
-
 def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
     """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
     path = under(host.root, STATES)
@@ -96,8 +86,8 @@ def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> li
         _failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric=fabric, port_name=port_name) for fabric, port_name in settings.fabrics
     ]
     after = {look.fabric: next_state(states.get(look.fabric, State()), look) for look in looks}
-    _write(path, written(after), 0o600)
-    _write(under(host.root, settings.textfile), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
+    write_text(path, written(after), 0o600)
+    write_text(under(host.root, settings.textfile), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
     return looks
 
 

@@ -17,7 +17,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
@@ -140,7 +139,7 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
         if form == "tar":
             check_here(tree, version=version, arch=arch)
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
-    wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
+    wrong = downloader.mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     size = 0 if wrong else check_here(path, version=version, arch=arch)
@@ -167,7 +166,7 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root
 
 def _accept(source: Source, staged: str, root: str) -> None:
     """Take over what the action plugin has transferred, if it is the declared file."""
-    wrong = mismatch(staged, source.checksum.lower())
+    wrong = downloader.mismatch(staged, source.checksum.lower())
     if wrong:
         raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)
     path = kept_file(source, root)
