@@ -10,7 +10,6 @@ import json
 import os
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -18,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_r
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, extended, parse_history, run_of
@@ -83,29 +83,22 @@ def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared
     return "Not compared: there is no baseline %s; it is saved with %s" % (path, _SAVE) if path else ""
 
 
-class ActionModule(ActionBase):
+class ActionModule(ValidatedAction):
     """Looks on the host; pure code judges here, and files are those of the controller."""
 
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        _validation, validated = self.validate_argument_spec(OPTIONS)
-        arguments = plain(dict(validated))
-        try:
-            expected = _health_report.expected_of(arguments)
-            if arguments["save"] and not arguments["baseline"]:
-                raise RdmaError("save needs baseline, the path of the file")
-            look = {name: arguments[name] for name in _LOOK}
-            answer = self._execute_module(module_name="rdma.ofed.ib_fabric_info", module_args=look, task_vars=task_vars)
-            if answer.get("failed"):
-                return {**result, **answer}
-            data = plain(dict(answer))
-            _name_adapters(data["nodes"], arguments["adapters_of"], (task_vars or {}).get("hostvars") or {})
-            result.update(self._judged(data, expected, arguments))
-        except RdmaError as exc:
-            result.update(failed=True, msg=exc.msg)
-        return result
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        expected = _health_report.expected_of(arguments)
+        if arguments["save"] and not arguments["baseline"]:
+            raise RdmaError("save needs baseline, the path of the file")
+        look = {name: arguments[name] for name in _LOOK}
+        answer: dict[str, t.Any] = self._execute_module(module_name="rdma.ofed.ib_fabric_info", module_args=look, task_vars=task_vars)
+        if answer.get("failed"):
+            return answer
+        data = plain(dict(answer))
+        _name_adapters(data["nodes"], arguments["adapters_of"], task_vars.get("hostvars") or {})
+        return self._judged(data, expected, arguments)
 
     def _judged(self, data: dict[str, t.Any], expected: t.Any, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         _health_report.require_whole(data)

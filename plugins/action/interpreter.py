@@ -10,13 +10,13 @@ import shlex
 import typing as t
 
 from ansible import constants
-from ansible.plugins.action import ActionBase
 from ansible.release import __version__
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._interpreter import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
 from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
@@ -40,24 +40,21 @@ class _Shell:
         return not self._run(("sh", "-c", 'command -v "$0"', tool)).rc
 
 
-class ActionModule(ActionBase):
+class ActionModule(ValidatedAction):
     """One shell command where there is nothing to install."""
 
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         declared = self._declared(task_vars)
         oldest = _interpreter.oldest_for(__version__)
         found, silent = self._look(declared)
-        result.update(changed=False, declared=declared, interpreter="", version="", wrong=[])
+        result: dict[str, t.Any] = {"declared": declared, "interpreter": "", "version": "", "wrong": []}
         if silent:
             result.update(wrong=[silent], **({"failed": True, "msg": silent} if arguments["install"] else {}))
             return result
         if arguments["install"] and not _interpreter.choose(found.pythons, oldest=oldest):
-            failure, package = self._install(found, host=str(task_vars.get("inventory_hostname", "")), oldest=oldest)
+            failure, package = self._install(found, host=host_of(task_vars), oldest=oldest)
             if failure:
                 result.update(failed=True, msg=failure)
                 return result

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen, due
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 
 
@@ -31,47 +29,31 @@ def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) ->
         _looks.keep(_place(host), {"packages": {"installed": both, "removed": gone}})
 
 
-class ActionModule(ActionBase):
+class ActionModule(ValidatedAction):
     """No module execution on a host where the look of this run found all packages."""
 
-    _supports_check_mode = True
+    options = OPTIONS
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        _validation, arguments = self.validate_argument_spec(OPTIONS)
-        arguments = plain(arguments)
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         system = (facts_of(task_vars) or {}).get("os") or {}
         family = by_name(system.get("family"))
         if family is None:
             # The module looks for itself, and names what it finds.
-            result.update(self._execute_module(module_args=arguments, task_vars=task_vars))
-            return result
-        host = str(task_vars.get("inventory_hostname", ""))
+            found: dict[str, t.Any] = self._execute_module(module_args=arguments, task_vars=task_vars)
+            return found
+        host = host_of(task_vars)
         foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to
         foreseen = Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {})) if foresees else Foreseen()
         pairs = _looks.recall(host, "packages") if arguments["trust_look"] and not self._task.delegate_to else None
         installed = (
             None if pairs is None else {name: version for name, version in {**dict(pairs), **foreseen.installed}.items() if name not in foreseen.removed}
         )
-        try:
-            names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], installed)
-        except InvalidInput as exc:
-            result.update(failed=True, msg=exc.msg)
-            return result
-        result.update(changed=False, changes=[])
-        if arguments["state"] == "present":
-            result["missing_purposes"] = []
-        if names:
-            answer = {"failed": True}
-            try:
-                answer = self._execute_module(
-                    module_args={**arguments, "foreseen": {"installed": foreseen.installed, "removed": foreseen.removed}}, task_vars=task_vars
-                )
-            finally:
-                if not self._task.check_mode and (answer.get("changed") or answer.get("failed")):
-                    _looks.forget(host, self._task.delegate_to)
-            if foresees:
-                _foresee(host, foreseen, answer.get("transaction") or {})
-            result.update(answer)
-        return result
+        names = due(names_of(family, arguments["purposes"], arguments["names"]), arguments["state"], installed)
+        nothing: dict[str, t.Any] = {"changes": [], **({"missing_purposes": []} if arguments["state"] == "present" else {})}
+        if not names:
+            return nothing
+        told = {"installed": foreseen.installed, "removed": foreseen.removed}
+        answer = self._change("packages", {**arguments, "foreseen": told}, task_vars)
+        if foresees:
+            _foresee(host, foreseen, answer.get("transaction") or {})
+        return {**nothing, **answer}

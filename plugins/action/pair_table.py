@@ -27,7 +27,6 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        arguments = plain(dict(arguments))
         limits = limits_of(arguments)
         ends = arguments["ends"]
         # Hosts that failed in between have measured until then.

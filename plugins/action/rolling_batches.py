@@ -13,7 +13,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
@@ -27,7 +26,7 @@ class ActionModule(ControllerAction):
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
         groups, hostvars = task_vars["groups"], task_vars["hostvars"]
-        order, serial = plain(arguments["groups"]), plain(arguments["serial"])
+        order, serial = arguments["groups"], arguments["serial"]
         members, _faults = read_members(groups, hostvars)
         wrong = problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial})
         if wrong:

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 # Private to this collection: it may change without notice.
-"""What action plugins of the collection derive from: those that run on the controller only, and those that plan there.
+"""What action plugins of the collection derive from: those that validate their arguments, that run on the controller only, and that plan there.
 
 ansible-core imports an action plugin before it forks a worker for each host. What that import has loaded, no worker loads again.
 """
@@ -27,11 +27,25 @@ with contextlib.suppress(Exception):
     filter_loader.get("rdma.ofed.of_this_run")
 
 
-class ControllerAction(ActionBase):
-    """Validates the arguments and answers in place of a module: nothing is sent to a node, and nothing is changed."""
+class CollectionAction(ActionBase):
+    """Runs modules that may change the node."""
 
-    _requires_connection = False
     _supports_check_mode = True
+
+    def _change(self, module: str, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Run the module on the node. What the look of this run found counts no longer where it changes something."""
+        # How far a module has come whose connection broke is unknown.
+        answer: dict[str, t.Any] = {"failed": True}
+        try:
+            answer = self._execute_module(module_name="rdma.ofed.%s" % module, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
+        finally:
+            if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
+                _looks.forget(host_of(task_vars), self._task.delegate_to)
+        return answer
+
+
+class ValidatedAction(CollectionAction):
+    """Validates the arguments, and answers for its module."""
 
     options: t.Mapping[str, t.Any]
     """The argument specification."""
@@ -40,24 +54,27 @@ class ControllerAction(ActionBase):
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         _validation, arguments = self.validate_argument_spec(self.options)
         try:
-            answer = self.answer(arguments, task_vars or {})
+            answer = self.answer(plain(arguments), task_vars or {})
         except RdmaError as exc:
             answer = {"failed": True, "msg": exc.msg}
-        result.update(changed=False, **answer)
-        return result
+        return {**result, "changed": False, **answer}
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The result of the task. An RdmaError makes it fail."""
+        """The result of the task. The arguments are plain values. An RdmaError makes it fail."""
         raise NotImplementedError
 
 
-class PlannedAction(ActionBase):
+class ControllerAction(ValidatedAction):
+    """Answers in place of a module: nothing is sent to a node, and nothing is changed."""
+
+    _requires_connection = False
+
+
+class PlannedAction(CollectionAction):
     """Answers for its module where the look of this run shows that nothing is to be done; otherwise the module visits the node.
 
     The module looks and plans again, so it is right whatever happened since the look, and without one.
     """
-
-    _supports_check_mode = True
 
     module: str
     """The name of the module, which is also that of the concern in the look."""
@@ -81,7 +98,7 @@ class PlannedAction(ActionBase):
         # A delegated task is for another node than the one whose variables it has.
         if self._task.async_val or self._task.delegate_to:
             return None
-        data = _looks.recall(_host(task_vars), self.module)
+        data = _looks.recall(host_of(task_vars), self.module)
         if data is None:
             return None
         checked = ArgumentSpecValidator(dict(self.arguments)).validate(plain(dict(self._task.args)))
@@ -90,17 +107,8 @@ class PlannedAction(ActionBase):
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the module on the node."""
-        # How far a module has come whose connection broke is unknown.
-        answer: dict[str, t.Any] = {"failed": True}
-        try:
-            answer = self._execute_module(
-                module_name="rdma.ofed.%s" % self.module, module_args=self._task.args, task_vars=task_vars, wrap_async=self._task.async_val
-            )
-        finally:
-            if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
-                _looks.forget(_host(task_vars), self._task.delegate_to)
-        return answer
+        return self._change(self.module, self._task.args, task_vars)
 
 
-def _host(task_vars: t.Mapping[str, t.Any]) -> str:
+def host_of(task_vars: t.Mapping[str, t.Any]) -> str:
     return str(task_vars.get("inventory_hostname", ""))

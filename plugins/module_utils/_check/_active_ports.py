@@ -17,7 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import active_ports
 
 if t.TYPE_CHECKING:
@@ -57,7 +57,7 @@ def _look(run: Runner) -> tuple[dict[str, str], str]:
 def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Record the active ports for `compare`. Where they can't be listed, the record of an earlier run is removed."""
     ports, reason = _look(run)
-    path = root.rstrip("/") + RECORD
+    path = under(root, RECORD)
     change = file_change(path, read_text(path), record_text(ports) if ports else "")
     if change is not None and not module.check_mode:
         apply_file(module, change)
@@ -66,7 +66,7 @@ def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
 
 def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
     """The recorded ports that are still missing after `wait` seconds."""
-    before = read_record(read_text(root.rstrip("/") + RECORD))
+    before = read_record(read_text(under(root, RECORD)))
     if not before:
         return {"active": 0, "gone": [], "reason": "there is no record of active ports"}
     end = time.monotonic() + wait

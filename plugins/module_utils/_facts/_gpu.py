@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver impor
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_name, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -164,7 +164,7 @@ def _is_mask(path: str) -> bool:
 
 def read_managed(root: str = "/") -> tuple[str, ...]:
     """The files of ours that exist. In the place of a unit, the mask of an administrator is none."""
-    places = {path: os.path.join(root, path.lstrip("/")) for path in OURS}
+    places = {path: under(root, path) for path in OURS}
     return tuple(path for path, place in places.items() if os.path.exists(place) and not (os.path.basename(path) in UNITS and _is_mask(place)))
 
 

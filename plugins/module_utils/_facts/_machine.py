@@ -14,6 +14,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import UNKNOWN, family_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
 # The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
@@ -130,6 +131,6 @@ def read_machine(root: str = "/") -> Machine:
         kind=kind,
         container=container,
         hypervisor=hypervisor,
-        systemd=os.path.isdir(os.path.join(root, "run/systemd/system")),
+        systemd=systemd_runs(root),
         hostname=attribute(root, "proc/sys/kernel/hostname"),
     )

@@ -16,8 +16,8 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
 
 if t.TYPE_CHECKING:
@@ -159,8 +159,8 @@ def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
     parent = tree.parent(netdev.name)
     port_guid = hwaddr_guid(netdev.hwaddr)
     device_ports = tree.device_ports(netdev.name) or tree.device_ports(parent)
-    port = find_port(tree.ports, port_guid, device_ports=device_ports, dev_port=number(tree.get(netdev.name, "dev_port")))
-    pkey = number(tree.get(netdev.name, "pkey"))
+    port = find_port(tree.ports, port_guid, device_ports=device_ports, dev_port=integer(tree.get(netdev.name, "dev_port")))
+    pkey = integer(tree.get(netdev.name, "pkey"))
     mode = tree.get(netdev.name, "mode") or link.mode
     capable, reason = connected_capability(netdev.hwaddr, mode, refused)
     found = netdev._replace(
@@ -178,7 +178,7 @@ def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
 def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
     port = tree.roce.get(netdev.name)
     if port is None and not _REPRESENTOR.match(tree.get(netdev.name, "phys_port_name")):
-        dev_port = number(tree.get(netdev.name, "dev_port")) or 0
+        dev_port = integer(tree.get(netdev.name, "dev_port")) or 0
         matching = [port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port]
         port = matching[0] if matching else None
     kind = "ethernet" if tree.device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
@@ -189,8 +189,8 @@ def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> 
     netdev = Netdev(
         name=name,
         kind="other",
-        mtu=number(tree.get(name, "mtu")) or 0,
-        up=bool((number(tree.get(name, "flags")) or 0) & _IFF_UP),
+        mtu=integer(tree.get(name, "mtu")) or 0,
+        up=bool((integer(tree.get(name, "flags")) or 0) & _IFF_UP),
         carrier=tree.get(name, "carrier") == "1",
         addresses=tree.link(name).addresses,
         dynamic_addresses=tree.link(name).dynamic_addresses,

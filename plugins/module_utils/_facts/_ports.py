@@ -15,8 +15,8 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, number, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -97,7 +97,7 @@ def gid_guid(gid: str) -> str:
 
 
 def _pkeys(directory: str) -> tuple[str, ...]:
-    values = {number(attribute(directory, index)) for index in entries(directory)}
+    values = {integer(attribute(directory, index)) for index in entries(directory)}
     # The low 15 bits are the key; 0 marks an unused slot of the table.
     return tuple("0x%04x" % value for value in sorted(value for value in values if value and value & 0x7FFF))
 
@@ -111,7 +111,7 @@ def read_port(root: str, device: str, port: str) -> Port:
     return Port(
         name="%s/%s" % (device, port),
         device=device,
-        port=number(port) or 0,
+        port=integer(port) or 0,
         port_guid=gid_guid(gid),
         gid=gid,
         # Devices older than the attribute are all InfiniBand.
@@ -122,8 +122,8 @@ def read_port(root: str, device: str, port: str) -> Port:
         rate_gbps=gbps,
         width=width,
         speed=speed,
-        lid=number(attribute(base, "lid")) or 0,
-        sm_lid=number(attribute(base, "sm_lid")) or 0,
+        lid=integer(attribute(base, "lid")) or 0,
+        sm_lid=integer(attribute(base, "sm_lid")) or 0,
         pkeys=_pkeys(os.path.join(base, "pkeys")),
         pci=pci_address(root, "sys/class/infiniband", device, "device"),
     )
@@ -263,7 +263,7 @@ def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
         part_number=read_part_number(os.path.join(base, "device/vpd")),
         node_guid=guid(attribute(base, "node_guid")),
         node_description=attribute(base, "node_desc"),
-        numa_node=number(attribute(base, "device/numa_node")),
+        numa_node=integer(attribute(base, "device/numa_node")),
     )
 
 
@@ -275,7 +275,7 @@ def read_hcas(root: str = "/") -> tuple[Hca, ...]:
 
 def is_adapter(vendor: str, pci_class: str) -> bool:
     """Whether a PCI function can do RDMA: an InfiniBand controller of any maker, or any network controller of NVIDIA's."""
-    number_of_class = number(pci_class) or 0
+    number_of_class = integer(pci_class) or 0
     return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
 
 

@@ -13,7 +13,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under
 
 # The driver of each type. Its alias, by which the kernel itself asks for it, is rdma-link-TYPE.
 MODULES: t.Mapping[str, str] = {"rxe": "rdma_rxe", "siw": "siw"}
@@ -63,7 +63,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Link]:
 
 def read_units(root: str = "/") -> dict[str, str]:
     """The text of every unit with a name like those of ours, by its path below `root`."""
-    pattern = os.path.join(root, DIRECTORY.lstrip("/"), PREFIX + "*.service")
+    pattern = under(root, "%s/%s*.service" % (DIRECTORY, PREFIX))
     return {"/" + os.path.relpath(path, root): read_text(path) for path in sorted(glob.glob(pattern))}
 
 

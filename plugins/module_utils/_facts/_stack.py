@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 
 if t.TYPE_CHECKING:
@@ -159,7 +159,7 @@ def connected_refused(stack: Stack) -> str:
 def _is_protected(family: Family | None, root: str) -> bool:
     if family is None or not family.manager.protection_path:
         return False
-    return family.manager.is_protected(read_text(root.rstrip("/") + family.manager.protection_path))
+    return family.manager.is_protected(read_text(under(root, family.manager.protection_path)))
 
 
 def read_stack(run: Runner, root: str = "/") -> Stack:

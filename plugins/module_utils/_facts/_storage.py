@@ -17,6 +17,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 
 _NVME = re.compile(r"^nvme(\d+)(?:c\d+)?n\d+")
 _HOST = re.compile(r"^host\d+$")
@@ -84,7 +85,7 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
     """The session that a block device (`/dev/nvme1n1p2`, `/dev/mapper/root`) stands on, through partitions, RAID and LVM."""
     by_name = {session.name: session for session in sessions}
     base = os.path.join(root, "sys/class/block")
-    path = os.path.join(root, device.lstrip("/"))
+    path = under(root, device)
     todo = [os.path.basename(os.path.realpath(path) if os.path.exists(path) else path)]
     seen: set[str] = set()
     while todo:

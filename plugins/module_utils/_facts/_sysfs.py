@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
@@ -58,11 +58,6 @@ def link_target(*parts: str) -> str:
 def link_name(*parts: str) -> str:
     """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
     return os.path.basename(link_target(*parts))
-
-
-def number(text: str) -> int | None:
-    """`12` and `0xc` alike; None for anything else."""
-    return integer(text)
 
 
 def guid(text: str) -> str:

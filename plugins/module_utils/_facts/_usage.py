@@ -17,8 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import M
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace, read_namespaces
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, Netdev, over_rdma
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, number, process_ids
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, process_ids
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
@@ -156,7 +156,7 @@ def read_tap_devices(root: str = "/") -> frozenset[str]:
 def read_virtual_functions(root: str = "/") -> tuple[tuple[int, str], ...]:
     """How many virtual functions each PCI function of an RDMA adapter has, where it has any."""
     functions = [pci for driver in HCA_DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
-    counts = [(number(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0, pci) for pci in sorted(functions)]
+    counts = [(integer(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0, pci) for pci in sorted(functions)]
     return tuple(found for found in counts if found[0])
 
 

@@ -17,7 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, number, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 
 _NVIDIA = "0x15b3"
 _PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
@@ -106,7 +107,7 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
     for functions in _groups(root, tuple(adapters), images):
         own = [hca for hca in hcas if hca.pci in functions]
         names = tuple(hca.name for hca in own)
-        identity = number(adapters[functions[0]].device)
+        identity = integer(adapters[functions[0]].device)
         found.append(
             Device(
                 pci=functions[0],

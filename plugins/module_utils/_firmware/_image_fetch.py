@@ -9,16 +9,15 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import shutil
 import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._host._download import mismatch
 
 CACHE = "var/cache/rdma.ofed/firmware"
-_BLOCK = 1 << 20
 _TIMEOUT = 60
 
 Download = t.Callable[..., t.IO[bytes]]
@@ -38,19 +37,6 @@ def location_of(value: str | t.Mapping[str, str]) -> Location:
     if isinstance(value, str):
         return Location(path=value)
     return Location(value.get("path") or "", value.get("url") or "", (value.get("checksum") or "").lower())
-
-
-def mismatch(path: str, checksum: str) -> str:
-    """What is wrong with a file's checksum; "" where it is right or none is wanted."""
-    algorithm, _colon, wanted = checksum.partition(":")
-    if not checksum:
-        return ""
-    total = hashlib.new(algorithm)
-    with open(path, "rb") as stream:
-        for block in iter(lambda: stream.read(_BLOCK), b""):
-            total.update(block)
-    found = total.hexdigest()
-    return "" if found == wanted else "its %s is %s instead of %s" % (algorithm, found, wanted)
 
 
 def _kept(location: Location, directory: str) -> str:

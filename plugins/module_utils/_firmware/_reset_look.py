@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections impo
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, number, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look im
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
@@ -101,7 +102,7 @@ def interfaces_of(functions: t.Collection[str], places: Places) -> tuple[str, ..
 
 def read_virtual_functions(root: str, functions: t.Sequence[str]) -> int:
     """How many virtual functions a card has at the moment."""
-    return sum(number(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0 for pci in functions)
+    return sum(integer(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0 for pci in functions)
 
 
 def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:

@@ -28,10 +28,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import 
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import NO, Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -130,7 +130,7 @@ def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
     if not _plan.builds(todo) or not source.is_archive:
         return
     try:
-        script.check(os.path.join(root, source.place[1:]), source.checksum)
+        script.check(under(root, source.place), source.checksum)
     except OSError as exc:
         raise InvalidInput([Problem("gpudirect_source", source.place, "an archive on the node", exc.strerror or str(exc))]) from None
     except script.Failed as exc:
@@ -206,8 +206,8 @@ def _service(run: Runner, found: Found, change: Change) -> None:
     if change.after == _plan.ACTIVE:
         Systemd(run, timeout=_LOAD_SECONDS).start(change.subject)
         return
-    Systemd(run).set_enabled(change.subject, change.after == _plan.YES)
-    if change.after == _plan.NO and not found.gpu.peer(PEERMEM).users:
+    Systemd(run).set_enabled(change)
+    if change.after == NO and not found.gpu.peer(PEERMEM).users:
         # It would stay active in name, and its end unload the module another day.
         Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)
 

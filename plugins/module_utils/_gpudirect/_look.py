@@ -22,8 +22,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -43,7 +43,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
     stack = read_stack(run, root) if gpu.devices else Stack("none")
     family = read_os(root).family
     machine = read_machine(root)
-    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, "run/systemd/system"))
+    systemd = run.has("systemctl") and systemd_runs(root)
     units = show_units(run, [UNIT, SERVICE]) if systemd else {}
     known = by_name(family)
     needed = legacy.tools(known, source) if source is not None and known else {}
@@ -56,7 +56,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
         ofed_version=stack.ofed_version,
         adapters=tuple(adapter.driver for adapter in read_adapters(root) if adapter.driver),
         family=family,
-        files={path: read_text(os.path.join(root, path.lstrip("/"))) for path in OURS},
+        files={path: read_text(under(root, path)) for path in OURS},
         packages=tuple(name for name in names if name in there),
         unit=units.get(UNIT, Unit(UNIT)),
         service=units.get(SERVICE, Unit(SERVICE)),
@@ -70,7 +70,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
 
 def _is_there(run: Runner, tool: str, root: str) -> bool:
     """A program, or a file that is named with its path."""
-    return os.path.exists(os.path.join(root, tool[1:])) if tool.startswith("/") else run.has(tool)
+    return os.path.exists(under(root, tool)) if tool.startswith("/") else run.has(tool)
 
 
 def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:

@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legac
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
 
@@ -29,7 +30,6 @@ if t.TYPE_CHECKING:
 LOADED, UNLOADED = "loaded", "not loaded"
 INSTALLED, ABSENT = "installed", "not installed"
 ACTIVE = "active"
-YES, NO = "yes", "no"
 SUPPORT = "peerdirect_support"
 GPU_DRIVER = "gpu_driver"
 """An aspect of a kernel."""
@@ -82,10 +82,6 @@ def _module(name: str, *, load: bool, needs: str = "") -> Change:
     return Change(Kind.MODULE, name, "", UNLOADED if load else LOADED, LOADED if load else UNLOADED, needs)
 
 
-def _enabled(unit: str, before: bool, after: bool) -> Change:
-    return Change(Kind.UNIT, unit, "enabled", YES if before else NO, YES if after else NO)
-
-
 def _off_peermem(found: Found) -> list[Change | None]:
     """Remove nvidia_peermem, as far as it is ours. A module in use stays loaded until the next boot."""
     peer = found.gpu.peer(PEERMEM)
@@ -94,7 +90,7 @@ def _off_peermem(found: Found) -> list[Change | None]:
         return [options]
     return [
         _module(PEERMEM, load=False) if peer.loaded and not peer.users else None,
-        _enabled(UNIT, found.unit.enabled == "enabled", False),
+        switch(UNIT, found.unit.enabled == "enabled", False),
         file_change(UNIT_PATH, found.text(UNIT_PATH), ""),
         options,
     ]
@@ -131,8 +127,8 @@ def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None
         None if peer.users else _other_support(found, wanted),
         _module(PEERMEM, load=True) if not peer.loaded and not found.waits else None,
         file_change(UNIT_PATH, found.text(UNIT_PATH), unit_text(file)),
-        _enabled(UNIT, found.unit.enabled == "enabled", True),
-        Change(Kind.UNIT, UNIT, "state", found.unit.active, ACTIVE) if not found.waits else None,
+        switch(UNIT, found.unit.enabled == "enabled", True),
+        Change(Kind.UNIT, UNIT, STATE, found.unit.active, ACTIVE) if not found.waits else None,
     ]
 
 
@@ -152,7 +148,7 @@ def _nv_peer_mem(found: Found, wanted: Wanted) -> list[Change | None]:
         Change(Kind.PACKAGE, LEGACY, "", why, after) if why else None,
         # Only a build is recorded: what an earlier release did not record can't be known now.
         file_change(STAMP_PATH, found.text(STAMP_PATH), legacy.stamp_text(stamp)) if why else None,
-        _enabled(LEGACY, found.service_enabled, True),
+        switch(LEGACY, found.service_enabled, True),
         _module(LEGACY, load=True) if not peer.loaded and not found.waits else None,
     ]
 

@@ -185,25 +185,33 @@ def digest_of(path: str, algorithm: str) -> str:
     return total.hexdigest()
 
 
+def mismatch(path: str, checksum: str) -> str:
+    """What is wrong with a file that shall have the checksum `sha256:DIGITS`; "" where nothing is, or none is wanted."""
+    algorithm, _colon, wanted = checksum.partition(":")
+    if not checksum:
+        return ""
+    found = digest_of(path, algorithm) if os.path.exists(path) else "that of nothing"
+    return "" if found == wanted else "its %s is %s instead of %s" % (algorithm, found, wanted)
+
+
 def download(url: str, path: str, checksum: str, *, opener: Opener, progress: str = "") -> None:
     """Download the file with the checksum `sha256:DIGITS`; raises Failed."""
-    algorithm, _colon, wanted = checksum.partition(":")
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = path + ".part"
     resumed = _size(part) > 0
     while True:
         _bring(url, part, opener, progress=progress)
         report("comparing the checksum", progress)
-        found = digest_of(part, algorithm) if os.path.exists(part) else "that of nothing"
-        if found == wanted:
+        wrong = mismatch(part, checksum)
+        if not wrong:
             os.rename(part, path)
             return
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
         if not resumed:
-            raise Failed("its %s is %s instead of %s" % (algorithm, found, wanted))
+            raise Failed(wrong)
         # What an earlier run left may be the beginning of another file.
-        _say("its %s is %s instead of %s; starting over" % (algorithm, found, wanted))
+        _say(wrong + "; starting over")
         resumed = False
 
 

@@ -20,6 +20,11 @@ if t.TYPE_CHECKING:
 HEADER = "# Managed by the Ansible collection rdma.ofed: local changes are overwritten.\n"
 
 
+def under(root: str, path: str) -> str:
+    """Where the `path` of a node is, whose files are below `root`."""
+    return os.path.join(root, path.lstrip("/"))
+
+
 def read_text(path: str) -> str:
     """The content of a file, "" where there is none. Undecodable bytes survive a round trip."""
     try:
@@ -40,6 +45,16 @@ def temporary_of(path: str) -> str:
     return os.path.join(directory, ".%s.rdma-ofed" % name)
 
 
+def write_text(path: str, wanted: str, mode: int = 0o644, *, beside: str = "") -> None:
+    """Write to a file beside it, and move that over it: a reader sees the old or the new one. What can't be encoded becomes `?`."""
+    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+    temporary = beside or temporary_of(path)
+    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
+        os.fchmod(stream.fileno(), mode)
+        stream.write(wanted)
+    os.rename(temporary, path)
+
+
 def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
     """Carry out a change of `file_change`; returns the path of the backup, if `backup` is set and the file existed.
 
@@ -47,7 +62,7 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
     of one, and never one with wrong permissions: after an interruption, the next run would find the right content and
     not look at the permissions. Owner and permissions of an existing file are kept.
     """
-    path = os.path.join(root, change.subject.lstrip("/"))
+    path = under(root, change.subject)
     saved: str | None = module.backup_local(path) if backup and os.path.isfile(path) else None
     if not change.after:
         if os.path.lexists(path):

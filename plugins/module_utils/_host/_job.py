@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner as runner
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -190,7 +191,7 @@ def read_end(path: str, most: int) -> str:
 
 def _launch(run: Runner, name: str, directory: str, *, script: str, root: str) -> None:
     python = sys.executable or "/usr/bin/python3"
-    if os.path.isdir(os.path.join(root, "run/systemd/system")) and run.has("systemd-run"):
+    if systemd_runs(root) and run.has("systemd-run"):
         # The end of a session kills its processes; a unit of its own belongs to no session.
         unit = ["systemd-run", "--unit=rdma-ofed-" + name, "--collect", "--quiet", "--property=KillMode=mixed", "--description=rdma.ofed: " + name]
         run([*unit, "--", python, script, directory])

@@ -8,16 +8,23 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-PROPERTIES = ("Id", "LoadState", "ActiveState", "SubState", "UnitFileState", "FragmentPath", "MainPID", "NRestarts")
+# Aspects of a change of a unit, and the values of those that a unit has or has not.
+STATE, ENABLED, MASKED = "state", "enabled", "masked"
+YES, NO = "yes", "no"
+
+_PROPERTIES = ("Id", "LoadState", "ActiveState", "UnitFileState", "FragmentPath", "MainPID")
 TIMEOUT = 120.0
 
 
@@ -28,7 +35,6 @@ class Unit(t.NamedTuple):
     load: str = "not-found"
     """`loaded`, `not-found`, `masked`, `error` ..."""
     active: str = "inactive"
-    sub: str = "dead"
     enabled: str = ""
     """`enabled`, `disabled`, `static`, `masked` ... or empty where there is no unit file."""
     path: str = ""
@@ -37,6 +43,11 @@ class Unit(t.NamedTuple):
     @property
     def exists(self) -> bool:
         return self.load not in ("not-found", "")
+
+    @property
+    def runs(self) -> bool:
+        """Whether it is active, or about to be."""
+        return self.active in ("activating", "active", "reloading")
 
 
 def parse_show(stdout: str) -> dict[str, Unit]:
@@ -50,7 +61,6 @@ def parse_show(stdout: str) -> dict[str, Unit]:
             name=fields["Id"],
             load=fields.get("LoadState", "not-found"),
             active=fields.get("ActiveState", "inactive"),
-            sub=fields.get("SubState", "dead"),
             enabled=fields.get("UnitFileState", ""),
             path=fields.get("FragmentPath", ""),
             main_pid=decimal(fields.get("MainPID", ""), 0),
@@ -58,10 +68,25 @@ def parse_show(stdout: str) -> dict[str, Unit]:
     return units
 
 
+def units_like(run: Runner, *patterns: str) -> dict[str, Unit]:
+    """The state of the units with names like these, in one process."""
+    return parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(_PROPERTIES), "--", *patterns]).stdout)
+
+
 def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
     """The state of each named unit, in one process; a unit that does not exist has `load == "not-found"`."""
-    found = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *names]).stdout)
+    found = units_like(run, *names)
     return {name: found.get(name, Unit(name)) for name in names}
+
+
+def systemd_runs(root: str = "/") -> bool:
+    """Whether the node was booted with systemd (sd_booted(3)); its commands exist in containers and chroots as well."""
+    return os.path.isdir(under(root, "run/systemd/system"))
+
+
+def switch(unit: str, before: bool, after: bool, *, aspect: str = ENABLED) -> Change:
+    """The change of what a unit has or has not."""
+    return Change(Kind.UNIT, unit, aspect, YES if before else NO, YES if after else NO)
 
 
 class Systemd:
@@ -71,45 +96,48 @@ class Systemd:
         self._run = run
         self._timeout = timeout
 
-    def _call(self, verb: str, units: t.Sequence[str], attempt: bool) -> Output:
-        return self._run(["systemctl", verb, *units], ok=None if attempt else (0,), timeout=self._timeout)
+    def _call(self, verb: t.Sequence[str], units: t.Sequence[str], *, attempt: bool = False) -> None:
+        """Without a unit, there is nothing to do."""
+        if units:
+            self._run(["systemctl", *verb, *units], ok=None if attempt else (0,), timeout=self._timeout)
 
     def daemon_reload(self) -> None:
         """Read the unit files again."""
-        self._call("daemon-reload", (), False)
+        self._run(["systemctl", "daemon-reload"], timeout=self._timeout)
 
     def start(self, *units: str) -> None:
-        self._call("start", units, False)
+        self._call(["start"], units)
 
     def allow_start(self, *units: str) -> None:
         """Forget earlier failures and starts, which count towards the limit of starts."""
-        self._call("reset-failed", units, True)
+        self._call(["reset-failed"], units, attempt=True)
 
     def stop(self, *units: str) -> None:
-        self._call("stop", units, False)
+        self._call(["stop"], units)
 
     def restart(self, *units: str) -> None:
-        self._call("restart", units, False)
+        self._call(["restart"], units)
 
     def reload(self, *units: str, attempt: bool = False) -> None:
         """Let the services read their configuration again."""
-        self._call("reload", units, attempt)
+        self._call(["reload"], units, attempt=attempt)
 
     def enable(self, *units: str) -> None:
-        self._call("enable", units, False)
+        self._call(["enable"], units)
 
     def disable(self, *units: str) -> None:
-        self._call("disable", units, False)
+        self._call(["disable"], units)
 
     def disable_and_stop(self, *units: str) -> None:
-        self._call("disable", ("--now", *units), False)
+        self._call(["disable", "--now"], units)
 
     def remove_boot_links(self, unit: str) -> None:
         """As `disable`, of a unit that may not exist, and without reading unit files again."""
-        self._call("--no-reload", ("disable", unit), True)
+        self._call(["--no-reload", "disable"], [unit], attempt=True)
 
-    def set_enabled(self, unit: str, enabled: bool) -> None:
-        self._call("enable" if enabled else "disable", (unit,), False)
+    def set_enabled(self, change: Change) -> None:
+        """Carry out a change of whether the unit is enabled, see `switch`."""
+        self._call(["enable" if change.after == YES else "disable"], [change.subject])
 
     def is_active(self, *units: str) -> bool:
         """Whether one of the units is active."""

@@ -18,7 +18,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import YES, Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
@@ -145,7 +145,7 @@ class Applier:
     def _unit(self, todo: IpoibPlan, changed: t.Sequence[str]) -> None:
         if _boot.UNIT_PATH in changed:
             Systemd(self.run).daemon_reload()
-        if any(change.is_about(Kind.UNIT, _boot.UNIT) and change.after == _boot.ENABLED for change in todo.plan.changes):
+        if any(change.is_about(Kind.UNIT, _boot.UNIT) and change.after == YES for change in todo.plan.changes):
             Systemd(self.run).enable(_boot.UNIT)
 
     def _forget(self, todo: IpoibPlan) -> None:

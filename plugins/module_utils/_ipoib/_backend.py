@@ -41,7 +41,7 @@ class Evidence(t.NamedTuple):
 
     def is_active(self, name: str) -> bool:
         unit = self.units.get(name)
-        return unit is not None and unit.active in ("active", "activating", "reloading")
+        return unit is not None and unit.runs
 
 
 class Tools(t.NamedTuple):

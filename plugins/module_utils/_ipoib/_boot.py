@@ -23,8 +23,6 @@ UNIT = "rdma-ofed-ipoib-mode.service"
 UNIT_PATH = "/etc/systemd/system/" + UNIT
 SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-mode"
 RULE_PATH = "/etc/udev/rules.d/90-rdma-ofed-ipoib-mode.rules"
-# Whether the unit is enabled: the aspect of its change, and the values.
-ENABLED, DISABLED = "yes", "no"
 PATHS = (SCRIPT_PATH, UNIT_PATH, RULE_PATH)
 
 _SCRIPT = (

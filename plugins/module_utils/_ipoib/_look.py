@@ -16,8 +16,9 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _modules, _netdevs, _ports, _stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, number
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
@@ -81,13 +82,13 @@ def read_bond(root: str, name: str) -> BondState:
     def word(option: str) -> str:
         return (attribute(base, option).split() or [""])[0]
 
-    return BondState(word("mode"), number(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
+    return BondState(word("mode"), integer(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
 
 
 def read_files(root: str = "/") -> dict[str, str]:
     """The text of every file that a decision depends on, by its path below `root`."""
     patterns = [*_boot.PATHS, _rename.RULE_PATH, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
-    paths = sorted({path for pattern in patterns for path in glob.glob(os.path.join(root, pattern.lstrip("/"))) if os.path.isfile(path)})
+    paths = sorted({path for pattern in patterns for path in glob.glob(under(root, pattern)) if os.path.isfile(path)})
     return {"/" + os.path.relpath(path, root): read_text(path) for path in paths}
 
 

@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import switch
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
@@ -65,8 +66,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     _refuse(found, wanted, backend, records=records, paths=files)
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
     changes += _file_changes(found, files)
-    enabled = _boot.ENABLED if found.boot_unit.enabled == "enabled" else _boot.DISABLED
-    changes += changes_of(Change(Kind.UNIT, _boot.UNIT, "enabled", enabled, _boot.ENABLED if _boot.UNIT_PATH in files else _boot.DISABLED))
+    changes += changes_of(switch(_boot.UNIT, found.boot_unit.enabled == "enabled", _boot.UNIT_PATH in files))
     changes += [_rename.change_of(naming) for naming in renames]
     ending = {record.name for record in removed}
     for interface in live:

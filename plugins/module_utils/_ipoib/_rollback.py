@@ -16,7 +16,7 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
@@ -125,14 +125,14 @@ def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str
 
 def is_armed(run: Runner, root: str = "/") -> bool:
     """Whether an earlier run, which was cut off or killed, has left an armed rollback, or one at work."""
-    return os.path.isdir(os.path.join(root, DIRECTORY[1:])) and Systemd(run).is_active(UNIT + ".timer", UNIT + ".service")
+    return os.path.isdir(under(root, DIRECTORY)) and Systemd(run).is_active(UNIT + ".timer", UNIT + ".service")
 
 
 def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root: str = "/") -> None:
     """Before the first change of the process `pid`: write the script down and set the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
-    directory = os.path.join(root, DIRECTORY[1:])
+    directory = under(root, DIRECTORY)
     shutil.rmtree(directory, ignore_errors=True)
     # Keyfiles are for root only.
     os.makedirs(directory, mode=0o700)
@@ -148,4 +148,4 @@ def confirm(run: Runner, unit: str, root: str = "/") -> None:
     if unit != UNIT + ".timer" or not Systemd(run).is_active(UNIT + ".timer"):
         raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
     Systemd(run).stop(UNIT + ".timer")
-    shutil.rmtree(os.path.join(root, DIRECTORY[1:]), ignore_errors=True)
+    shutil.rmtree(under(root, DIRECTORY), ignore_errors=True)

@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
@@ -122,7 +123,7 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
 
 
 def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: State | None = None, root: str, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    path = os.path.join(root, wanted.path.lstrip("/"))
+    path = under(root, wanted.path)
     checksum = "sha256:" + digest_of(path, "sha256") if os.path.isfile(path) else ""
     told = {"archive": wanted.path, "checksum": checksum, "version": wanted.version, "kernel": wanted.kernel}
     return {**Plan(tuple(changes)).result(reasons=reasons), **told, **({} if job is None else {"job": job.result()})}
@@ -157,7 +158,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         job = jobs.wait(JOB, parameters["poll"], root)
         if job.running or job.memo["archive"] == wanted.path:
             return _ended(wanted, job, root=root)
-    if os.path.isfile(os.path.join(root, wanted.path.lstrip("/"))):
+    if os.path.isfile(under(root, wanted.path)):
         return _result(wanted, root=root)
     found = look(run, running, root)
     there = [kernel.release for kernel in found.kernels]
@@ -178,7 +179,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
 def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, place: Place, changes: t.Sequence[Change], root: str) -> dict[str, t.Any]:
     """Begin the job, and wait for its end for as long as the module may."""
     places.prepare(place)
-    work, built = (os.path.join(root, path.lstrip("/")) for path in (WORK, BUILT))
+    work, built = (under(root, path) for path in (WORK, BUILT))
     shutil.rmtree(work, ignore_errors=True)
     os.makedirs(work, mode=0o700)
     os.makedirs(built, exist_ok=True)

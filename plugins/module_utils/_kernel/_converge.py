@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, Found, KernelPlan, lacking, plan, release_of, unsigned
@@ -90,7 +91,7 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
         "last": todo.steps[-1].stage if policy != "build" else BUILDING + found.target,
     }
     places.prepare(place)
-    work = os.path.join(root, WORK.lstrip("/"))
+    work = under(root, WORK)
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):

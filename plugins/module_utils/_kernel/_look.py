@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import DOCA_TOOL, TOOLS, Found, has_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 
@@ -52,7 +53,7 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         record=read_selection(root),
         prebuilt=prebuilt(installed, stack.ofed_version),
         tools=frozenset(tool for tool in TOOLS if run.has(tool)),
-        doca_tool=os.path.exists(os.path.join(root, DOCA_TOOL.lstrip("/"))),
+        doca_tool=os.path.exists(under(root, DOCA_TOOL)),
     )
     files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and has_driver(found) else {}
     if "ib_core" in files and run.has("modinfo"):

@@ -8,14 +8,13 @@
 
 from __future__ import annotations
 
-import os
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import describe
@@ -100,7 +99,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             backups.append(saved)
         if change.subject in IMAGE_PATHS:
             written.append(change)
-    if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and os.path.isdir(os.path.join(root, "run/systemd/system")):
+    if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and systemd_runs(root):
         # systemd reads its own configuration again. Services that run keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
     modules = [change.subject for change in todo.about(Kind.MODULE)]

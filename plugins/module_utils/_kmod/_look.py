@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as names_in
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
@@ -46,10 +46,6 @@ _RESOURCE = 1 << 24
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
-
-
 def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iterator[tuple[str, str]]:
     """Path and text of each file in effect, but for the collection's own, in the order in which they are read."""
     files: dict[str, str] = {}
@@ -59,17 +55,17 @@ def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iter
                 files.setdefault(name, "/%s/%s" % (directory, name))
     for name in sorted(files):
         if files[name] not in own:
-            yield files[name], read_text(_at(root, files[name]))
+            yield files[name], read_text(under(root, files[name]))
 
 
 def _releases(root: str) -> tuple[str, ...]:
-    base = _at(root, "lib/modules")
+    base = under(root, "lib/modules")
     return tuple(name for name in names_in(base) if os.path.isfile(os.path.join(base, name, "modules.dep")))
 
 
 def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
     """The modules that the kernels have, from what depmod left in /lib/modules."""
-    bases = [_at(root, os.path.join("lib/modules", release)) for release in releases]
+    bases = [under(root, os.path.join("lib/modules", release)) for release in releases]
     loadable, builtin, aliases = (
         "\n".join(read_text(os.path.join(base, name)) for base in bases) for name in ("modules.dep", "modules.builtin", "modules.alias")
     )
@@ -78,13 +74,13 @@ def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
 
 def read_loaded(root: str) -> dict[str, bool]:
     """/proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
-    rows = [line.split() for line in read_text(_at(root, "proc/modules")).splitlines()]
+    rows = [line.split() for line in read_text(under(root, "proc/modules")).splitlines()]
     return {fields[0]: "[permanent]" in "".join(fields[3:4]) for fields in rows}
 
 
 def read_live(root: str, module: str) -> dict[str, str]:
     """The readable parameters of a loaded module; some exist and are write-only."""
-    base = _at(root, os.path.join("sys/module", module, "parameters"))
+    base = under(root, os.path.join("sys/module", module, "parameters"))
     live = {}
     for name in names_in(base):
         path = os.path.join(base, name)
@@ -113,24 +109,24 @@ def lists_of_devices(root: str = "/") -> tuple[str, ...]:
 
 def in_container(root: str) -> bool:
     """Whether the kernel is that of a host around this system."""
-    return any(os.path.exists(_at(root, mark)) for mark in ("run/systemd/container", ".dockerenv", "run/.containerenv"))
+    return any(os.path.exists(under(root, mark)) for mark in ("run/systemd/container", ".dockerenv", "run/.containerenv"))
 
 
 def _has_rdma_core(root: str) -> bool:
     """The lists are conffiles that outlive the package; only with the unit are they loaded."""
-    return any(os.path.isfile(_at(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
+    return any(os.path.isfile(under(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
 def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], list[limits.Line]]) -> tuple[limits.Line, ...]:
     """What files of others say about the limit of locked memory, as far as it counts."""
-    paths = [path for pattern in patterns for path in sorted(glob.glob(_at(root, pattern)))]
+    paths = [path for pattern in patterns for path in sorted(glob.glob(under(root, pattern)))]
     shown = [(path, "/" + os.path.relpath(path, root)) for path in paths]
     return limits.effective(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
 
 
 def may_raise_limits(root: str) -> bool:
     """Whether the first process has the capability. Containers are often without it."""
-    lines = read_text(_at(root, "proc/1/status")).splitlines()
+    lines = read_text(under(root, "proc/1/status")).splitlines()
     capabilities = next((line.partition(":")[2].strip() for line in lines if line.startswith("CapEff:")), "")
     return bool(hexadecimal(capabilities, 0) & _RESOURCE)
 
@@ -154,7 +150,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
             if known is not None:
                 parameters[module] = {**dict.fromkeys(live[module], ""), **known}
     rdma_core = _has_rdma_core(root)
-    lists = {path: read_text(_at(root, path)) for path in (config.RDMA_PATH, config.INFINIBAND_PATH)}
+    lists = {path: read_text(under(root, path)) for path in (config.RDMA_PATH, config.INFINIBAND_PATH)}
     if assume_rdma_core and not rdma_core:
         defaults = config.default_lists(by_name(read_os(root).family) or FAMILIES[0])
         lists = {path: text or defaults[path] for path, text in lists.items()}
@@ -173,24 +169,24 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         parameters=parameters,
         rdma_core=rdma_core,
         rdma_text=lists[config.RDMA_PATH],
-        options_text=read_text(_at(root, config.OPTIONS_PATH)),
+        options_text=read_text(under(root, config.OPTIONS_PATH)),
         dracut=builder is not None and builder.tool == "dracut",
-        dracut_text=read_text(_at(root, config.DRACUT_PATH)),
-        dracut_network=bool(glob.glob(_at(root, _DRACUT_NETWORK))),
+        dracut_text=read_text(under(root, config.DRACUT_PATH)),
+        dracut_network=bool(glob.glob(under(root, _DRACUT_NETWORK))),
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
-        hook_text=read_text(_at(root, config.HOOK_PATH)),
-        load_text=read_text(_at(root, config.LOAD_PATH)),
+        hook_text=read_text(under(root, config.HOOK_PATH)),
+        load_text=read_text(under(root, config.LOAD_PATH)),
         entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
         directives=tuple(
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         container=in_container(root),
-        sessions_text=read_text(_at(root, limits.SESSIONS_PATH)),
-        services_text=read_text(_at(root, limits.SERVICES_PATH)),
+        sessions_text=read_text(under(root, limits.SESSIONS_PATH)),
+        services_text=read_text(under(root, limits.SERVICES_PATH)),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
-        naming_text=read_text(_at(root, config.NAMING_PATH)),
+        naming_text=read_text(under(root, config.NAMING_PATH)),
         devices=tuple(name for name in names_in(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 

@@ -14,14 +14,13 @@ import sys
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
-    ENABLED,
     EXECUTABLE,
     FILES,
     RUNNING,
@@ -39,8 +38,6 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# sd_booted(3): the command exists in containers and chroots as well.
-_SYSTEMD = "run/systemd/system"
 _FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)
 
 
@@ -53,14 +50,14 @@ def _first_line(path: str) -> str:
 
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """`textfile` is the declared one; that of an earlier run is in its settings."""
-    texts = {path: read_text(os.path.join(root, path.lstrip("/"))) for path in FILES}
+    texts = {path: read_text(under(root, path)) for path in FILES}
     settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
     before = settings.textfile if settings else ""
-    written = {path: _first_line(os.path.join(root, path.lstrip("/"))) for path in (textfile, before) if path}
+    written = {path: _first_line(under(root, path)) for path in (textfile, before) if path}
     left = {path: line for path, line in written.items() if is_ours(line)}
     for path in (places.STATES, places.DRAINED):
-        if os.path.exists(os.path.join(root, path.lstrip("/"))):
-            left[path] = read_text(os.path.join(root, path.lstrip("/"))) or "\n"
+        if os.path.exists(under(root, path)):
+            left[path] = read_text(under(root, path)) or "\n"
     timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else None
     active = timer is not None and timer.active == "active"
     return Found({path: text for path, text in texts.items() if text}, left, timer is not None and timer.enabled == "enabled", active)
@@ -75,7 +72,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     # -I: neither the variables nor the folders of a user have a say.
     programs = Programs(*(program(entry, sys.executable + " -I") for entry in (_sampler, _health)))
     textfile = wanted.sample.textfile if wanted.sample else ""
-    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
+    systemd = run.has("systemctl") and systemd_runs(root)
     if wanted.sample and not systemd:
         raise Unsupported("systemd does not run on this node: its timer runs the sampler, which is impossible in a container or chroot")
     found = look(run, textfile, systemd=systemd, root=root)
@@ -107,12 +104,12 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
     for folder in _FOLDERS:
         # Only an empty one goes.
         with contextlib.suppress(OSError):
-            os.rmdir(os.path.join(root, folder.lstrip("/")))
+            os.rmdir(under(root, folder))
 
 
 def _unit(run: Runner, change: Change) -> None:
     if change.aspect == ENABLED:
-        Systemd(run).set_enabled(change.subject, change.after == "yes")
+        Systemd(run).set_enabled(change)
     elif change.after == STOPPED:
         Systemd(run).stop(change.subject, places.SERVICE)
     elif change.before == STOPPED and change.after == RUNNING:

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
 
@@ -76,7 +76,7 @@ def tell_slurm(run: Runner, node: str, wrong: t.Sequence[str], *, root: str = "/
 
     While nothing is wrong and nothing was, the scheduler is not asked.
     """
-    marker = os.path.join(root, DRAINED.lstrip("/"))
+    marker = under(root, DRAINED)
     if not wrong and not os.path.exists(marker):
         return
     found = parse_node(run(["scontrol", "show", "node", node], timeout=_SECONDS).stdout)

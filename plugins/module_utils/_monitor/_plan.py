@@ -11,13 +11,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import NHC_CHECK, SLURM_CHECK, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 
-STATE, ENABLED = "state", "enabled"
 RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
-YES, NO = "yes", "no"
 
 _UNITS = "/etc/systemd/system/"
 SERVICE_PATH, TIMER_PATH = _UNITS + places.SERVICE, _UNITS + places.TIMER
@@ -150,7 +149,7 @@ def plan(wanted: Wanted, found: Found, programs: Programs) -> Plan:
     was = found.files.get(TIMER_PATH, "")
     state = RESTART if found.active and was != files.get(TIMER_PATH, was) else RUNNING if found.active else STOPPED
     units = (
-        Change(Kind.UNIT, places.TIMER, ENABLED, YES if found.enabled else NO, YES if timer else NO),
+        switch(places.TIMER, found.enabled, timer),
         Change(Kind.UNIT, places.TIMER, STATE, state, RUNNING if timer else STOPPED),
     )
     kept = kept_by(wanted)

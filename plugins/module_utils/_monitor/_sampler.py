@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look im
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import spots_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
@@ -56,7 +56,7 @@ def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str
     guids = masters(managers)
     if settings.only_master and guids and not any(port.port_guid in guids for port in read_ports(host.root)):
         return seen(sampled=False, managers=managers, gaps=tuple(asking.gaps))
-    subnet = asking.subnet(os.path.join(host.root, settings.node_name_map.lstrip("/")))
+    subnet = asking.subnet(under(host.root, settings.node_name_map))
     spots = spots_of(subnet)
     counters = asking.whole_fabric(spots) if subnet.nodes else None
     counts = counters.counts if counters else None
@@ -77,26 +77,16 @@ def _failed(host: Host, fabric: str, why: str) -> View:
     return View(fabric, host.now(), gaps=gaps_of(Code.FAILED, "", [why]))
 
 
-def _write(path: str, text: str, mode: int) -> None:
-    """Beside the file and then over it: node_exporter reads the old or the new one."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    temporary = temporary_of(path)
-    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
-        os.fchmod(stream.fileno(), mode)
-        stream.write(text)
-    os.rename(temporary, path)
-
-
 def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
     """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
-    path = os.path.join(host.root, STATES.lstrip("/"))
+    path = under(host.root, STATES)
     states = parse_states(read_text(path))
     looks = [
         _failed(host, fabric, "killed") if stopped else _attempt(host, settings, fabric=fabric, port_name=port_name) for fabric, port_name in settings.fabrics
     ]
     after = {look.fabric: next_state(states.get(look.fabric, State()), look) for look in looks}
-    _write(path, written(after), 0o600)
-    _write(os.path.join(host.root, settings.textfile.lstrip("/")), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
+    write_text(path, written(after), 0o600)
+    write_text(under(host.root, settings.textfile), HEADER + render(METRICS, samples_of(looks, after)), 0o644)
     return looks
 
 

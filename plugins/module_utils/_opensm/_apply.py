@@ -16,10 +16,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, MASKED, YES, Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import ENABLED, MASKED, STOPPED, YES
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import STOPPED
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
@@ -76,7 +75,7 @@ def _remove_empty(path: str) -> None:
 def _service(run: Runner, change: Change, *, before_end: BeforeEnd, around_start: AroundStart) -> None:
     unit = change.subject
     if change.aspect == ENABLED:
-        Systemd(run).set_enabled(unit, change.after == YES)
+        Systemd(run).set_enabled(change)
     elif change.after == STOPPED:
         before_end(unit)
         Systemd(run).stop(unit)
@@ -102,7 +101,7 @@ def apply(
     around_start: AroundStart = lambda unit: contextlib.nullcontext(),
 ) -> None:
     """In the order of the plan; systemd re-reads its files before it enables or starts anything."""
-    systemd = os.path.isdir(RUNS)
+    systemd = systemd_runs()
     stale = False
     for change in plan.changes:
         if change.kind == Kind.FILE:

@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import
     require_successors,
     without_heir,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
@@ -52,7 +52,7 @@ def _require_tools(run: Runner) -> None:
     absent = [tool for tool in ("opensm", *TOOLS) if not run.has(tool)]
     if absent:
         raise Unsupported("%s not found on this node: install the packages opensm and infiniband-diags first" % ", ".join(absent))
-    if not os.path.isdir(RUNS):
+    if not systemd_runs():
         raise Unsupported("a subnet manager can only run where systemd runs: this node was not booted with it")
     if not os.path.exists(UMAD):
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)

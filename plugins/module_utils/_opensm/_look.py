@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import PROPERTIES, parse_show
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
@@ -40,8 +40,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# There where systemd runs.
-RUNS = "/run/systemd/system"
 WANTS = SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
@@ -55,17 +53,13 @@ FOLDERS = ("/etc/opensm", "/etc/rdma")
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
 
-def below(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
-
-
 def is_masked(path: str) -> bool:
     return os.path.islink(path) and os.readlink(path) == "/dev/null"
 
 
 def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     """Processes named opensm of this very PID namespace (not those of containers) that belong to none of `units`."""
-    proc = below(root, "/proc")
+    proc = under(root, "/proc")
     own = link_name(proc, "self/ns/pid")
     found = []
     for pid in process_ids(root):
@@ -79,7 +73,7 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
 
 def _runs_replaced(pid: int, root: str) -> bool:
     """Whether the program of a process, or one of its libraries of the RDMA stack, has been removed from the disk."""
-    place = below(root, "/proc/%d" % pid)
+    place = under(root, "/proc/%d" % pid)
     names = (line.rpartition("/")[2] for line in attribute(place, "maps").splitlines() if line.endswith(_DELETED))
     return link_name(place, "exe").endswith(_DELETED) or any(name.startswith(_LIBRARIES) and ".so" in name for name in names)
 
@@ -109,7 +103,7 @@ def _predecessor(
         """The first file of that name that is there, else where it would be; and its content."""
         paths = [os.path.normpath(os.path.join(folder, named))] if named is not None else ["%s/%s" % (place, default) for place in _folders(template)]
         paths = [path + end for end in saved for path in paths]
-        contents = ((path, read_text(below(root, path))) for path in paths if os.path.isfile(below(root, path)))
+        contents = ((path, read_text(under(root, path))) for path in paths if os.path.isfile(under(root, path)))
         return next((pair for pair in contents if pair[1]), (paths[0], ""))
 
     conf, text = choose(arguments.get(CONFIG), CONF)
@@ -132,7 +126,7 @@ def _predecessor(
 
 def _of_process(root: str, pid: int, template: str) -> Predecessor:
     """The settings of an opensm that runs."""
-    place = below(root, "/proc/%d" % pid)
+    place = under(root, "/proc/%d" % pid)
     arguments = keys_of(attribute(place, "cmdline").rstrip("\0").split("\0")[1:])
     try:
         folder = os.readlink(os.path.join(place, "cwd"))
@@ -174,29 +168,29 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
-    if os.path.isdir(below(root, RUNS)):
-        shown = parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", "opensm*", "rdma-opensm@*"]).stdout)
-        running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.active in ("active", "activating", "reloading")))
+    if systemd_runs(root):
+        shown = units_like(run, "opensm*", "rdma-opensm@*")
+        running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
         live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
-    fabrics = entries(below(root, SETTINGS))
+    fabrics = entries(under(root, SETTINGS))
     settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
     paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
     hidden = {path: public and os.path.basename(path) not in PUBLIC for path in paths}
-    contents = {path: (_read_hidden if hidden[path] else read_text)(below(root, path)) for path in paths}
+    contents = {path: (_read_hidden if hidden[path] else read_text)(under(root, path)) for path in paths}
     own = [name for name in running if _OWN.match(name)]
     predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
-    packaged = {unit: below(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
+    packaged = {unit: under(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
         replaced=replaced,
-        enabled=tuple(name for name in entries(below(root, WANTS)) if _OWN.match(name)),
+        enabled=tuple(name for name in entries(under(root, WANTS)) if _OWN.match(name)),
         strays=_read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
-        node_names=read_text(below(root, DEFAULT_PATH)),
+        node_names=read_text(under(root, DEFAULT_PATH)),
         template=_read_template(run) if template else "",
-        recorded=tuple(line for line in read_text(below(root, RECORD)).splitlines() if line and not line.startswith("#")),
+        recorded=tuple(line for line in read_text(under(root, RECORD)).splitlines() if line and not line.startswith("#")),
         predecessors=predecessors,
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )

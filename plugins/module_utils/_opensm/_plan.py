@@ -17,6 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import MASKED, STATE, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
@@ -30,16 +31,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
-# Aspects of a unit.
-STATE, ENABLED, MASKED = "state", "enabled", "masked"
-YES, NO = "yes", "no"
-
 # States of a unit or process, besides those of _conf.py. A unit that is replaced runs a program that no longer is on disk.
 STOPPED, REPLACED = "stopped", "replaced"
-
-
-def _yes(value: bool) -> str:
-    return YES if value else NO
 
 
 def _packaged(unit: str) -> str:
@@ -50,7 +43,7 @@ def _packaged(unit: str) -> str:
 
 def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [Change(Kind.UNIT, unit, MASKED, _yes(unit in found.masked), YES) for unit in _unit.PACKAGED if unit not in kept]
+    return [switch(unit, unit in found.masked, True, aspect=MASKED) for unit in _unit.PACKAGED if unit not in kept]
 
 
 def _record(found: Found, entries: t.Collection[str]) -> Change | None:
@@ -67,7 +60,7 @@ def _removal(found: Found, *, keep_package: bool) -> Plan:
             *(Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in ours),
             *_removals(found, (), ()),
             *([file_change(DEFAULT_PATH, found.node_names, render_names(found.node_names, {}))] if BEGIN in found.node_names else []),
-            *(Change(Kind.UNIT, unit, MASKED, YES, NO) for unit in found.masked if unit in found.recorded),
+            *(switch(unit, True, False, aspect=MASKED) for unit in found.masked if unit in found.recorded),
             _record(found, [PACKAGE] if keep_package and PACKAGE in found.recorded else ()),
         )
     )
@@ -79,7 +72,7 @@ def _stops(found: Found, keep: t.Collection[str]) -> list[Change]:
 
 
 def _removals(found: Found, keep: t.Collection[str], keep_files: t.Collection[str]) -> list[Change | None]:
-    disabled: list[Change | None] = [Change(Kind.UNIT, unit, ENABLED, YES, NO) for unit in found.enabled if unit not in keep]
+    disabled: list[Change | None] = [switch(unit, True, False) for unit in found.enabled if unit not in keep]
     return disabled + [file_change(path, text, "") for path, text in sorted(found.files.items()) if path not in keep_files]
 
 
@@ -167,7 +160,7 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
         *_removals(found, keep, {*files, *kept}),
         *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
         file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),
-        *(Change(Kind.UNIT, unit, ENABLED, _yes(unit in found.enabled), YES) for unit in texts),
+        *(switch(unit, unit in found.enabled, True) for unit in texts),
         *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
     )
     # The record comes first: what is not on record stays when all is taken back.

@@ -16,10 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named, named_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import RUNS, below, look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
@@ -93,7 +93,7 @@ def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str =
     there = [port._asdict() for port in ports]
     named_ports({"ports[%d]" % index: name for index, name in enumerate(names)}, there, none="none: this host has no InfiniBand port")
     found = look(run, root)
-    own = _instances(run, found, os.path.isdir(below(root, RUNS)))
+    own = _instances(run, found, systemd_runs(root))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
     known = inventory._replace(own=frozenset(port.port_guid for port in ports))
     asked = [port for port in ports if not names or is_named(port._asdict(), names)]

@@ -17,7 +17,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name, known_packages, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
@@ -69,11 +69,7 @@ def forbidden(root: str = "/") -> t.Iterator[None]:
     path, saved = os.path.join(root, _POLICY), os.path.join(root, _SAVED)
     if _MARK.partition("%d")[0] not in read_text(path) and os.path.lexists(path):
         os.rename(path, saved)
-    temporary = temporary_of(path)
-    with open(temporary, "w", encoding="utf-8") as stream:
-        stream.write(script(os.getpid(), saved))
-    os.chmod(temporary, 0o755)
-    os.rename(temporary, path)
+    write_text(path, script(os.getpid(), saved), 0o755)
     try:
         yield
     finally:

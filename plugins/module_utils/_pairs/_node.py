@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import no_result
@@ -103,7 +103,7 @@ def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dic
 
 
 def _require_systemd(node: Node) -> None:
-    if not os.path.isdir(os.path.join(node.root, "run/systemd/system")) or not node.run.has("systemd-run"):
+    if not systemd_runs(node.root) or not node.run.has("systemd-run"):
         raise Unsupported("systemd does not run here, which ends the servers of pair tests whatever becomes of the controller; leave this host out")
 
 

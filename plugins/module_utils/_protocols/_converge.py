@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load, settle
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
@@ -36,9 +36,6 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-# srp_daemon starts on one port after the other.
-_TIMEOUT = 120.0
-
 
 def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
     record = read_record(root)
@@ -46,8 +43,8 @@ def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/"
         record=record,
         units=show_units(run, planner.unit_names(wanted, record)),
         loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
-        load_text=read_text(root.rstrip("/") + ULPS_PATH),
-        conf_text=read_text(root.rstrip("/") + CONF_PATH),
+        load_text=read_text(under(root, ULPS_PATH)),
+        conf_text=read_text(under(root, CONF_PATH)),
     )
 
 
@@ -79,11 +76,6 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: 
     return wrong
 
 
-def _systemctl(run: Runner, verb: t.Sequence[str], units: t.Sequence[str]) -> None:
-    if units:
-        run(["systemctl", *verb, "--", *units], timeout=_TIMEOUT)
-
-
 def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
     """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
 
@@ -96,7 +88,9 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
         write("/" + RECORD, read_text(os.path.join(root, RECORD)), record_text(record))
 
     write_record(planner.record_meanwhile(wanted, found))
-    _systemctl(run, ["disable", "--now"], planner.units_off(wanted, found))
+    # srp_daemon starts on one port after the other: it takes its time.
+    systemd = Systemd(run)
+    systemd.disable_and_stop(*planner.units_off(wanted, found))
     write(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)))
     if found.conf_text:
         write(CONF_PATH, found.conf_text, edited(found.conf_text, planner.conf_values(wanted, found)))
@@ -104,10 +98,8 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
     if wanted.start and missing:
         load(run, missing, modules, root=root)
     services = [service for name in wanted.names for service in PROTOCOLS[name].services if found.unit(service.name).exists]
-    _systemctl(run, ["enable"], [service.name for service in services if not planner.is_enabled(found.unit(service.name))])
-    _systemctl(
-        run, ["start"], [service.name for service in services if planner.runs(service, wanted, found) and not planner.is_active(found.unit(service.name))]
-    )
+    systemd.enable(*(service.name for service in services if not planner.is_enabled(found.unit(service.name))))
+    systemd.start(*(service.name for service in services if planner.runs(service, wanted, found) and not found.unit(service.name).runs))
     write_record(planner.record_after(wanted, found))
 
 
@@ -117,7 +109,7 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
         {
             "name": name,
             "modules": {module: module in found.loaded for module in PROTOCOLS[name].modules},
-            "services": {service.name: planner.is_active(found.unit(service.name)) for service in PROTOCOLS[name].services},
+            "services": {service.name: found.unit(service.name).runs for service in PROTOCOLS[name].services},
         }
         for name in wanted.names
     ]

@@ -26,7 +26,6 @@ HARDWARE = "rdma-hw.target"
 
 # What needs no link of its own to be started: static units are another one's, generated ones are made at each boot.
 _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
-_ACTIVE = ("activating", "active", "reloading")
 
 
 class Wanted(t.NamedTuple):
@@ -64,10 +63,6 @@ class Found(t.NamedTuple):
 
 def is_enabled(unit: Unit) -> bool:
     return unit.enabled in _ENABLED
-
-
-def is_active(unit: Unit) -> bool:
-    return unit.active in _ACTIVE
 
 
 def runs(service: Service, wanted: Wanted, found: Found) -> bool:
@@ -110,7 +105,7 @@ def _service_changes(service: Service, wanted: Wanted, found: Found) -> tuple[Ch
         return () if service.optional else (Change(Kind.UNIT, unit.name, "state", "not installed", "active" if active else "enabled"),)
     return (
         None if is_enabled(unit) else Change(Kind.UNIT, unit.name, "enabled", unit.enabled or "disabled", "enabled"),
-        Change(Kind.UNIT, unit.name, "state", unit.active, "active") if active and not is_active(unit) else None,
+        Change(Kind.UNIT, unit.name, "state", unit.active, "active") if active and not unit.runs else None,
     )
 
 

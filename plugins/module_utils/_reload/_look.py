@@ -25,8 +25,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
@@ -42,10 +42,6 @@ JOB = "driver-reload"
 _VITAL = ("/", "/usr")
 # Where the files of the loaded driver may still be: those of the kernel stay beside those of a vendor, and DKMS keeps what it replaced.
 _FOLDERS = ("lib/modules/%s", "var/lib/dkms")
-
-
-def _at(root: str, path: str) -> str:
-    return os.path.join(root, path.lstrip("/"))
 
 
 def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
@@ -97,7 +93,7 @@ def _untrusted(found: Found, run: Runner, dependencies: str, *, folder: str, roo
 
 def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
     """What stops along with the driver. openibd starts its services again only where its configuration has them."""
-    if not os.path.isdir(_at(root, "run/systemd/system")):
+    if not systemd_runs(root):
         return ()
     names = tuple(dict.fromkeys((*CACHE, *(SERVICES if is_openibd else ()))))
     return tuple(name for name, unit in show_units(run, names).items() if unit.active == "active")
@@ -107,25 +103,25 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
     """The loaded and the installed driver, and the users of the loaded one."""
     modules = with_disk(read_loaded(root), run, root)
     netdevs = _netdevs(run, root)
-    folder = _at(root, "lib/modules/" + release)
+    folder = under(root, "lib/modules/" + release)
     texts = [read_text(os.path.join(folder, name)) for name in ("modules.dep", "modules.builtin")]
     machine = read_machine(root)
-    is_openibd = os.path.isfile(_at(root, OPENIBD)) and os.path.isfile(_at(root, openibd.PATH))
+    is_openibd = os.path.isfile(under(root, OPENIBD)) and os.path.isfile(under(root, openibd.PATH))
     found = Found(
         modules=modules,
         users=_vital(read_usage(root, netdevs, ssh_connection(environ, root, os.getpid() if pid is None else pid)), root),
         ssh=read_ssh(run, netdevs, environ, root=root, pid=pid),
         available=frozenset(module_files("\n".join(texts))),
-        listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(_at(root, path)))),
+        listed=tuple(entry.name for path in (INFINIBAND_PATH, RDMA_PATH) for entry in parse_list(path, read_text(under(root, path)))),
         openibd=is_openibd,
-        conf=read_text(_at(root, openibd.PATH)) if is_openibd else "",
-        aliases=is_openibd and os.path.isfile(_at(root, ALIASES)),
+        conf=read_text(under(root, openibd.PATH)) if is_openibd else "",
+        aliases=is_openibd and os.path.isfile(under(root, ALIASES)),
         enclosed=machine.kind if machine.kind in ("container", "chroot") else "",
         drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
         services=_services(run, is_openibd, root),
         # It may not have started yet: with the former driver, it can't.
-        gpudirect=os.path.basename(UNIT_PATH) if os.path.isdir(_at(root, "run/systemd/system")) and os.path.isfile(_at(root, UNIT_PATH)) else "",
+        gpudirect=os.path.basename(UNIT_PATH) if systemd_runs(root) and os.path.isfile(under(root, UNIT_PATH)) else "",
     )
     refused = _untrusted(found, run, texts[0], folder=folder, root=root)
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root), untrusted=refused)

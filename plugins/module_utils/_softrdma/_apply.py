@@ -17,20 +17,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupport
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link, read_units, records, type_of, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import YES, Found, Netdev, check, plan, same
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev, check, plan, same
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import RDMA_LINKS, parse_rdma_netdevs
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-
-
-# It exists where the node was booted with systemd (sd_booted(3)); the command exists in containers and chroots as well.
-_SYSTEMD = "run/systemd/system"
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
@@ -54,7 +50,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
 def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
     """One process for the RDMA devices, where there are any, and one for the units of `links` and of earlier runs."""
     files = read_units(root)
-    systemd = run.has("systemctl") and os.path.isdir(os.path.join(root, _SYSTEMD))
+    systemd = run.has("systemctl") and systemd_runs(root)
     names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
     units: dict[str, Unit] = show_units(run, names) if names and systemd else {}
     soft, hardware = read_links(run, root)
@@ -114,10 +110,9 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
             apply_file(module, change, root=root)
             if change == files[-1]:
                 systemd.daemon_reload()
-                if moved:
-                    systemd.enable(*moved)
+                systemd.enable(*moved)
         elif change.kind == Kind.UNIT:
-            systemd.set_enabled(change.subject, change.after == YES)
+            systemd.set_enabled(change)
         else:
             _link(run, change, wanted.get(change.subject), found=found, root=root)
 
@@ -128,7 +123,7 @@ def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, roo
         run(["rdma", "link", "add", name, "type", wanted.type, "netdev", wanted.netdev])
         return
     unit = found.units.get(unit_of(name))
-    if unit is not None and unit.active == "active" and run.has("systemctl"):
+    if unit is not None and unit.active == "active":
         # It would stay active until the next boot. Stopping it deletes the link.
         Systemd(run).stop(unit_of(name))
         if name not in read_links(run, root)[0]:

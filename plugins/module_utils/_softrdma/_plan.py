@@ -15,12 +15,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, PROTOCOLS, Link, path_of, records, unit_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
-
-YES, NO = "yes", "no"
 
 # ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
 _TYPES = ("1", "772")
@@ -157,15 +155,15 @@ def plan(links: t.Sequence[Link], found: Found) -> Plan:
     return Plan(
         changes_of(
             *(Change(Kind.RDMA_LINK, name, "", link.words(), "") for name, link in gone.items()),
-            *(_enabled(name, found, NO) for name in sorted(ours) if name not in wanted),
+            *(_enabled(name, found, False) for name in sorted(ours) if name not in wanted),
             *(file_change(path, found.files[path], "") for path in stale),
             *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(units.items())),
-            *(_enabled(link.name, found, YES) for link in links),
+            *(_enabled(link.name, found, True) for link in links),
             *(Change(Kind.RDMA_LINK, link.name, "", "", link.words()) for link in links if link.name not in found.links or link.name in gone),
         )
     )
 
 
-def _enabled(name: str, found: Found, wanted: str) -> Change:
+def _enabled(name: str, found: Found, wanted: bool) -> Change:
     unit = found.units.get(unit_of(name))
-    return Change(Kind.UNIT, unit_of(name), "enabled", YES if unit is not None and unit.enabled == "enabled" else NO, wanted)
+    return switch(unit_of(name), unit is not None and unit.enabled == "enabled", wanted)

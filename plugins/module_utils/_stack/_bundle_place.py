@@ -17,8 +17,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
@@ -66,7 +66,7 @@ def _key(source: Source, path: str) -> str:
 
 def kept_file(source: Source, root: str = "/") -> str:
     """Where a bundle that was brought here is kept; it is named for its checksum."""
-    return os.path.join(root, FILES.lstrip("/"), source.checksum.rpartition(":")[2].lower())
+    return os.path.join(under(root, FILES), source.checksum.rpartition(":")[2].lower())
 
 
 def _held(folder: str) -> int:
@@ -133,13 +133,13 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
         path = kept_file(source, root)
     elif not os.path.isfile(path):
         raise Refused("ofed_bundle: there is no file %s on the node. %s" % (path, _PUT_THERE))
-    tree = os.path.join(root, bundles.DIRECTORY.lstrip("/"), _key(source, path) if os.path.exists(path) or source.checksum else "")
+    tree = os.path.join(under(root, bundles.DIRECTORY), _key(source, path) if os.path.exists(path) or source.checksum else "")
     if os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
         kept = [path] if source.is_elsewhere else []
         if form == "tar":
             check_here(tree, version=version, arch=arch)
             return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
-    wrong = mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
+    wrong = downloader.mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
     size = 0 if wrong else check_here(path, version=version, arch=arch)
@@ -166,7 +166,7 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root
 
 def _accept(source: Source, staged: str, root: str) -> None:
     """Take over what the action plugin has transferred, if it is the declared file."""
-    wrong = mismatch(staged, source.checksum.lower())
+    wrong = downloader.mismatch(staged, source.checksum.lower())
     if wrong:
         raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)
     path = kept_file(source, root)
@@ -189,7 +189,7 @@ def shown(location: str) -> str:
 
 def tidy(root: str = "/") -> None:
     """Remove the empty folders that a run has left which did not get its bundle. What it got of it stays for the next one."""
-    top = os.path.join(root, bundles.DIRECTORY.lstrip("/"))
+    top = under(root, bundles.DIRECTORY)
     for folder, _folders, _files in os.walk(top, topdown=False):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
@@ -197,4 +197,4 @@ def tidy(root: str = "/") -> None:
 
 def forget(root: str = "/") -> None:
     """Remove what runs that failed have left of other bundles."""
-    shutil.rmtree(os.path.join(root, bundles.DIRECTORY.lstrip("/")), ignore_errors=True)
+    shutil.rmtree(under(root, bundles.DIRECTORY), ignore_errors=True)

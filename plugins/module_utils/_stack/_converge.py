@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import C
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
@@ -82,7 +82,7 @@ def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
 
 
 def _conf(root: str) -> str:
-    return read_text(root.rstrip("/") + openibd.PATH)
+    return read_text(under(root, openibd.PATH))
 
 
 def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
@@ -105,13 +105,9 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tup
     return () if change is None else (change,), [Pending(key) for key in openibd.key_changes(text, declared) if key.needs]
 
 
-def _write(path: str, content: t.Mapping[str, t.Any]) -> None:
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
+def _record(path: str, content: t.Mapping[str, t.Any]) -> None:
     # Two may end the job of an earlier run: its module, which a lost controller leaves behind, and that of the next run.
-    temporary = "%s.%d" % (path, os.getpid())
-    with open(temporary, "w", encoding="utf-8") as stream:
-        json.dump(content, stream, indent=1, sort_keys=True)
-    os.rename(temporary, path)
+    write_text(path, json.dumps(content, indent=1, sort_keys=True), beside="%s.%d" % (path, os.getpid()))
 
 
 def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
@@ -127,7 +123,7 @@ def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     else:
-        _write(path, job.memo["record"])
+        _record(path, job.memo["record"])
     places.forget(root)
     return look(run, root)
 

@@ -22,7 +22,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import REBUILD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
@@ -99,9 +99,9 @@ def package_at_work(job: jobs.State, root: str = "/") -> str:
     """The package of the newest log of a running job; "" where none tells it."""
     begun = time.time() - job.elapsed
     folder = value_of(job.memo.get("wanted", {}).get("installer_options", ()), "--tmpdir") or "/tmp"
-    logs = glob.glob(os.path.join(glob.escape(root.rstrip("/") + folder), "MLNX_OFED_LINUX.*.logs", "*.log"))
+    logs = glob.glob(os.path.join(glob.escape(under(root, folder)), "MLNX_OFED_LINUX.*.logs", "*.log"))
     times = {}
-    for path in (*logs, root.rstrip("/") + job.log):
+    for path in (*logs, under(root, job.log)):
         with contextlib.suppress(OSError):
             times[path] = os.stat(path).st_mtime
     for path in sorted((path for path, when in times.items() if when >= begun), key=times.__getitem__, reverse=True):

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import look as look_at_driver
@@ -71,9 +71,9 @@ def look(run: Runner, root: str = "/") -> Found:
         record=read_selection(root),
         interrupted=interruption(job),
         begun=job.memo.get("wanted", {}) if job is not None else {},
-        protection=read_text(root.rstrip("/") + family.manager.protection_path) if family.manager.protection_path else "",
+        protection=read_text(under(root, family.manager.protection_path)) if family.manager.protection_path else "",
         can_protect=family.manager.can_lock(root),
-        files={path: read_text(root.rstrip("/") + path) for path in family.manager.repository_files},
+        files={path: read_text(under(root, path)) for path in family.manager.repository_files},
     )
 
 
@@ -110,7 +110,7 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
         return declared.strip() + "\n" if declared else ""
     kept = next((text for path, text in found.files.items() if "key" in path.lower() and text), "")
     if declared.startswith("/"):
-        text = read_text(root.rstrip("/") + declared)
+        text = read_text(under(root, declared))
     elif kept and found.record.get("repository_key") == declared:
         # It is here since the last run: a run that changes nothing needs no network.
         text = kept

@@ -7,10 +7,9 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
@@ -62,7 +61,7 @@ class Ifupdown(Backend):
         return Claim(because + (" and configures %s" % ", ".join(names) if names else ""), 2 if names else 0)
 
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
-        up = _ifupdown.up_interfaces(read_text(os.path.join(root, _ifupdown.STATE[1:])))
+        up = _ifupdown.up_interfaces(read_text(under(root, _ifupdown.STATE)))
         return self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:

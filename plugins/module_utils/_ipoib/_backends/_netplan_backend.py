@@ -22,6 +22,7 @@ import re
 import shutil
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD, NetworkdDriver
@@ -121,7 +122,7 @@ class Netplan(Backend):
         # The list of features: not every release prints its version.
         if found.claim is not None and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
             settings["infiniband_mode"] = "no"
-        return found._replace(settings=settings, unfinished=os.path.isdir(os.path.join(root, ASIDE[1:])))
+        return found._replace(settings=settings, unfinished=os.path.isdir(under(root, ASIDE)))
 
     def renderer(self, found: Found) -> str:
         return self.presence(found).settings.get("renderer", _netplan.NETWORKD)
@@ -159,17 +160,17 @@ class Netplan(Backend):
 
     def put_aside(self, root: str) -> None:
         """What is aside already stays: an interrupted run has put it there, and networkd was told of nothing else since."""
-        aside = os.path.join(root, ASIDE[1:])
-        for path in glob.glob(os.path.join(root, FOLDER[1:], PATTERN)):
+        aside = under(root, ASIDE)
+        for path in glob.glob(os.path.join(under(root, FOLDER), PATTERN)):
             os.makedirs(aside, exist_ok=True)
             link = os.path.join(aside, os.path.basename(path))
             if not os.path.lexists(link):
                 os.link(path, link)
 
     def put_back(self, root: str) -> None:
-        aside = os.path.join(root, ASIDE[1:])
+        aside = under(root, ASIDE)
         for link in glob.glob(os.path.join(aside, PATTERN)):
-            path = os.path.join(root, FOLDER[1:], os.path.basename(link))
+            path = os.path.join(under(root, FOLDER), os.path.basename(link))
             if _content(link) == _content(path):
                 # Between two names of one file, this does nothing.
                 os.replace(link, path)

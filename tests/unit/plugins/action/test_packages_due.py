@@ -42,7 +42,7 @@ class Host:
         self.executed: list[dict[str, t.Any]] = []
         self.check_mode = False
 
-    def execute(self, module_args: dict[str, t.Any], task_vars: t.Any) -> Answer:
+    def execute(self, module_args: dict[str, t.Any], **_more: t.Any) -> Answer:
         self.executed.append(module_args)
         return {"changed": True, "changes": ["from the module"]}
 
@@ -118,7 +118,7 @@ def test_check_mode_counts_with_what_it_foresaw() -> None:
     host.check_mode = True
     answers = [{"installed": {"opensm": "3", "infiniband-diags": "44"}, "removed": []}, {"installed": {}, "removed": ["opensm"]}, {}]
 
-    def execute(module_args: dict[str, t.Any], task_vars: t.Any) -> Answer:
+    def execute(module_args: dict[str, t.Any], **_more: t.Any) -> Answer:
         host.executed.append(module_args)
         return {"changed": True, "changes": [], "transaction": answers[len(host.executed) - 1]}
 

@@ -659,10 +659,10 @@ def test_two_that_end_the_same_job_leave_one_record(tmp_path: pathlib.Path, monk
     def another_first(source: str, target: str) -> None:
         monkeypatch.setattr(os, "rename", rename)
         monkeypatch.setattr(os, "getpid", lambda: 2)
-        _converge._write(str(path), {"by": 2})
+        _converge._record(str(path), {"by": 2})
         rename(source, target)
 
     monkeypatch.setattr(os, "rename", another_first)
-    _converge._write(str(path), {"by": 1})
+    _converge._record(str(path), {"by": 1})
     assert json.loads(path.read_text(encoding="utf-8")) == {"by": 1}
     assert list(tmp_path.iterdir()) == [path]

@@ -143,14 +143,14 @@ def test_a_run_without_the_package_says_so_before_anything_is_changed(monkeypatc
 
 
 def test_a_run_without_umad_says_what_to_do(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "systemd_runs", lambda: True)
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path / "abi_version"))
     with pytest.raises(Unsupported, match="ib_umad is not loaded"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False)), Tools())
 
 
 def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "systemd_runs", lambda: True)
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
     monkeypatch.setattr(_converge, "apply", lambda *_, **__: pytest.fail("something was changed"))
     with pytest.raises(Refused, match="no host of this inventory"):
@@ -162,7 +162,7 @@ def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[d
     """Instances of two fabrics on a node with two ports, each of which belongs to a fabric of others where port GUID 0x100003 is."""
     ports = (PORT, PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0000000000100002"))
     monkeypatch.setattr(_converge, "read_ports", lambda: ports)
-    monkeypatch.setattr(_converge, "RUNS", str(tmp_path))
+    monkeypatch.setattr(_converge, "systemd_runs", lambda: True)
     monkeypatch.setattr(_converge, "UMAD", str(tmp_path))
     monkeypatch.setattr(_converge, "require_one_key", lambda *_: None)
     elsewhere = {**INSTANCE, "other_guids": ["0x0000000000100003"]}

@@ -11,23 +11,19 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, parse_show
 
-# systemctl show -p Id,LoadState,ActiveState,SubState,UnitFileState,FragmentPath,MainPID,NRestarts dbus.service no-such.service (systemd 252)
+# systemctl show -p Id,LoadState,ActiveState,UnitFileState,FragmentPath,MainPID dbus.service no-such.service (systemd 252)
 SHOW = """\
 MainPID=301
-NRestarts=0
 Id=dbus.service
 LoadState=loaded
 ActiveState=active
-SubState=running
 FragmentPath=/lib/systemd/system/dbus.service
 UnitFileState=static
 
 MainPID=0
-NRestarts=0
 Id=no-such.service
 LoadState=not-found
 ActiveState=inactive
-SubState=dead
 FragmentPath=
 UnitFileState=
 """
@@ -61,7 +57,7 @@ def test_the_first_tool_of_the_node() -> None:
 
 def test_units() -> None:
     units = parse_show(SHOW)
-    assert units["dbus.service"] == Unit("dbus.service", "loaded", "active", "running", "static", "/lib/systemd/system/dbus.service", 301)
+    assert units["dbus.service"] == Unit("dbus.service", "loaded", "active", "static", "/lib/systemd/system/dbus.service", 301)
     assert not units["no-such.service"].exists
 
 

@@ -27,7 +27,7 @@ BOTH = {"/etc/network/interfaces": "iface lo inet loopback\niface eth0 inet dhcp
 def evidence(*active: str, tools: str = "", enabled: str = "", files: t.Mapping[str, str] = types.MappingProxyType({})) -> Evidence:
     units = {name + ".service": Unit(name + ".service", "loaded", "active") for name in active}
     if enabled:
-        units[enabled + ".service"] = Unit(enabled + ".service", "loaded", "inactive", "dead", "enabled")
+        units[enabled + ".service"] = Unit(enabled + ".service", "loaded", "inactive", "enabled")
     return Evidence(units, frozenset(tools.split()), files)
 
 
