@@ -14,7 +14,7 @@ from xml.sax.saxutils import quoteattr
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
@@ -60,8 +60,7 @@ def expected_of(options: Row) -> Expected:
                 wrong.append(Problem("links[%d].%s" % (index, key), value, "one of %s" % ", ".join(known)))
         if rule.port and not rule.node:
             wrong.append(Problem("links[%d].port" % index, rule.port, "a port of the node that node names", "node is not set"))
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     return Expected(tuple(options["hosts"]), tuple(options["subnet_managers"]), partitions, tuple(rules))
 
 

@@ -13,7 +13,7 @@ import fnmatch
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
@@ -176,8 +176,7 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
         for index, (name, port) in enumerate(zip(names, chosen))
         if port is None
     ]
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen if port is not None) or known))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
@@ -119,8 +119,7 @@ def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device,
         chosen |= fitting
         if not fitting:
             problems.append(Problem("adapters[%d]" % index, name, found))
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     return tuple(device for device in devices if not names or device.pci in chosen)
 
 

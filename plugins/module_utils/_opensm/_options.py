@@ -18,7 +18,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NUMBER, number
 
@@ -263,9 +263,7 @@ def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
     if not template:
         return HEADER + "".join("%s %s\n" % (key, _untyped(value)) for key, value in declared.items())
     options = parse_template(template)
-    wrong = problems(declared, options)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(declared, options))
     lines: list[str] = []
     done: set[str] = set()
     for line in template.splitlines():

@@ -15,7 +15,7 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
@@ -285,9 +285,7 @@ def outline(declared: t.Any) -> str:
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
     """The text of partitions.conf; "" without any (no file: all ports are in the default partition). Raises InvalidInput."""
-    wrong = problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable))
     entries = [read_entry(entry) for entry in declared or ()]
     return "\n".join([HEADER, *(_definition(entry, inventory) for entry in entries)]) if entries else ""
 

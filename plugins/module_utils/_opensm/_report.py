@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named, no_such_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
@@ -104,8 +104,7 @@ def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str =
         for index, name in enumerate(names)
         if find(name, there) is None
     ]
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     found = look(run, root)
     own = _instances(run, found, os.path.isdir(below(root, RUNS)))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
