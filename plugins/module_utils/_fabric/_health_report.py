@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import ro
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Finding
@@ -92,10 +93,7 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
 
 def _few(objects: t.Sequence[str]) -> str:
     """Hosts in short, and of what has longer names the first."""
-    if all(" " not in name for name in objects):
-        return fold(objects)
-    more = len(objects) - _SHOWN
-    return ", ".join(objects[:_SHOWN]) + (" and %d more" % more if more > 0 else "")
+    return some(objects, _SHOWN) if any(" " in name for name in objects) else fold(objects)
 
 
 def _count(number: int, one: str, many: str = "") -> str:
