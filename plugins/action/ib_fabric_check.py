@@ -12,7 +12,7 @@ import typing as t
 
 from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
@@ -83,15 +83,6 @@ def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared
     return "Not compared: there is no baseline %s; it is saved with %s" % (path, _SAVE) if path else ""
 
 
-def _verdict(name: str, findings: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """The first error, and how many more there are; "" without errors."""
-    errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
-    if not errors:
-        return ""
-    more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
-    return "fabric %s: %s: found %s, expected %s (%s)%s" % (name, *(errors[0][key] for key in ("object", "found", "expected", "code")), more)
-
-
 class ActionModule(ActionBase):
     """Looks on the host; pure code judges here, and files are those of the controller."""
 
@@ -134,7 +125,7 @@ class ActionModule(ActionBase):
             "totals": data["totals"],
             "problems": data["problems"],
             "table": table.split("\n"),
-            "verdict": _verdict(arguments["name"], findings),
+            "verdict": verdict("fabric %s" % arguments["name"], findings),
         }
         report = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:

@@ -11,7 +11,7 @@ import os
 import typing as t
 
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
@@ -44,9 +44,7 @@ class ActionModule(ControllerAction):
         result = {"findings": findings, "results": data, "absent": sorted(absent), "table": table.split("\n")}
         if arguments["report_dir"] and not self._task.check_mode:
             write_file(os.path.join(arguments["report_dir"], "pair-test.json"), json.dumps({"time": moment(), **result}, indent=1) + "\n")
-        errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
-        if errors and arguments["fail"]:
-            more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
-            worst = "%(object)s, %(test)s: found %(found)s, expected %(expected)s (%(code)s)" % errors[0]
-            result.update(failed=True, msg="pair test: %s%s" % (worst, more))
+        message = verdict("pair test", findings)
+        if message and arguments["fail"]:
+            result.update(failed=True, msg=message)
         return result

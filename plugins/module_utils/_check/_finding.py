@@ -245,6 +245,19 @@ class End(t.NamedTuple):
     port: int = 0
 
 
+class Form(t.NamedTuple):
+    """The words of a code for a fabric or a pair, in which the fields of a finding are filled in."""
+
+    found: str
+    expected: str
+    cause: str
+    next_step: str
+
+    def filled(self, fields: t.Mapping[str, t.Any]) -> dict[str, str]:
+        """In the shape of a part of an entry of `findings`."""
+        return {name: form.format(**fields) for name, form in self._asdict().items()}
+
+
 class Finding(t.NamedTuple):
     """One aspect of one object that is not as it should be."""
 

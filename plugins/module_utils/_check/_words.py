@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import Code, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -225,3 +225,13 @@ def _line(findings: t.Sequence[Finding]) -> str:
         text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), said.wanted, said.found)
         hints += [said.hint] if said.hint and said.hint not in hints else []
     return "%s (%s)" % (text, "; ".join(hints)) if hints else text
+
+
+def verdict(title: str, findings: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    """The first error of `findings`, and how many more there are; "" without errors."""
+    errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+    if not errors:
+        return ""
+    where = ", ".join(errors[0][key] for key in ("object", "test") if key in errors[0])
+    more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
+    return "%s: %s: found %s, expected %s (%s)%s" % (title, where, *(errors[0][key] for key in ("found", "expected", "code")), more)

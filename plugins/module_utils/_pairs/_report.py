@@ -11,7 +11,7 @@ from __future__ import annotations
 import statistics
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, End, Finding, Measure, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
@@ -23,35 +23,25 @@ MOST_IN_MATRIX = 16
 _WORST = 10
 _NONE, _FAILED = "-", "FAILED"
 
-
-class _Form(t.NamedTuple):
-    """The words of a code, in which the fields of a finding are filled in."""
-
-    found: str
-    expected: str
-    cause: str
-    next_step: str
-
-
 _LINK = "see both links with rdma.ofed.fabric, and error counters with the module ib_counters"
-FORMS: t.Mapping[Code, _Form] = {
-    Code.PAIR_FAILED: _Form(
+FORMS: t.Mapping[Code, Form] = {
+    Code.PAIR_FAILED: Form(
         "{detail}",
         "a result",
         "a firewall between the hosts, a port without a LID, or hosts in different partitions",
         "open the TCP ports from pair_test_tcp_port on, set pair_test_address, and run the test of this pair by hand",
     ),
-    Code.PAIR_LOSS: _Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the way", _LINK),
-    Code.PAIR_SLOW: _Form(
+    Code.PAIR_LOSS: Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the way", _LINK),
+    Code.PAIR_SLOW: Form(
         "{value:g} Gb/s",
         "{limit:g} Gb/s or more",
         "a slow link, a PCI slot with too few lanes, other work on the hosts, or a busy fabric",
         _LINK + "; compare 'lspci -vv' of the adapters, LnkSta with LnkCap",
     ),
-    Code.PAIR_LATENCY: _Form(
+    Code.PAIR_LATENCY: Form(
         "{value:g} us", "{limit:g} us or less", "saving of power, other work on the hosts, or a long way", "compare the C-states of the hosts; " + _LINK
     ),
-    Code.PAIR_OUTLIER: _Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
+    Code.PAIR_OUTLIER: Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
 }
 
 
@@ -157,10 +147,9 @@ def row(finding: Finding) -> dict[str, t.Any]:
     """In the shape of an entry of `findings`."""
     value, limit = finding.measure or (0.0, 0.0)
     fields = {"detail": finding.detail, "value": value, "limit": limit, "unit": unit(finding.aspect)}
-    said = _Form(*(form.format(**fields) for form in FORMS[finding.code]))
     client, server = (end.name for end in finding.ends)
     names = {"object": "%s -> %s" % (client, server), "client": client, "server": server, "test": finding.aspect}
-    return {"severity": finding.severity.value, "code": finding.code.value, **names, **said._asdict()}
+    return {"severity": finding.severity.value, "code": finding.code.value, **names, **FORMS[finding.code].filled(fields)}
 
 
 def rows(findings: t.Iterable[Finding]) -> list[dict[str, t.Any]]:
