@@ -17,8 +17,8 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NUMBER, number
 
@@ -198,7 +198,7 @@ def _inwords(option: Option) -> str:
         parts = [form % low if low == high else "%s to %s" % (form % low, form % high) for low, high in option.ranges]
         return "a number, %s" % " or ".join(parts)
     return {
-        "boolean": ALLOWED,
+        "boolean": BOOLEAN,
         "pair": 'a service level and a value, such as "3 10", or a list of them',
         "ratio": "two numbers with a colon, such as 0:0",
         "choice": ", ".join(option.choices),

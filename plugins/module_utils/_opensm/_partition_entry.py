@@ -12,8 +12,8 @@ import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _codes
 
 VARIABLE = "opensm_partitions"
@@ -105,8 +105,8 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
             lambda value: bool(_scopes(value)) and all(_codes.scope_code(item) is not None for item in _scopes(value)),
             "one or more of %s, or numbers from 1 to 15" % ", ".join(_codes.SCOPES),
         ),
-        ("ipoib", is_boolean, ALLOWED),
-        ("isolate", is_boolean, ALLOWED),
+        ("ipoib", is_boolean, BOOLEAN),
+        ("isolate", is_boolean, BOOLEAN),
         ("membership", lambda value: value in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
     )
     found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good(entry[key])]
