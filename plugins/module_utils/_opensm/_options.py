@@ -13,11 +13,10 @@ from another version.
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, nearest, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NUMBER, number
@@ -240,8 +239,7 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
         name = variable_of(key)
         shown = HIDDEN if looks_secret(key) and value is not None else value
         if key not in options:
-            near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
-            known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)
+            known = nearest(key, options) or "one of the %d keys that this opensm knows" % len(options)
             found.append(Problem(name, shown, known, "the opensm on this host has no such key: opensm -F /dev/null -c FILE writes all that it has"))
         elif _texts(options[key], value) is None:
             found.append(Problem(name, shown, _inwords(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
