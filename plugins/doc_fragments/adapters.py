@@ -79,7 +79,7 @@ _COMMON = r"""
 
 
 class ModuleDocFragment:
-    """The keys of entries, whose option itself is in the module, and the options beside it. The type is there because ansible-test takes what has none for a literal."""
+    """The keys of entries, whose option is in the module, and options beside it. The type is there because ansible-test takes what has none for a literal."""
 
     IMAGES: str = "options:\n  devices:" + _SELECTORS + _COMMON
     CONFIG: str = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices") + _COMMON
