@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
@@ -28,9 +28,7 @@ class ActionModule(ControllerAction):
         groups, hostvars = task_vars["groups"], task_vars["hostvars"]
         order, serial = arguments["groups"], arguments["serial"]
         members, _faults = read_members(groups, hostvars)
-        wrong = problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial})
-        if wrong:
-            raise InvalidInput(wrong)
+        require_none(problems(order, groups=groups, hosts=hosts, members=members) + serial_problems({"rdma_serial": serial}))
         due = [host for host in hosts if hostvars[host].get(arguments["due"])]
         names = {group: [str(host) for host in groups[group]] for group in order}
         found = batches(due, order=order, groups=names, members=members, serial=serial)

@@ -10,8 +10,8 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for

@@ -61,13 +61,28 @@ _PARAMETERS = r"""
         elements: str
         default: []
 """
+_COMMON = r"""
+  missing:
+    description: Whether an entry of O(devices) that matches no adapter of the node fails or is ignored.
+    type: str
+    choices: [fail, ignore]
+    default: fail
+  allow_container:
+    description: Whether to work from a container or chroot, where the adapters are those of the host.
+    type: bool
+    default: false
+  lock_timeout:
+    description: How long to wait for another process of this collection that uses an adapter, in seconds.
+    type: int
+    default: 120
+"""
 
 
 class ModuleDocFragment:
-    """The keys of entries; the option itself is in the module. The type is there because ansible-test takes what has none for a literal."""
+    """The keys of entries, whose option is in the module, and options beside it. The type is there because ansible-test takes what has none for a literal."""
 
-    IMAGES: str = "options:\n  devices:" + _SELECTORS
-    CONFIG: str = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices")
+    IMAGES: str = "options:\n  devices:" + _SELECTORS + _COMMON
+    CONFIG: str = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices") + _COMMON
     CHECKED: str = "options:\n  hca_firmware_devices:%s\n  hca_firmware_config:%s" % (
         _SELECTORS,
         _SELECTORS + _PARAMETERS.replace("OPTION", "hca_firmware_config"),

@@ -50,8 +50,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _pending
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
@@ -60,9 +60,7 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_o
 def activation(entries: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any = False, prefer_reboot: t.Any = False) -> str:
     """`reload`, `reboot` or nothing."""
     allowed = {"allow_reload": allow_reload, "allow_reboot": allow_reboot, "prefer_reboot": prefer_reboot}
-    wrong = [Problem(name, plain(value), ALLOWED) for name, value in allowed.items() if not is_boolean(plain(value))]
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none([Problem(name, plain(value), BOOLEAN) for name, value in allowed.items() if not is_boolean(plain(value))])
     needs = {entry.change.needs for entry in _pending.pending_of(plain(entries))}
     return _pending.activation(needs, **{name: is_true(plain(value)) for name, value in allowed.items()})
 

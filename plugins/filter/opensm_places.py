@@ -49,7 +49,7 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of

@@ -62,6 +62,7 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import describe
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import Home, homes
 
 _ENDINGS = ("fabric.yml", "fabric.yaml")
@@ -104,7 +105,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             raise AnsibleParserError("%s is no baseline of a fabric. Next: %s" % (file, _SAVE))
         there, doubtful = homes(picture, known)
         if doubtful:
-            self.display.warning("%s: several hosts of inventory could be meant: %s" % (file, _some(doubtful)))
+            self.display.warning("%s: several hosts of inventory could be meant: %s" % (file, some(doubtful, _SHOWN)))
         if known is None and self.inventory.hosts:
             # What other sources named keeps its name.
             named, _doubtful = homes(picture, sorted(self.inventory.hosts))
@@ -138,7 +139,3 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
 
 
 _SAVE = "save one with ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true"
-
-
-def _some(names: t.Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", and %d more" % (len(names) - _SHOWN) if len(names) > _SHOWN else "")

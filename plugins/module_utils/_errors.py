@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import difflib
 import typing as t
 
 
@@ -50,6 +51,25 @@ def describe(value: t.Any) -> str:
 def label(key: t.Any) -> str:
     """A key of a mapping, which YAML allows to be anything, as a part of a path."""
     return key if isinstance(key, str) else describe(key)
+
+
+def nearest(name: t.Any, known: t.Iterable[str]) -> str:
+    """What was most likely meant; "" where nothing is alike."""
+    near = difflib.get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
+    return near[0] if near else ""
+
+
+def did_you_mean(name: t.Any, known: t.Iterable[str]) -> str:
+    """A hint for a name that is not known; "" where nothing is alike."""
+    near = nearest(name, known)
+    return "did you mean %s?" % near if near else ""
+
+
+def unknown_keys(path: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:
+    """The keys of an entry that are none of `keys`."""
+    allowed = "one of the keys " + ", ".join(keys)
+    hints = {key: did_you_mean(key, keys) for key in entry if key not in keys}
+    return [Problem("%s.%s" % (path, label(key)), entry[key], allowed, "there is no such key" + (hint and "; " + hint)) for key, hint in hints.items()]
 
 
 class RdmaError(Exception):

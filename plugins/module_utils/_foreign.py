@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Numbers and JSON in text that others wrote: tools, the kernel, an editor. Pure.
+"""Numbers, booleans and JSON that others wrote: tools, the kernel, an editor, an inventory. Pure.
 
 Python reads more than is meant: digits of all scripts, underscores, blanks. It refuses what looks harmless: the digit `²`, thousands of
 digits, deep nesting. All of the collection reads such text here, and nothing here raises.
@@ -25,6 +25,10 @@ _DECIMAL = re.compile(r"[0-9]{1,100}\Z")
 _HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,100}\Z")
 _INTEGER = re.compile(r"(?P<sign>[+-]?)(?:0[xX](?P<b16>[0-9a-fA-F]{1,100})|(?P<b8>0[0-7]{0,100})|(?P<b10>[1-9][0-9]{0,99}))\Z")
 _REAL = re.compile(r"[+-]?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,3})?\Z")
+
+# What both the filter `bool` and options of type `bool` of ansible-core take, in any case of letters.
+BOOLEAN_WORDS = ("true", "false", "yes", "no", "on", "off", "1", "0")
+BOOLEAN = "true or false"
 
 # Records of the collection and lists of the tools have five levels at most.
 _LEVELS = 50
@@ -81,6 +85,18 @@ def real(text: str) -> float | None:
     """`61`, `-2.5` and `5E-10`; None for anything else, and for what is too large."""
     number = float(text) if _REAL.match(text) else math.inf
     return number if math.isfinite(number) else None
+
+
+def is_boolean(value: t.Any) -> bool:
+    """Whether Ansible takes this for a boolean. What comes from `-e name=value` is a string."""
+    if isinstance(value, (bool, int)):
+        return value in (0, 1)
+    return isinstance(value, str) and value.lower() in BOOLEAN_WORDS
+
+
+def is_true(value: t.Any) -> bool:
+    """Whether a boolean as Ansible takes it is true. What is no boolean counts as false, and is a problem of its own."""
+    return is_boolean(value) and str(value).lower() in BOOLEAN_WORDS[::2]
 
 
 def read_json(text: str) -> t.Any:

@@ -4,7 +4,7 @@
 
 # Private to this collection: it may change without notice.
 
-"""Changes and pending work in words, for people. Pure. The texts made here are for display: decisions use the fields of a change."""
+"""Changes, pending work and long lists in words, for people. Pure. The texts made here are for display: decisions use the fields of a change."""
 
 from __future__ import annotations
 
@@ -104,3 +104,8 @@ def change(item: Thing, before: str, after: str) -> str:
 def pending(changed: str, needs: str, why: t.Iterable[str]) -> str:
     """Pending work in one line: `module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0)`."""
     return "%s (%s)" % (changed, "; ".join(["needs %s" % needs, *why]))
+
+
+def some(items: t.Sequence[t.Any], most: int) -> str:
+    """The first of many: `node1, node2 and 7 more`."""
+    return ", ".join(map(str, items[:most])) + (" and %d more" % (len(items) - most) if len(items) > most else "")

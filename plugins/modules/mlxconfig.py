@@ -33,11 +33,6 @@ options:
     type: list
     elements: dict
     required: true
-  missing:
-    description: Whether an entry that matches no adapter of the node fails or is ignored.
-    type: str
-    choices: [fail, ignore]
-    default: fail
   tool:
     description:
       - The program to use. V(auto) chooses C(mlxconfig) where it is installed, and tries the other one where a program
@@ -55,10 +50,6 @@ options:
     description: The folder for backups.
     type: path
     default: /var/backups/rdma-ofed
-  allow_container:
-    description: Whether to set parameters from a container or chroot, where the adapters are those of the host.
-    type: bool
-    default: false
   awaiting_firmware:
     description:
       - PCI addresses of adapters with firmware in flash that does not run yet, as RV(rdma.ofed.mstflint#module:pending) has them in C(subject).
@@ -66,10 +57,6 @@ options:
     type: list
     elements: str
     default: []
-  lock_timeout:
-    description: How long to wait for another process of this collection that uses an adapter, in seconds.
-    type: int
-    default: 120
 notes:
   - In check mode the tool's own dry run judges the values; nothing is written.
   - In check mode, on a node without either tool, nothing can be foreseen. This is said in RV(reasons).

@@ -38,11 +38,6 @@ options:
     type: list
     elements: dict
     default: [{all: true}]
-  missing:
-    description: Whether an entry of O(devices) that matches no adapter of the node fails or is ignored.
-    type: str
-    choices: [fail, ignore]
-    default: fail
   images:
     description:
       - The images. O(state=present) needs them, or O(versions) that all cards have already.
@@ -84,18 +79,10 @@ options:
         A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
     type: bool
     default: false
-  allow_container:
-    description: Whether to burn from a container or chroot, where the cards are those of the host.
-    type: bool
-    default: false
   burn_timeout:
     description: The time limit of one burn, in seconds. An interrupted burn can leave a card without firmware.
     type: int
     default: 3600
-  lock_timeout:
-    description: How long to wait for another process of this collection that writes to the same card, in seconds.
-    type: int
-    default: 120
 requirements:
   - mstflint, or flint of the MFT package, on the node
 notes:

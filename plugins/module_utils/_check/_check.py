@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEYS, UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
@@ -138,9 +138,7 @@ def settled(
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
     """The result of the module. Raises RdmaError, with the result as its details, for findings that shall be a failure."""
-    wrong = problems(module.params)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(module.params))
     wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]
     outcome, waited = settled(run, wanted, release, wait=wait)

@@ -12,7 +12,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, Severity, rank_of
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -156,10 +156,7 @@ def _grouped(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str
     def rank(host: str) -> int:
         return min((rank_of(str(each.get("code")), str(each.get("kind"))) for each in results.get(host, {}).get("deviations") or ()), default=0)
 
-    hosts: dict[str, list[str]] = {}
-    for host in sorted(deviations, key=rank):
-        for text in deviations[host]:
-            hosts.setdefault(text, []).append(host)
+    hosts = sharing({host: deviations[host] for host in sorted(deviations, key=rank)})
     return ["%s: %s" % (fold(names), text) for text, names in hosts.items()]
 
 

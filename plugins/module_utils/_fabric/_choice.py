@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 
@@ -35,8 +35,7 @@ def filter_of(options: t.Mapping[str, t.Any]) -> Filter:
     wrong = [problem for index, guid in enumerate(options["guids"]) for problem in guid_problems("guids[%d]" % index, guid, "a node, port or system GUID")]
     wrong += [Problem("lids[%d]" % index, lid, _LIDS) for index, lid in enumerate(options["lids"]) if not 0 < lid <= _LAST_LID]
     wrong += [Problem("hosts[%d]" % index, host, "the name of a host or a node") for index, host in enumerate(options["hosts"]) if not host.strip()]
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     return Filter(tuple(options["hosts"]), tuple(map(normal_guid, options["guids"])), tuple(options["lids"]))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
@@ -102,7 +102,6 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
         wrong.append(Problem("sample_file", options["sample_file"], "the absolute path of a file"))
     rates, unread, broken = _rates_of(options["links"])
     wrong += broken
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     allowed = limits_of({name: limit for name, limit in limits.items() if limit is not None}, options["suppress"])
     return Wanted(nodes, frozenset(options["ports"]), options["interval"], options["sample_file"], allowed, options["clear"], rates, unread)

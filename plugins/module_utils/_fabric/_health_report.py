@@ -13,7 +13,7 @@ import typing as t
 from xml.sax.saxutils import quoteattr
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
@@ -25,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
@@ -61,8 +62,7 @@ def expected_of(options: Row) -> Expected:
                 wrong.append(Problem("links[%d].%s" % (index, key), value, "one of %s" % ", ".join(known)))
         if rule.port and not rule.node:
             wrong.append(Problem("links[%d].port" % index, rule.port, "a port of the node that node names", "node is not set"))
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     return Expected(tuple(options["hosts"]), tuple(options["subnet_managers"]), partitions, tuple(rules))
 
 
@@ -94,10 +94,7 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
 
 def _few(objects: t.Sequence[str]) -> str:
     """Hosts in short, and of what has longer names the first."""
-    if all(" " not in name for name in objects):
-        return fold(objects)
-    more = len(objects) - _SHOWN
-    return ", ".join(objects[:_SHOWN]) + (" and %d more" % more if more > 0 else "")
+    return some(objects, _SHOWN) if any(" " in name for name in objects) else fold(objects)
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find, spot
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
@@ -50,8 +50,7 @@ def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Address, Setting]:
         problems.append(Problem("node", options["node"], "the name of a host or switch, or nothing and guid in its place"))
     if number is not None and not 0 < number <= _LAST_PORT:
         problems.append(Problem("number", number, "the number of a port, 1 to %d" % _LAST_PORT))
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     return Address(node, normal_guid(guid) if guid else "", number or 0), Setting(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
 
 
@@ -76,8 +75,7 @@ def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
         if asked and set(asked) != set(now):
             change = Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked))
             steps.append(Step(change, calls(asked)))
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     state = DISABLED if found.is_disabled else ENABLED
     if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
         steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state), ((_VERBS[wanted.state],),)))

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import S
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import route_device
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
@@ -127,17 +128,12 @@ def _grouped(program: str, interface: str, place: str, *, rows: t.Sequence[tuple
     )
 
 
-def _some(items: t.Sequence[t.Any]) -> str:
-    more = " and %d more" % (len(items) - _SHOWN) if len(items) > _SHOWN else ""
-    return ", ".join(str(item) for item in items[:_SHOWN]) + more
-
-
 def detail(found: Connections) -> str:
     """One group for people, as long with ten thousand connections as with four."""
     kind = "connection%s over" if found.peers else "socket%s bound to an address of"
     what = "%d %s %s %s" % (found.number, " and ".join(found.protocols), kind % ("s" if found.number != 1 else ""), found.interface)
-    parts = [what, *(["with %s" % _some(found.peers)] if found.peers else []), "port %s" % _some(found.ports)]
-    parts += ["pid %s" % _some(found.pids)] if found.pids else []
+    parts = [what, *(["with %s" % some(found.peers, _SHOWN)] if found.peers else []), "port %s" % some(found.ports, _SHOWN)]
+    parts += ["pid %s" % some(found.pids, _SHOWN)] if found.pids else []
     parts += ["in the network namespace of pid %s" % found.place] if found.place else []
     return ", ".join(parts)
 

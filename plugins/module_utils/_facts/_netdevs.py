@@ -16,12 +16,14 @@ import os
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
 INFINIBAND = "32"
@@ -230,6 +232,15 @@ def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapp
     found = [_read(tree, name, members=tuple(masters.get(name, ())), refused=refused) for name in tree.names if name != "lo"]
     keep = _relevant(found)
     return tuple(netdev for netdev in found if netdev.name in keep)
+
+
+def seen_netdevs(run: Runner, ports: t.Sequence[Port], *, root: str) -> tuple[Netdev, ...]:
+    """The same where a failure to list links is no reason to stop: bonds and children show in sysfs too."""
+    try:
+        links = read_links(run)
+    except RdmaError:
+        links = {}
+    return read_netdevs(root, ports, links=links)
 
 
 def with_netdevs(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev]) -> tuple[Port, ...]:

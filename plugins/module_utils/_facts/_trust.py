@@ -19,6 +19,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -159,9 +160,8 @@ def words(found: t.Sequence[Untrusted]) -> str:
         return ""
     causes = []
     for signer in sorted({one.signer for one in found}):
-        names = [one.module for one in found if one.signer == signer]
-        some = ", ".join(names[:_SHOWN]) + (" and %d more" % (len(names) - _SHOWN) if len(names) > _SHOWN else "")
-        causes.append('%s: signed by "%s", which this kernel does not trust' % (some, signer) if signer else "%s: not signed" % some)
+        names = some([one.module for one in found if one.signer == signer], _SHOWN)
+        causes.append('%s: signed by "%s", which this kernel does not trust' % (names, signer) if signer else "%s: not signed" % names)
     return (
         "the kernel loads modules with a trusted signature only, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "

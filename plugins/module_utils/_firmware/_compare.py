@@ -12,7 +12,7 @@ import itertools
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as images
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
@@ -89,8 +89,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     if not tool:
         return Differences(errors=(_NO_FLINT,))
     chosen, problems = select_devices("hca_firmware_devices", wanted.devices, devices, missing=wanted.missing)
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     queries = outcomes(lambda device: images.query_adapter(run, tool, device.pci), chosen)
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
@@ -108,8 +107,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
 
 def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:
     adapters, problems = wanted_of("hca_firmware_config", wanted.config, devices, missing=wanted.missing)
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     tools = find_tools(run, "auto") if adapters else ()
 
     def one_adapter(one: Wanted) -> Differences:

@@ -12,7 +12,7 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
@@ -195,12 +195,9 @@ def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, set, look again; returns the result of the module."""
     options = module.params
-    problems = entry_problems("devices", options["devices"])
-    if problems:
-        raise InvalidInput(problems)
+    require_none(entry_problems("devices", options["devices"]))
     all_wanted, problems = wanted_of("devices", options["devices"], read_devices(root), missing=options["missing"])
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     if all_wanted and module.check_mode and not any(run.has(name) for name in TOOLS):
         reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
         return {**Plan().result(reasons=[reason]), "waiting": [], "devices": [], "backup_files": []}
@@ -209,9 +206,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     with card_locks(sessions, options["lock_timeout"], root):
         burned = frozenset(options["awaiting_firmware"])
         plans = each(lambda one: examine(sessions[one.device.pci], one, not burned.isdisjoint(one.device.functions)), all_wanted)
-        problems = [problem for one in plans for problem in one.problems]
-        if problems:
-            raise InvalidInput(problems)
+        require_none([problem for one in plans for problem in one.problems])
         found = {one.pci: one.rows for one in plans}
         todo = [one for one in plans if one.changes()]
         backups: list[str] = []

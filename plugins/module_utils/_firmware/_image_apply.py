@@ -12,7 +12,7 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import need_host, read_devices
@@ -89,18 +89,14 @@ def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameter
     wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"], parameters["images"])
     found = looking.draft(run, tool, adapters, wanted=wanted, cache=cache, download=download)
     checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
-    problems = [*found.problems, *(planning.unusable(image) for image in checked if image.fault)]
-    if problems:
-        raise InvalidInput(problems)
+    require_none([*found.problems, *(planning.unusable(image) for image in checked if image.fault)])
     return found
 
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
     """The result of the module."""
     parameters = module.params
-    wrong = image_problems(parameters)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(image_problems(parameters))
     tool = first_tool(run, flint.TOOLS)
     if not tool and module.check_mode:
         return {**Plan().result(reasons=[_NO_TOOL]), "adapters": []}

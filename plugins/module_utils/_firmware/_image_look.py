@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, select_devices
@@ -71,8 +71,7 @@ def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.M
         query_all(device for device in devices if not device.psid)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     query_all(chosen)
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
 

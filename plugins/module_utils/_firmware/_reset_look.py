@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, seen_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
@@ -30,7 +30,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
@@ -121,8 +120,7 @@ def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device,
         chosen |= fitting
         if not fitting:
             problems.append(Problem("adapters[%d]" % index, name, found))
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     return tuple(device for device in devices if not names or device.pci in chosen)
 
 
@@ -133,13 +131,7 @@ def in_hypervisor(run: Runner) -> bool:
 
 def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str], *, root: str = "/") -> tuple[Host, list[Card]]:
     """The properties of the node that matter for resets, and each card with its users."""
-    ports = read_ports(root)
-    try:
-        links = read_links(run)
-    except RdmaError:
-        # Bonds and children show in sysfs too.
-        links = {}
-    netdevs = read_netdevs(root, ports, links=links)
+    netdevs = seen_netdevs(run, read_ports(root), root=root)
     users = read_usage(root, netdevs, ssh_connection(environ, root, os.getpid()))
     ssh = read_ssh(run, netdevs, environ, root=root)
     places = read_places(root, netdevs)

@@ -15,7 +15,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, NAMES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH, read_gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
@@ -55,9 +55,7 @@ _STILL_EMPTY = (
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
     """The result of the module. `release` is the running kernel's."""
-    wrong = problems({"gpudirect_" + name: value for name, value in module.params.items()})
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems({"gpudirect_" + name: value for name, value in module.params.items()}))
     if not module.check_mode:
         # A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds.
         job = jobs.read_job(JOB, root)

@@ -7,11 +7,10 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, unknown_keys
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
@@ -33,7 +32,7 @@ def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None =
     """One interface on its own; the facts only tell what to recommend."""
     if not isinstance(item, t.Mapping):
         return [Problem(path, item, "a mapping with at least a name", "for example {name: ib0, addresses: [10.20.0.1/24]}")]
-    found = [*_unknown_keys(path, item, _wanted.KEYS), *_name_problems(path, item)]
+    found = [*unknown_keys(path, item, _wanted.KEYS), *_name_problems(path, item)]
     for key, choices in (("mode", _wanted.MODES), ("state", _wanted.STATES)):
         if item.get(key) not in (None, *choices):
             found.append(Problem("%s.%s" % (path, key), item[key], " or ".join(choices)))
@@ -51,14 +50,6 @@ def _listed(path: str, value: t.Any, *, form: str, check: t.Callable[[str, t.Any
     if not isinstance(value, (list, tuple)):
         return [Problem(path, value, "a list, each entry " + form)]
     return [problem for position, entry in enumerate(value) for problem in check("%s[%d]" % (path, position), entry)]
-
-
-def _unknown_keys(path: str, item: t.Mapping[str, t.Any], keys: t.Sequence[str]) -> list[Problem]:
-    found = []
-    for key in sorted(str(key) for key in item if key not in keys):
-        near = difflib.get_close_matches(key, keys, n=1)
-        found.append(Problem("%s.%s" % (path, key), item.get(key), "one of the keys " + ", ".join(keys), "did you mean %s?" % near[0] if near else ""))
-    return found
 
 
 def _name_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -176,7 +167,7 @@ def _bond_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
         return []
     if not isinstance(bond, t.Mapping):
         return [Problem(path, bond, BOND_FORM)]
-    found = _unknown_keys(path, bond, _wanted.BOND_KEYS)
+    found = unknown_keys(path, bond, _wanted.BOND_KEYS)
     if item.get("parent") is not None or item.get("pkey") is not None:
         hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
         found.append(Problem(path, bond, "an interface that is no P_Key child", hint))
@@ -216,7 +207,7 @@ def _port_problems(path: str, bond: t.Mapping[str, t.Any], name: t.Any) -> list[
 def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
     if not isinstance(route, t.Mapping):
         return [Problem(path, route, ROUTE_FORM)]
-    found = _unknown_keys(path, route, _wanted.ROUTE_KEYS)
+    found = unknown_keys(path, route, _wanted.ROUTE_KEYS)
     to, via, metric = route.get("to"), route.get("via"), route.get("metric")
     network = gateway = None
     if to != "default":

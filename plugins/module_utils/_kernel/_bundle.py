@@ -14,7 +14,7 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
@@ -146,9 +146,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     """Look, plan, and unless in check mode build. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
     system, arch = read_os(root), os.uname().machine
-    wrong = problems(parameters) or misplaced(parameters["bundle"], system, arch)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(parameters) or misplaced(parameters["bundle"], system, arch))
     wanted = wanted_of(parameters, system, running=running, arch=arch)
     if parameters["state"] == "query":
         return _result(wanted, root=root)

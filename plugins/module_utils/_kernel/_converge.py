@@ -12,7 +12,7 @@ import os
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
@@ -111,9 +111,8 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         if job.running:
             return _ended(job)
     concluded = None if job is None else _conclude(run, job, running=running, root=root)
-    wrong = bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None) if has_bundle else []
-    if wrong:
-        raise InvalidInput(wrong)
+    if has_bundle:
+        require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None))
     found = look(run, running, root) if concluded is None else concluded
     todo = plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.

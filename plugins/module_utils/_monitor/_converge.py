@@ -13,7 +13,7 @@ import os
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
@@ -65,9 +65,7 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
-    wrong = problems(module.params)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(module.params))
     wanted = wanted_of(module.params)
     # -I: neither the variables nor the folders of a user have a say.
     programs = Programs(*(program(entry, sys.executable + " -I") for entry in (_sampler, _health)))

@@ -36,7 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import pla
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._words import subject
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some, subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -128,18 +128,14 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
     return [_entry(bound, view.answer) for bound, view, _note in settled], [note for _bound, _view, note in settled if note]
 
 
-def _some(hosts: t.Sequence[str]) -> str:
-    return ", ".join(hosts[:5]) + (" and %d more" % (len(hosts) - 5) if len(hosts) > 5 else "")
-
-
 def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None:
     for instance, _port in bounds:
         if instance.kept_hosts:
             text = "fabric %s: nothing is known of %s in this run, so the partitions keep the ports that the last one knew"
-            module.warn(text % (instance.fabric, _some(instance.kept_hosts)))
+            module.warn(text % (instance.fabric, some(instance.kept_hosts, 5)))
         if instance.missing_hosts:
             text = "fabric %s: the port GUIDs of %s are not known, and the partitions are made without them. Next: run on all hosts, or set opensm_port_guids"
-            module.warn(text % (instance.fabric, _some(instance.missing_hosts)))
+            module.warn(text % (instance.fabric, some(instance.missing_hosts, 5)))
 
 
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:

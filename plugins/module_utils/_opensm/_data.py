@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import declared_of, fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed, declared_keys
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, number
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
@@ -112,7 +112,7 @@ _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
     ),
     "opensm_port_guids": (_or_empty(_list_of(is_guid)), 'a list of port GUIDs in the form "0x7cfe90030016aef1"'),
     "opensm_node_guids": (_or_empty(_is_guid_mapping), 'node GUIDs by HCA, {"mlx5_0": "0x7cfe90030016aef0"}'),
-    "opensm_qos": (_or_empty(is_boolean), ALLOWED),
+    "opensm_qos": (_or_empty(is_boolean), BOOLEAN),
     "opensm_qos_policy": (_or_empty(lambda value: isinstance(value, str)), "the text of a QoS policy"),
     "opensm_log_max_size": (_or_empty(lambda value: _whole(value, _MAX_LOG)), "a size in MB, 0 (no limit) to %d" % _MAX_LOG),
     "opensm_log_flags": (_or_empty(lambda value: _whole(value, _MAX_FLAGS), ""), "a byte of flags, 0x00 to 0xff"),

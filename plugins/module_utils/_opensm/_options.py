@@ -13,12 +13,11 @@ from another version.
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, nearest, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import NUMBER, number
 
@@ -198,7 +197,7 @@ def _inwords(option: Option) -> str:
         parts = [form % low if low == high else "%s to %s" % (form % low, form % high) for low, high in option.ranges]
         return "a number, %s" % " or ".join(parts)
     return {
-        "boolean": ALLOWED,
+        "boolean": BOOLEAN,
         "pair": 'a service level and a value, such as "3 10", or a list of them',
         "ratio": "two numbers with a colon, such as 0:0",
         "choice": ", ".join(option.choices),
@@ -240,8 +239,7 @@ def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option])
         name = variable_of(key)
         shown = HIDDEN if looks_secret(key) and value is not None else value
         if key not in options:
-            near = difflib.get_close_matches(key, options, n=1) if isinstance(key, str) else []
-            known = near[0] if near else "one of the %d keys that this opensm knows" % len(options)
+            known = nearest(key, options) or "one of the %d keys that this opensm knows" % len(options)
             found.append(Problem(name, shown, known, "the opensm on this host has no such key: opensm -F /dev/null -c FILE writes all that it has"))
         elif _texts(options[key], value) is None:
             found.append(Problem(name, shown, _inwords(options[key]), "this opensm has %s" % options[key].default if not is_secret(key) else ""))
@@ -263,9 +261,7 @@ def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
     if not template:
         return HEADER + "".join("%s %s\n" % (key, _untyped(value)) for key, value in declared.items())
     options = parse_template(template)
-    wrong = problems(declared, options)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(declared, options))
     lines: list[str] = []
     done: set[str] = set()
     for line in template.splitlines():

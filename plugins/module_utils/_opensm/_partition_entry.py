@@ -8,12 +8,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, unknown_keys
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _codes
 
 VARIABLE = "opensm_partitions"
@@ -57,15 +56,6 @@ class Partition(t.NamedTuple):
     """Whether limited members must not reach each other."""
 
 
-def _unknown(where: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:
-    found = []
-    for key in entry:
-        if key not in keys:
-            near = difflib.get_close_matches(key, keys, n=1) if isinstance(key, str) else []
-            found.append(Problem("%s.%s" % (where, label(key)), entry[key], near[0] if near else ", ".join(keys), "there is no such key"))
-    return found
-
-
 def _sl(value: t.Any) -> int | None:
     level = _codes.number(value, "[0-9]{1,2}")
     return level if level is not None and 0 <= level <= _MAX_SL else None
@@ -79,7 +69,7 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
     if not isinstance(member, dict):
         example = "{keyword: %s}" % member if isinstance(member, str) and member in KEYWORDS else "{host: node1}"
         return [Problem(where, member, "a mapping such as %s" % example)]
-    found = _unknown(where, member, (*WHO, "membership"))
+    found = unknown_keys(where, member, (*WHO, "membership"))
     named = [kind for kind in WHO if member.get(kind) is not None]
     if len(named) != 1:
         return [*found, Problem(where, member, "exactly one of %s" % ", ".join(WHO))]
@@ -105,8 +95,8 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
             lambda value: bool(_scopes(value)) and all(_codes.scope_code(item) is not None for item in _scopes(value)),
             "one or more of %s, or numbers from 1 to 15" % ", ".join(_codes.SCOPES),
         ),
-        ("ipoib", is_boolean, ALLOWED),
-        ("isolate", is_boolean, ALLOWED),
+        ("ipoib", is_boolean, BOOLEAN),
+        ("isolate", is_boolean, BOOLEAN),
         ("membership", lambda value: value in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
     )
     found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good(entry[key])]
@@ -123,7 +113,7 @@ def entry_problems(where: str, entry: t.Any) -> list[Problem]:
     """What is wrong with one entry by itself; `where` is its path, `opensm_partitions[0]`."""
     if not isinstance(entry, dict):
         return [Problem(where, entry, "a mapping with %s" % ", ".join(_KEYS))]
-    found = _unknown(where, entry, _KEYS)
+    found = unknown_keys(where, entry, _KEYS)
     name = entry.get("name")
     if not isinstance(name, str) or not _NAME.match(name):
         found.append(Problem("%s.name" % where, name, "a name of up to 31 letters, digits, dots, dashes and underscores, not beginning with a digit"))

@@ -12,10 +12,9 @@ leaves out a partition that it can't fill. So everything that can be wrong is fo
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, nearest, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
@@ -114,8 +113,7 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Co
     named = "%s.%s" % (where, member.kind)
     known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
-        near = difflib.get_close_matches(member.name, [str(name) for name in known], n=1)
-        allowed = near[0] if near else "a %s of the inventory" % member.kind
+        allowed = nearest(member.name, map(str, known)) or "a %s of the inventory" % member.kind
         return [Problem(named, member.name, allowed, "the inventory has no such %s" % member.kind)]
     if member.kind == "host" and member.name in inventory.elsewhere:
         return [Problem(named, member.name, "a host with a port on this fabric")]
@@ -285,9 +283,7 @@ def outline(declared: t.Any) -> str:
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
     """The text of partitions.conf; "" without any (no file: all ports are in the default partition). Raises InvalidInput."""
-    wrong = problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable))
     entries = [read_entry(entry) for entry in declared or ()]
     return "\n".join([HEADER, *(_definition(entry, inventory) for entry in entries)]) if entries else ""
 

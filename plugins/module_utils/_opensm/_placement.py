@@ -15,8 +15,8 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings, fabric_problems, fabrics_of, read_int, settings_of
 
 GROUP = "opensm"
@@ -176,9 +176,7 @@ def members_for(fabrics: t.Collection[str], groups: Groups, hostvars: Hostvars, 
     """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])
-    found = found or uncovered({member.fabric for member in members}, host, fabrics)
-    if found:
-        raise InvalidInput(found)
+    require_none(found or uncovered({member.fabric for member in members}, host, fabrics))
     return members
 
 

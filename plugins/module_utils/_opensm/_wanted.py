@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, declared_keys, is_set, port_problems, problems
@@ -130,9 +130,7 @@ def read_wanted(options: Options) -> Wanted:
     )
     if options["state"] == "absent":
         return common._replace(present=False)
-    wrong = _problems(options)
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(_problems(options))
     names = options.get("node_names")
     return common._replace(
         instances=tuple(_instance(item, options) for item in options["instances"]),
@@ -160,8 +158,7 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
             hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric
             wrong.append(Problem("port of fabric %s" % instance.fabric, port.name, "a port of its own", hint))
         found.append(Bound(instance._replace(guid=port.port_guid), port))
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     own, taken = frozenset(port.port_guid for port in ports), frozenset(bound.instance.guid for bound in found)
     # The other ports of this host with an instance are on other fabrics.
     return [

@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
@@ -194,8 +194,7 @@ def work(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     wrong = [Problem(name, options[name], "%d to %d" % span) for name, span in _RANGES.items() if not span[0] <= options[name] <= span[1]]
     if options["role"] == CLIENT and not options["peer"]:
         wrong.append(Problem("peer", None, "how the server is reached, where role is client"))
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     if options["role"] == STOP:
         return {"stopped": _stop(node, TESTS)}
     tests = [test for test in TESTS if test in options["tests"]]

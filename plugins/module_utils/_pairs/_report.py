@@ -12,7 +12,7 @@ import statistics
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
@@ -90,8 +90,7 @@ def limits_of(options: t.Mapping[str, t.Any]) -> Limits:
     limits = Limits(options["min_gbps"], options["min_share"], options["min_ipoib_gbps"], options["max_usec"], options["outlier"])
     wrong = [Problem(name, options[name], "0 or more, 0 for no limit") for name in ("min_gbps", "min_ipoib_gbps", "max_usec") if options[name] < 0]
     wrong += [Problem(name, options[name], "a share from 0 to 1, 0 for no limit") for name in ("min_share", "outlier") if not 0 <= options[name] <= 1]
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(wrong)
     return limits
 
 

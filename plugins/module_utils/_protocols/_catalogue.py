@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import GONE as GONE_MODULES
 
 # When a unit is to run, apart from being enabled.
 NOW = "now"
@@ -99,9 +100,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
 }
 NAMES = tuple(PROTOCOLS)
 
-GONE: t.Mapping[str, str] = {
-    "sdp": "SDP is gone from every supported kernel and driver stack; use TCP over IPoIB or an rsocket preload (librspreload) instead",
-}
+GONE: t.Mapping[str, str] = {"sdp": GONE_MODULES["ib_sdp"]}
 # What they are called elsewhere.
 ALIASES: t.Mapping[str, str] = {
     "acm": "ibacm",

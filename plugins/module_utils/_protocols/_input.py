@@ -8,12 +8,11 @@
 
 from __future__ import annotations
 
-import difflib
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, did_you_mean
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
 
 VARIABLE = "ofed_ulps"
@@ -37,8 +36,7 @@ def _name_problem(where: str, name: t.Any) -> Problem | None:
     if low in TARGETS:
         hint = "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load"
         return Problem(where, name, allowed, hint)
-    near = [ALIASES[low]] if low in ALIASES else difflib.get_close_matches(low, NAMES, 1, 0.6)
-    return Problem(where, name, allowed, "did you mean %s?" % near[0] if near else "")
+    return Problem(where, name, allowed, did_you_mean(ALIASES.get(low, low), NAMES))
 
 
 def name_problems(value: t.Any) -> list[Problem]:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, over_rdma, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, seen_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import parse_mounts, parse_swaps
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
@@ -31,7 +30,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INF
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_files
 
 if t.TYPE_CHECKING:
@@ -55,15 +53,6 @@ def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
         return user.kind == "mount" and (user.name in _VITAL or layered or swapped)
 
     return tuple(user._replace(kind="root") if is_vital(user) else user for user in users)
-
-
-def _netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
-    try:
-        links = read_links(run)
-    except RdmaError:
-        # Bonds and children show in sysfs too.
-        links = {}
-    return read_netdevs(root, read_ports(root), links=links)
 
 
 def _failed_before(found: Found, root: str) -> str:
@@ -102,7 +91,7 @@ def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
 def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
     """The loaded and the installed driver, and the users of the loaded one."""
     modules = with_disk(read_loaded(root), run, root)
-    netdevs = _netdevs(run, root)
+    netdevs = seen_netdevs(run, read_ports(root), root=root)
     folder = under(root, "lib/modules/" + release)
     texts = [read_text(os.path.join(folder, name)) for name in ("modules.dep", "modules.builtin")]
     machine = read_machine(root)

@@ -12,11 +12,10 @@ the package brings, openibd loads nothing at all.
 
 from __future__ import annotations
 
-import difflib
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, did_you_mean, label
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import assignments, quoted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
@@ -173,8 +172,8 @@ def conf_problems(variable: str, value: t.Any) -> list[Problem]:
     for key, item in value.items():
         where = "%s.%s" % (variable, label(key))
         if not isinstance(key, str) or key not in KEYS:
-            near = difflib.get_close_matches(str(key).upper(), KEYS, 1, 0.6) if isinstance(key, str) else []
-            found.append(Problem(where, item, "a key that openibd reads: %s" % ", ".join(KEYS), "did you mean %s?" % near[0] if near else ""))
+            hint = did_you_mean(key.upper(), KEYS) if isinstance(key, str) else ""
+            found.append(Problem(where, item, "a key that openibd reads: %s" % ", ".join(KEYS), hint))
         elif _allowed(key, item):
             hint = "bash reads the file, and the value is written so that it means itself" if key in TEXTS else ""
             found.append(Problem(where, item, _allowed(key, item), hint))

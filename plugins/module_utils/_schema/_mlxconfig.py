@@ -28,11 +28,11 @@ OPTIONS: dict[str, t.Any] = {
             "names": {"type": "list", "elements": "str", "default": []},
         },
     },
-    "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
     "tool": {"type": "str", "choices": ["auto", "mlxconfig", "mstconfig"], "default": "auto"},
     "backup": {"type": "bool", "default": False},
     "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
-    "allow_container": {"type": "bool", "default": False},
     "awaiting_firmware": {"type": "list", "elements": "str", "default": []},
+    "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
+    "allow_container": {"type": "bool", "default": False},
     "lock_timeout": {"type": "int", "default": 120},
 }

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import ALLOWED, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean
 
 
 def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t.Mapping[str, t.Any], apart: t.Collection[str] = ()) -> list[Problem]:
@@ -25,7 +25,7 @@ def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t
             continue
         value = variables[name]
         if option["type"] == "bool" and not is_boolean(value):
-            found.append(Problem(name, value, ALLOWED))
+            found.append(Problem(name, value, BOOLEAN))
         elif option["type"] == "str" and "choices" in option and not _is_choice(value, option["choices"]):
             found.append(Problem(name, value, ", ".join(option["choices"])))
     return found

@@ -11,7 +11,7 @@ from __future__ import annotations
 import typing as t
 from collections.abc import Iterable, Mapping, Sequence
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
 
@@ -31,8 +31,7 @@ def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending,
         except (KeyError, TypeError, ValueError):
             allowed = "a mapping with the keys kind, subject, aspect, before, after, needs (%s) and why" % ", ".join(NEEDS[1:])
             problems.append(Problem("%s[%d]" % (variable, index), entry, allowed))
-    if problems:
-        raise InvalidInput(problems)
+    require_none(problems)
     return tuple(found)
 
 

@@ -14,7 +14,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
@@ -208,9 +208,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if job is not None and job.running:
         return _running(job, root)
     found = look(run, root) if job is None else _conclude(run, job, root)
-    wrong = problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}})
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none(problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}}))
     wanted = wanted_of(parameters, found, root)
     if is_unprotected(wanted, found):
         package = found.manager.lock_package

@@ -17,7 +17,7 @@ import shutil
 import tempfile
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
@@ -208,9 +208,7 @@ def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: 
     if not unsure:
         return
     told = parse_help(run([os.path.join(place.tree, INSTALLER), "--help"], ok=None).stdout)
-    wrong = [refused_by_help(name, version=wanted.version, family=family) for name in unsure if name not in told]
-    if wrong:
-        raise InvalidInput(wrong)
+    require_none([refused_by_help(name, version=wanted.version, family=family) for name in unsure if name not in told])
 
 
 def refuse_without_headers(run: Runner, wanted: Wanted, found: Found, *, root: str) -> None:

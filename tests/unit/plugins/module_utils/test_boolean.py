@@ -10,7 +10,7 @@ import typing as t
 
 import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible_collections.rdma.ofed.plugins.module_utils._boolean import WORDS, is_boolean
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN_WORDS, is_boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems
 
 BOOLEANS = (
@@ -29,7 +29,7 @@ BAD = (None, "", "maybe", 2, -1, 1.5, [], {}, "2")
 
 
 def test_ansible_takes_every_word() -> None:
-    assert {type(boolean(word)) for word in WORDS} == {bool}
+    assert {type(boolean(word)) for word in BOOLEAN_WORDS} == {bool}
 
 
 @pytest.mark.parametrize("value", GOOD)
