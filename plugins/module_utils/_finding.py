@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """One thing that is wrong with a node or with a fabric. Pure data: its words are made where it is shown, and decisions use its fields.
 
 Each code has a paragraph of its name in docs/findings.md.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Numbers, booleans and JSON that others wrote: tools, the kernel, an editor, an inventory. Pure.
 
 Python reads more than is meant: digits of all scripts, underscores, blanks. It refuses what looks harmless: the digit `²`, thousands of

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The difference between the wanted and the found state, as data.
 
 Planners make it, appliers carry it out, and both decide on its fields. The words for people are made in _words.py.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Found states on their way from a node to the controller: named tuples as JSON values, and back. Pure.
 
 The types of the fields say how a value is read back. They are evaluated on the controller only, so a node may have a Python

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """What action plugins of the collection derive from: those that validate their arguments, that run on the controller only, and that plan there.
 
 ansible-core imports an action plugin before it forks a worker for each host. What that import has loaded, no worker loads again.

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """The facts of a host as this run has gathered them.
 
 A fact cache hands out those of earlier runs as if they were of this one. Since then the node may have got another card, stack or kernel.

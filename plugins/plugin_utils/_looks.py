@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """What a run keeps on the controller until it ends: what one look found on its hosts, and who runs the subnet managers of the site.
 
 It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The active ports of a fabric, as one of its nodes sees them, and those that went down during maintenance.
 
 The list grows with the fabric, so it stays on the node that made it.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Wanted against found: every finding about a node. Pure.
 
 What interfaces, kernel modules and GPU memory should look like is known to the planners of the roles: a change that is

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """A subnet as data: nodes, ports and links, partitions and multicast groups from what the diagnostics list. Pure, and linear in the number of ports."""
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """NVIDIA's kernel driver: which one it is, where it comes from, and whether a module was built on the installed RDMA stack.
 
 A kernel with CONFIG_MODVERSIONS refuses a module whose number for a symbol is not that of the module that exports it.

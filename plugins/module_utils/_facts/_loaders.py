@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What boot loaders boot next. Pure.
 
 GRUB has a menu, an environment, and a rule by which it chooses. Red Hat's GRUB and systemd-boot read entries in files of their own, in an order

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The network namespaces of the node: their sockets, their routes, and which of their interfaces stand on an RDMA adapter.
 
 An interface that was given to a container is in no list of the host. Its namespace is found through its processes.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Network interfaces that belong to RDMA ports, from /sys/class/net and netlink.
 
 Files of an interface are opened by name and never listed: what is there differs between kernels and between the two

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """PCI Express as sysfs shows it: the links of adapters, how two functions reach each other, and whether access control is in the way.
 
 The names of the paths are those of `nvidia-smi topo -m`. Capabilities are laid out as in the PCI Express Base

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """How a port is named in an inventory, and which port of a node that is. Pure.
 
 The name of an RDMA device is another one after udev has renamed it. PCI address and port GUID stay. Names that udev gives:

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """RDMA devices, their ports and the cards behind them, from /sys/class/infiniband and /sys/bus/pci.
 
 Whether a port can do connected mode is also known before ib_ipoib is loaded and there is an interface.

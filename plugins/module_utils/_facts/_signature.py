@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Signatures of kernel modules, and the certificates that they are made with. Pure.
 
 A signed module ends with a PKCS#7 message, twelve bytes that tell its length (`struct module_signature` in

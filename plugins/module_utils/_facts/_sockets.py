@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Sockets and routes of one network namespace, as the kernel lists them in procfs. Pure.
 
 /proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.

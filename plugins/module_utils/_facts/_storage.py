@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Storage that may be somewhere else: mounts and swap areas with their servers, and block devices.
 
 Block devices over RDMA are NVMe over Fabrics, iSER and SRP, those over IP iSCSI, RBD of Ceph, DRBD and NBD.

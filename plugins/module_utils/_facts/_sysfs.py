@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Attribute files of sysfs and procfs, which may vanish or refuse between two reads.
 
 Reading `carrier` of an interface that is down is EINVAL, a device that is just going away gives ENODEV. Facts are

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The users of RDMA: what would be interrupted if the drivers were unloaded now. Among them is what carries the traffic of virtual machines and containers."""
 
 from __future__ import annotations

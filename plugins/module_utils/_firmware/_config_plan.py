@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """From found and wanted parameters of an adapter to those that must be set. Pure.
 
 Three states are kept apart: default, current (the running firmware uses it) and next (it will use this after its next

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The image for each adapter, and whether it may be burned. Pure: no tool is started here, so check mode is exact.
 
 Every refusal is found for all adapters before the first one is burned.

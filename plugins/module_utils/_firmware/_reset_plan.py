@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What makes pending firmware and configuration effective, card by card, and what blocks it. Pure.
 
 A card is reset once however many functions it has. Nothing here reboots: what needs a reboot or a cold boot is reported.

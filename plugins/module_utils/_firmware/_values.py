@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Values of firmware parameters: what the tools print, what people write, and when both mean the same. Pure.
 
 The tools print `IB(1)` for enumerations and booleans, `0x10(16)` for bit masks, plain numbers, `Array[0..7]` for an

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """One call of the module: look, decide, plan, and unless in check mode apply and look again.
 
 Builds take minutes, so they are jobs that outlive the connection: that of the GPU driver with DKMS, and of nv_peer_mem from its source.

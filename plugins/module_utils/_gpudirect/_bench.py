@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """A measurement between the GPU memory of two hosts with ib_write_bw of perftest: who takes part, and what came out. Pure.
 
 perftest names its options for GPUs in `--help` only where it was built with CUDA, and the one for DMA-BUF only where it has that.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """nv_peer_mem, from before NVIDIA's driver had nvidia_peermem: which source to build, how, and when again. Pure.
 
 Its repository makes a source package with `build_module.sh`, from which rpmbuild or dpkg-buildpackage makes packages; these

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Builds and installs the packages of nv_peer_mem, as steps of a job. Started as a script of its own, without Ansible.
 
 `python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS`, `build PACKAGING SOURCE WORK KERNEL`, `install PACKAGING WORK STAMP TEXT OPTION...`. The

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """A node's GPUs, RDMA stack and what earlier runs left, as they are, or will be after other tasks of the run."""
 
 from __future__ import annotations

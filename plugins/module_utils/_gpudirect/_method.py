@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The way in which the adapters of a node reach the memory of its GPUs, and why it is not another one. Pure.
 
 The limits are those of NVIDIA's documentation: nvidia_peermem is a part of the driver from release 470 on, open kernel

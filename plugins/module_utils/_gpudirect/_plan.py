@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """From a node and a method to the list of changes, with the files that keep nvidia_peermem: a unit of systemd, and its option. Pure.
 
 modules-load.d would load it before openibd has replaced what an initramfs brought, and then it holds ib_core against

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Downloads one large file on the node, as a step of a job. Started as a script of its own, without Ansible.
 
 `python _download.py FILE sha256:DIGITS`, with the URL in the environment: it may hold a password, and every user can

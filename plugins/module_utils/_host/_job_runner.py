@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Carries out the steps of a job on the node, detached from any connection. Started as a script of its own, without Ansible.
 
 `python _job_runner.py DIRECTORY` reads `job.json` there, keeps `state.json` current and appends all output to `log`.

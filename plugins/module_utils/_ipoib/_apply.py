@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """One run of the module: look, plan, and carry the plan out: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
 
 Interrupted at any step, the next run finds what is left: interfaces go before the files that describe them, and files

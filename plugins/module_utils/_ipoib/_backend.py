@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What the rest of the package asks of a network back-end, and how that is driven once its files are written.
 
 A new one is files of its own below _backends and a line in _registry. All methods but `look`, `put_aside` and `put_back`

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """Connected mode at boot where the back-end has no way to set it: a script, a unit and a udev rule. Pure.
 
 The rule is what comes first: a back-end configures an interface once udev has it in its database, and a bond takes a port

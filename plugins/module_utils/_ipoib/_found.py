@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The state of a node's IPoIB interfaces as one look found it. Pure; _record.py carries it to the controller."""
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """The port of an interface: by what files of others may call the interface, and whether the port can do connected mode. Pure.
 
 The last 8 bytes of a hardware address are the GUID of the port. The other 12 are others after each load of the driver, so files of others, which

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection.
 
 The state leaves the node without the content of foreign files, which may hold secrets, and small. Planning on it comes to

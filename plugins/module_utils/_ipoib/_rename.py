@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """Names of the user's choice for the interfaces of ports: a udev rule for every boot, and when it can be done now. Pure.
 
 The rule knows a port by the last 8 bytes of the hardware address. A P_Key child and a bond show the same bytes: a child

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """The rollback: a script that puts files and interfaces back as they were, and a timer of systemd that runs it.
 
 The controller stops the timer over a connection that was opened after the change (see the action plugin `ipoib`).

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
 
 `doca TOOL KERNEL WORK` builds, and writes down in WORK where the repository of the result is, a package.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Whether the kernel that boots next has the vendor's driver, what each policy does so that it has, and the ways to build one. Pure.
 
 They are DKMS, the bundle of MLNX_OFED, and DOCA's own builder. What was installed with ready-made modules has no source in DKMS.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The limit of locked memory, which bounds what programs register with an adapter: for sessions of PAM and services of systemd. Pure.
 
 pam_limits knows KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the other's files.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The command line of opensm in terms of the keys of opensm.conf. Pure.
 
 opensm reads its file first, and then its arguments, which win. The options are those of `opensm --help` (3.3.24).

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Numbers of InfiniBand as people and tools write them: sizes and speeds with the codes of partitions.conf, P_Keys, GUIDs. Pure.
 
 Codes: InfiniBand Architecture Specification, volume 1, PathRecord and MCMemberRecord (chapter 15).

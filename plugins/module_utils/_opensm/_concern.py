@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What the rest of the collection may ask of this concern. Pure.
 
 A host that runs subnet managers has to ask the live fabric, so the module always runs there. Of all others, a look tells whether

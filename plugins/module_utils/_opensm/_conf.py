@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """opensm.conf: what it says, what a change of it takes, and how it is shown without its secrets. Pure."""
 
 from __future__ import annotations

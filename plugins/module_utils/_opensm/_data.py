@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What a subnet manager needs of the inventory: the members of partitions by port GUID, and the names of nodes. Pure.
 
 It reads the variables and facts of all hosts, so only hosts that run one use it.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Which fabrics a host is on, through which of its ports, and what is declared for each of them. Pure.
 
 `fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: ["0000:03:00.0/1"], storage: ["0000:04:00.0/1"]}` is the host with

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Before a subnet manager ends: another one takes over, so that the fabric is not without a master until standbys notice.
 
 That takes opensm about 40 s by itself (it polls the master every 10 s and gives up after 4 times). A master with the lowest

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Problems of the variables of subnet managers. The controller looks for them before a run, and the module again. Pure.
 
 What needs no template of opensm.conf is checked here. `_options.problems` checks on the host what the installed opensm takes.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Who a subnet manager is, and which of two wins the election. Pure.
 
 A port GUID says it where it is known. Otherwise the node description does: rdma-ndd begins it with the name of the host.

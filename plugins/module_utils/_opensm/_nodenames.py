@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Names of nodes by node GUID, for the log of opensm and for the diagnostics. Pure.
 
 The file is shared with its administrator. Lines outside of ours are kept, and win where both name a node.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Options of opensm by key, on top of the template that the installed opensm writes. Pure.
 
 The template is the authority: builds differ in their keys (a vendor's has more), in their defaults and in the engines

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The text of partitions.conf. Pure.
 
 As others write it: its rules by P_Key, and what of them differs from what opensm does without the file. As we write it: the members, and those

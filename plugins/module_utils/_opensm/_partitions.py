@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """From declared partitions to partitions.conf, with hosts of the inventory resolved to their ports. Pure.
 
 opensm drops the whole file because of one error, and every port becomes a full member of the default partition. It silently

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Which host runs the subnet manager of a fabric, and which of them a host runs. Pure, and from inventory alone.
 
 The answer must be the same on every host, in every run: under --limit, with serial, with the free strategy and in

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """From what a node has of subnet managers to what it shall have. Pure.
 
 Nothing in a plan depends on whether a package is installed yet, so check mode before the installation gives the same changes as

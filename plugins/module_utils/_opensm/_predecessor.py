@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The settings of a subnet manager that ours replaces: which of them would be lost, and which are kept. Pure.
 
 The fabric has them now, from a file that an administrator wrote or from a command line. What the inventory declares takes their

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """After a subnet manager is started: wait until the fabric has exactly one master, and it is the one that inventory wants.
 
 Where this host alone can't bring that about (the old master still has to hand over), the run does not wait. It reports it and goes on.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The result of a pair test: what is wrong with it, the findings in words, and the matrix in the terminal. Pure; the time is that of sorting."""
 
 from __future__ import annotations

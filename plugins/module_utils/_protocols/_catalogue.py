@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The upper-layer protocols by name, the side that uses a service: packages, modules and units of each stack. Pure.
 
 Unit names are those of rdma-core, open-iscsi and nvme-cli, which Debian, Red Hat, SUSE and the vendor's packages ship

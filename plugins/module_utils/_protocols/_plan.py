@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What turns the declared upper-layer protocols on, and others that the collection turned on off. Pure.
 
 A protocol that is turned on is one change: what its packages enable and start by themselves differs between distributions,

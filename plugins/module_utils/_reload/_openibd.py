@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The configuration of openibd, /etc/infiniband/openib.conf, edited key by key. Pure.
 
 bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the `..._LOAD` lines that

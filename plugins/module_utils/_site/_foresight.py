@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What is known before anything is changed on any host: what the roles would refuse, from one look at each, and addresses that several declare.
 
 Pure; linear in hosts.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """The batches of a rolling run: groups in their order, hosts of the subnet manager last and alone. Pure.
 
 Linear in hosts. Only hosts with work to do are in batches, so a run that is resumed continues where it stopped.

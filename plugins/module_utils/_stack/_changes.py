@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What differs between the wanted and the found stack, and what keeps its packages from being replaced by updates of the system. Pure.
 
 Where the package manager ranks repositories, what came from that of the site needs no protection.

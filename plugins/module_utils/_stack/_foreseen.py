@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What keeps a stack from being changed, and can be known before the first change.
 
 Packages that are not part of the stack and would go with it, as the package manager simulates it, for a repository that is not

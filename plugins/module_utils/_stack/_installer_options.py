@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What mlnxofedinstall understands, by release: the installer itself takes misspelt options without a word.
 
 The tables retell the help of the releases 4.1-1.0.2.0, 4.9-7.1.0.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Runs the installer of a bundle, or asks it. Steps of a job, where this runs as a script without Ansible.
 
 `python _installer_run.py run MANAGER... -- INSTALLER OPTION...` ends as the installer does. The one for RPM lists packages of the distribution

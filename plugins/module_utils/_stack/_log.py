@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What a job writes: the package that it works on, and why it failed, with what to do.
 
 Of the exit codes of mlnxofedinstall and its helpers, the vendor's manual lists 0, 1, 2, 22, 28, 171, 172 and 173. 174 and 30 are

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What is on the node: packages, their stack, and what an earlier run left; and what the options of the module want there.
 
 The key of a repository is read or downloaded.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Names of the packages that MLNX_OFED and DOCA-OFED consist of or replace. Data, with two small questions to it.
 
 From the package lists of MLNX_OFED 4.1, 5.0 and later releases.

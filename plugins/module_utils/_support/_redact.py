@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Takes secrets out of texts that leave the site. Pure, and linear in the length of the text.
 
 What is left out by rule: keys of the fabric, passwords and tokens, private keys, and credentials in URLs. What the caller knows to be secret goes wherever it

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """mstflint and flint (the same tool of the MFT package): command lines, and the grammar of what they print. Pure.
 
 Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as `-E- TEXT`;

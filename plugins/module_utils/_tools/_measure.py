@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """What measures a pair of hosts: `ib_write_bw`, `ib_send_bw` and `ib_write_lat` of perftest, `ibping`, and `iperf3` for TCP. Pure.
 
 Grammar from `perftest_parameters.h` (RESULT_LINE and the formats beside it), from `ibping.c` of infiniband-diags, and from `iperf_api.c`.

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """mlxconfig (MFT) and mstconfig (mstflint): command lines, and what they print. Pure.
 
 Facts of the programs: options come before the command; every error is a line with `-E- ` on standard output and exit

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """`mlxfwreset` and `mstfwreset`: how firmware and configuration that are pending can be loaded, and loading them.
 
 The grammar is that of mstflint 4.21 to 4.31 and of MFT of the same numbers. Exit status: 0 is also given when the tool

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """`modinfo`: what a module says about itself and its parameters. Grammar from kmod, `modinfo.c`.
 
 `ofed_info`: the release of MLNX_OFED, or of the OFED drivers in DOCA-OFED.

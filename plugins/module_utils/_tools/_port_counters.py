@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """`perfquery`: all counters of single ports; `ibqueryerrors`: the error counters of all ports of a fabric. Pure.
 
 Grammar from infiniband-diags, `perfquery.c` and `ibqueryerrors.c`.

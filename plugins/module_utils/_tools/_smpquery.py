@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """`smpquery` and `vendstat`: what a node of the fabric says of itself and of its ports. `ibportstate` sets a port.
 
 Grammar from infiniband-diags, `smpquery.c` and `vendstat.c`, and `mad_dump_*` of libibmad. `ibportstate query` shows the same as

@@ -194,6 +194,13 @@ def test_no_forbidden_words() -> None:
     assert not found
 
 
+@pytest.mark.parametrize("folder", ["module_utils", "plugin_utils"])
+def test_what_plugins_share_is_private_to_the_collection(folder: str) -> None:
+    """What has a name without an underscore, other collections may import."""
+    public = [path.name for path in (ROOT / "plugins" / folder).iterdir() if not path.name.startswith("_")]
+    assert public == []
+
+
 def test_python_files_have_the_header() -> None:
     names = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
     bare = []

@@ -2,8 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
-
 """Files of assignments: in sections, as systemd and GLib read them, and of a shell, as distributions have them in /etc/sysconfig. Pure.
 
 Of the latter, scripts source them; daemons parse them with parsers of their own, which know quotes and comments

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """Red Hat's ifcfg files: what describes IPoIB interfaces to NetworkManager's ifcfg reader and to network-scripts. Pure.
 
 Both read the same files and differ in a few points, so there is one renderer with a switch (`nm`):

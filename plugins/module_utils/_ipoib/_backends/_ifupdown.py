@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """ifupdown: the files that describe IPoIB interfaces. Pure.
 
 Debian's ifupdown makes and deletes P_Key children itself: it writes to create_child of the parent, whose type it looks

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """netplan: one file of ours with what netplan can say, and beside it files of its renderer for what it can't. Pure.
 
 netplan knows no P_Key children, and its bonds take no ports that it doesn't know. So children, bonds that have one

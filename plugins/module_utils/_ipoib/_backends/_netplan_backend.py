@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """netplan as a back-end: its files are rendered again, and its renderer is told of them.
 
 `netplan apply` would restart the renderer and touch every interface of the node; `netplan generate` touches none, if

@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """systemd-networkd: the files that describe IPoIB interfaces. Pure.
 
 networkd 252 ignores `[IPoIB]` in .network files, so the mode of a parent comes from a unit of our own (_boot.py),

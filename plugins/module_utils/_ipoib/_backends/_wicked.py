@@ -2,7 +2,6 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Private to this collection: it may change without notice.
 """wicked, of SLES and openSUSE: the files that describe IPoIB interfaces. Pure.
 
 wicked sets mode and MTU itself, and makes P_Key children through create_child. IPOIB_MODE marks a file as one of IPoIB
