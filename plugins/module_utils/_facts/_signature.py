@@ -15,7 +15,7 @@ import typing as t
 
 MARKER = b"~Module signature appended~\n"
 _INFORMATION = struct.Struct(">BBBBB3xI")
-_INFORMATION_LENGTH = _INFORMATION.size
+_INFORMATION_LENGTH = struct.calcsize(">BBBBB3xI")
 _PKCS7 = 2
 # What a signature takes at most, with the certificates that some tools put into it.
 TAIL = 65536
