@@ -44,7 +44,7 @@ def known_packages() -> frozenset[str]:
 
 def packages_by_family(purpose: str) -> str:
     """In words, the packages for a purpose by family: `iproute2 on Debian and Ubuntu, iproute on Red Hat`."""
-    return ", ".join("%s on %s" % (" ".join(family.packages[purpose]), family.title) for family in FAMILIES)
+    return ", ".join("%s on %s" % (" ".join(family.packages[purpose]), family.title) for family in FAMILIES if family.packages[purpose])
 
 
 def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] = ()) -> list[str]:

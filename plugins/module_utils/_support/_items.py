@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS
+
 
 class Command(t.NamedTuple):
     """What a tool prints, with standard error behind it."""
@@ -71,18 +73,7 @@ NODE: tuple[Item, ...] = (
     Command("network/routes", ("ip", "route", "show", "table", "all")),
     Command("network/neighbours", ("ip", "neighbour")),
     Values("network/ipoib", tuple("/sys/class/net/*/%s" % name for name in ("mode", "mtu", "pkey", "umcast"))),
-    Files(
-        "network",
-        (
-            "/etc/systemd/network/*",
-            "/etc/netplan/*",
-            "/etc/network/interfaces",
-            "/etc/network/interfaces.d/*",
-            "/etc/NetworkManager/system-connections/*",
-            "/etc/sysconfig/network-scripts/ifcfg-*",
-            "/etc/sysconfig/network/ifcfg-*",
-        ),
-    ),
+    Files("network", tuple(dict.fromkeys(pattern for backend in BACKENDS for pattern in backend.patterns))),
     Files("subnet-manager", ("/etc/opensm/*", "/etc/rdma/opensm.conf", "/etc/rdma/partitions.conf", "/etc/default/opensm", "/etc/sysconfig/opensm")),
     Files("rdma-ofed", ("/etc/rdma-ofed/*", "/etc/rdma-ofed/*/*", "/etc/rdma-ofed/*/*/*", "/var/lib/rdma-ofed/*.json")),
 )

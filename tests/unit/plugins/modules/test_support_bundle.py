@@ -14,7 +14,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._support import _collect
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS
+from ansible_collections.rdma.ofed.plugins.module_utils._support import _collect, _items
 from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
 
 SECRET = "0x5ec2e75ec2e75ec2"
@@ -142,3 +143,8 @@ def test_names_in_a_part_stay_below_its_folder(tmp_path: pathlib.Path) -> None:
         archive.addfile(link)
     join(str(tmp_path / "whole.tar.gz"), "support", parts={"node1": str(part)}, missing=[])
     assert sorted(content(str(tmp_path / "whole.tar.gz"))) == ["support/README.txt", "support/node1/good", "support/summary.json"]
+
+
+def test_the_files_of_every_network_backend_are_collected() -> None:
+    collected = {pattern for item in _items.NODE if isinstance(item, _items.Files) for pattern in item.patterns}
+    assert {pattern for backend in BACKENDS for pattern in backend.patterns} <= collected
