@@ -192,7 +192,12 @@ class Tree:
 
     def _readers(self) -> dict[str, list[str]]:
         """The playbooks and roles that read each variable of the site, by its name as a word of their text."""
-        places = {"`%s.yml`" % path.stem: _with_imports(path) for path in sorted(self.root.glob("playbooks/*.yml"))}
+        folder = self.root / "playbooks"
+        places = {}
+        for path in sorted(folder.glob("*.yml")):
+            text = path.read_text(encoding="utf-8")
+            shared = re.findall(r"import_tasks: (\S+)", text)
+            places["`%s.yml`" % path.stem] = "\n".join([text, *((folder / name).read_text(encoding="utf-8") for name in shared)])
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
             places["`%s`" % role] = "\n".join(path.read_text(encoding="utf-8") for path in files)
@@ -226,13 +231,6 @@ class Tree:
         tables = self.root.glob("plugins/module_utils/_schema/_*.py")
         gone = {path for path in tables if path not in self.made and _MADE in path.read_text(encoding="utf-8")}
         return sorted({path for path, text in self.made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text} | gone)
-
-
-def _with_imports(path: pathlib.Path) -> str:
-    """The text of a playbook or task file, and of all that it imports."""
-    text = path.read_text(encoding="utf-8")
-    imported = re.findall(r"import_(?:tasks|playbook): (\S+\.yml)", text)
-    return "\n".join([text, *(_with_imports(path.parent / name) for name in imported)])
 
 
 def _calls(tasks: t.Any) -> t.Iterator[tuple[str, str, t.Any]]:

@@ -33,7 +33,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import 
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
-from plays import plays_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HOSTS = ["node1", "node2", "node3"]
@@ -346,14 +345,14 @@ def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify", "remove"])
 def test_a_playbook_without_hosts_fails(playbook: str) -> None:
     """Ansible itself skips plays without hosts and reports success."""
-    first, *_others = plays_of(ROOT / "playbooks" / (playbook + ".yml"))
+    first, *_others = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
     assert (first["hosts"], first["tags"]) == ("localhost", ["always"])
-    assert any(task["name"] == "Refuse an empty group" for task in first["tasks"])
+    assert first["tasks"][0]["ansible.builtin.import_tasks"] == "shared/need_hosts.yml"
 
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot", "firmware", "verify"])
 def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
-    plays = plays_of(ROOT / "playbooks" / (playbook + ".yml"))
+    plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
     tasks = [task for play in plays for task in play.get("tasks", ())]
     (at,) = (index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
     assert (tasks[at]["rdma.ofed.validate_site"]["fail"], tasks[at]["register"]) == (False, "rdma_site")
@@ -363,7 +362,7 @@ def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
 
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
 def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
-    plays = plays_of(ROOT / "playbooks" / (playbook + ".yml"))
+    plays = yaml.safe_load((ROOT / "playbooks" / (playbook + ".yml")).read_text())
     # Which Python the modules run with is found without any.
     tasks = [task for play in plays for task in play.get("tasks", ()) if play["hosts"] != "localhost" and "ansible.builtin.import_tasks" not in task]
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
@@ -373,7 +372,7 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
 
 def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
     """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
-    plays = plays_of(ROOT / "playbooks/site.yml")
+    plays = yaml.safe_load((ROOT / "playbooks/site.yml").read_text())
     (play,) = (play for play in plays if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"]))
     assert "any_errors_fatal" not in play
     pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
