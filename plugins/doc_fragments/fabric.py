@@ -13,8 +13,8 @@ requirements:
 options:
   port:
     description:
-      - The port to query through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and number, such as
-        V(mlx5_0/1). The default is the first InfiniBand port with a link.
+      - The port of this host to reach the fabric through, by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device
+        and number, such as V(mlx5_0/1). The default is the first InfiniBand port with a link.
     type: str
     default: ""
   node_name_map:

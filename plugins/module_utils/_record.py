@@ -4,9 +4,9 @@
 
 """Found states on their way from a node to the controller: named tuples as JSON values, and back. Pure.
 
-The types of the fields say how a value is read back. They are evaluated on the controller only, so a node may have a Python
-that does not know `X | None` yet. Every type that a field names must be imported where its class is defined, not just for
-the type checker.
+The types of the fields say how a value is read back. Those of found states are evaluated on the controller only, so a node may have a
+Python that does not know `X | None` yet. What is read on a node, as by `read_row`, has types that Python 3.8 knows, such as `t.Tuple`.
+Every type that a field names must be imported where its class is defined, not just for the type checker.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ def decode(form: type[T], data: t.Any) -> T:
 
 def read_row(form: type[T], row: t.Any) -> T | None:
     """The named tuple that a mapping has the fields of; None for anything else."""
+    # Types that this Python does not know are our error, and none of the row.
+    _fields(form)
     try:
         return decode(form, [row[name] for name in t.cast("t.Any", form)._fields])
     except (KeyError, TypeError, ValueError):
