@@ -64,9 +64,10 @@ def decode(form: type[T], data: t.Any) -> T:
 def read_row(form: type[T], row: t.Any) -> T | None:
     """The named tuple that a mapping has the fields of; None for anything else."""
     # Types that this Python does not know are our error, and none of the row.
-    _fields(form)
+    names = t.cast("t.Any", form)._fields
+    _fields(t.cast("t.Any", form))
     try:
-        return decode(form, [row[name] for name in t.cast("t.Any", form)._fields])
+        return decode(form, [row[name] for name in names])
     except (KeyError, TypeError, ValueError):
         return None
 
