@@ -26,10 +26,10 @@ systemctl disable -q --now opensm
 modprobe ib_umad
 """
 MANAGER = "systemd-run -q --collect --unit sm opensm -g 0x2c90300001011 -p 10 -f /tmp/sm.log"
-# It takes over two seconds after the master is gone, where opensm's defaults take 40.
+# It takes over ten seconds after the master is gone, where opensm's defaults take 40. A machine with much else to do must not look like that.
 STANDBY = """
 set -e
-printf 'sminfo_polling_timeout 1000\npolling_retry_number 2\n' >/tmp/standby.conf
+printf 'sminfo_polling_timeout 1000\npolling_retry_number 10\n' >/tmp/standby.conf
 systemd-run -q --collect --unit sm opensm -F /tmp/standby.conf -g $(ibstat -p | head -n 1) -p 5 -f /tmp/sm.log
 """
 SLURM = """
@@ -172,6 +172,7 @@ def test_each_change_of_the_master_is_counted(monitored: Monitored) -> None:
     def is_seen(changes: int, standbys: int) -> t.Callable[[], bool]:
         def seen() -> bool:
             found = monitored.sample()
+            print(changes, standbys, {name: value for name, value in found.items() if name.startswith(("master_", "subnet_managers"))})
             counted = found['master_changes_total{fabric="ib"}'], found.get('subnet_managers{fabric="ib",state="standby"}', 0)
             return counted == (changes, standbys) and found['subnet_managers{fabric="ib",state="master"}'] == 1
 
