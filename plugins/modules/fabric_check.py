@@ -369,13 +369,11 @@ import platform
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:
-    # Links of several cards are read side by side.
-    answer(OPTIONS, lambda module, run: check(module, run, platform.release()), runner=ThreadRunner)
+    answer(OPTIONS, lambda module, run: check(module, run, platform.release()))
 
 
 if __name__ == "__main__":

@@ -197,12 +197,11 @@ backup_files:
 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, converge, root=True, runner=ThreadRunner)
+    answer(OPTIONS, converge, root=True)
 
 
 if __name__ == "__main__":

@@ -187,12 +187,11 @@ import os
 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), runner=ThreadRunner, root=True)
+    answer(OPTIONS, lambda module, run: converge(module, run, os.environ), root=True)
 
 
 if __name__ == "__main__":

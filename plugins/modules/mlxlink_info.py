@@ -219,7 +219,6 @@ ports:
 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
 
@@ -229,7 +228,6 @@ def main() -> None:
         lambda module, run: look(
             run, module.params["ports"], Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
         ),
-        runner=ThreadRunner,
     )
 
 

@@ -266,12 +266,11 @@ not_burned:
 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, converge, root=True, runner=ThreadRunner, required_if=[("state", "present", ["images", "versions"], True)])
+    answer(OPTIONS, converge, root=True, required_if=[("state", "present", ["images", "versions"], True)])
 
 
 if __name__ == "__main__":

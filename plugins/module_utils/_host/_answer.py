@@ -34,7 +34,6 @@ def answer(
     options: t.Mapping[str, t.Any],
     work: t.Callable[[AnsibleModule, ModuleRunner], t.Mapping[str, t.Any]],
     *,
-    runner: type[ModuleRunner] = ModuleRunner,
     root: bool = False,
     **settings: t.Any,
 ) -> None:
@@ -47,7 +46,7 @@ def answer(
     try:
         if root:
             require_root()
-        result = work(module, runner(module))
+        result = work(module, ModuleRunner(module))
     except RdmaError as exc:
         refused = {"refused": True} if isinstance(exc, Refused) else {}
         module.fail_json(msg=exc.msg, **refused, **exc.details)

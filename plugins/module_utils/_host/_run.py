@@ -18,6 +18,9 @@ if t.TYPE_CHECKING:
 
 # The exit status of coreutils' timeout(1) for a command that took too long.
 TIMED_OUT = 124
+_ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"}
+# Seconds in which the end of a command is noticed, where its streams don't end with it.
+_PATIENCE = 1.0
 
 
 class Output(t.NamedTuple):
@@ -62,37 +65,38 @@ class ModuleRunner:
     def has(self, tool: str) -> bool:
         return self._find(tool) is not None
 
-    def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-        result: tuple[int, str, str] = self._module.run_command(argv, environ_update=environment, handle_exceptions=False)
-        return result
-
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         path = self._find(argv[0])
         if path is None:
             raise Unsupported("%s is not installed on this node" % argv[0])
-        # timeout(1) is part of coreutils: run_command itself has no time limit.
-        limit = ["timeout", "--kill-after=5", str(timeout)]
-        rc, stdout, stderr = self._start([*limit, path, *argv[1:]], {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"})
-        if rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
-            raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), rc=rc, stdout=stdout, stderr=stderr)
-        if ok is not None and rc not in ok:
-            raise failure(argv, Output(rc, stdout, stderr))
-        return Output(rc, stdout, stderr)
+        # timeout(1), of coreutils, also ends what the command has started.
+        output = _run(["timeout", "--kill-after=5", str(timeout), path, *argv[1:]])
+        if output.rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
+            raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), **output._asdict())
+        if ok is not None and output.rc not in ok:
+            raise failure(argv, output)
+        return output
 
 
-class ThreadRunner(ModuleRunner):
-    """A ModuleRunner for several threads, with an empty standard input.
+def _run(argv: t.Sequence[str]) -> Output:
+    """Run a process to its end. Fit for threads.
 
-    run_command starts processes in a way (preexec_fn) that can block where threads run, and hands its own input on.
+    AnsibleModule.run_command is not: it has a preexec_fn. It also waits a second more whenever a process ends at the wrong moment.
     """
+    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **_ENVIRONMENT}) as process:
+        while True:
+            try:
+                streams = process.communicate(timeout=_PATIENCE)
+            except subprocess.TimeoutExpired as exc:
+                # A daemon that the command has left behind may hold the streams for as long as it runs.
+                if process.poll() is None:
+                    continue
+                streams = (exc.stdout or b"", exc.stderr or b"")
+            return Output(process.returncode, *(stream.decode("utf-8", "replace") for stream in streams))
 
-    def _start(self, argv: list[str], environment: dict[str, str]) -> tuple[int, str, str]:
-        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, env={**os.environ, **environment}, check=False)
-        return done.returncode, done.stdout.decode("utf-8", "replace"), done.stderr.decode("utf-8", "replace")
 
-
-class PlainRunner(ThreadRunner):
-    """A ThreadRunner of a program that is no module."""
+class PlainRunner(ModuleRunner):
+    """The Runner of a program that is no module."""
 
     def __init__(self) -> None:
         self._path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])

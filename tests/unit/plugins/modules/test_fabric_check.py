@@ -19,7 +19,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ThreadRunner
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
@@ -125,10 +124,3 @@ def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: 
     assert deviations() == []
     node.addresses["ib0"] = []
     assert deviations() == ["interface ib0 addresses: wanted 10.20.0.1/24, found none (run rdma.ofed.site --tags ipoib)"]
-
-
-def test_the_runner_of_the_module_fits_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    given: dict[str, t.Any] = {}
-    monkeypatch.setattr(fabric_check, "answer", lambda options, work, **settings: given.update(settings))
-    fabric_check.main()
-    assert given == {"runner": ThreadRunner}

@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import os
+import pathlib
+import signal
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner, first_tool
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, ModuleRunner, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, parse_show
 
 # systemctl show -p Id,LoadState,ActiveState,UnitFileState,FragmentPath,MainPID dbus.service no-such.service (systemd 252)
@@ -29,30 +32,35 @@ UnitFileState=
 """
 
 
-class FakeModule:
-    """get_bin_path and run_command of AnsibleModule, with a fixed answer."""
+class Node:
+    """A folder of programs, and AnsibleModule as far as it finds them."""
 
-    def __init__(self, answer: tuple[int, str, str], tools: t.Collection[str] = ("ibstat",)) -> None:
-        self.answer = answer
-        self.tools = tools
-        self.calls: list[list[str]] = []
+    def __init__(self, folder: pathlib.Path) -> None:
+        self._folder = folder
+        self.run = ModuleRunner(t.cast("t.Any", self))
 
     def get_bin_path(self, tool: str, opt_dirs: t.Sequence[str] = ()) -> str | None:
-        return "/usr/sbin/" + tool if tool in self.tools else None
+        path = self._folder / tool
+        return str(path) if path.exists() else None
 
-    def run_command(self, argv: list[str], **_kwargs: t.Any) -> tuple[int, str, str]:
-        self.calls.append(argv)
-        return self.answer
+    def install(self, tool: str, script: str = "") -> None:
+        path = self._folder / tool
+        path.write_text("#!/bin/sh\n%s\n" % script, encoding="utf-8")
+        path.chmod(0o755)
+
+    def remove(self, tool: str) -> None:
+        (self._folder / tool).unlink()
 
 
-def runner(*answer: t.Any) -> tuple[ModuleRunner, FakeModule]:
-    module = FakeModule(t.cast("t.Any", answer))
-    return ModuleRunner(t.cast("t.Any", module)), module
+@pytest.fixture(name="node")
+def _node(tmp_path: pathlib.Path) -> Node:
+    node = Node(tmp_path)
+    node.install("ibstat")
+    return node
 
 
-def test_the_first_tool_of_the_node() -> None:
-    run = runner(0, "", "")[0]
-    assert (first_tool(run, ["no", "ibstat"]), first_tool(run, ["no"])) == ("ibstat", "")
+def test_the_first_tool_of_the_node(node: Node) -> None:
+    assert (first_tool(node.run, ["no", "ibstat"]), first_tool(node.run, ["no"])) == ("ibstat", "")
 
 
 def test_units() -> None:
@@ -61,38 +69,53 @@ def test_units() -> None:
     assert not units["no-such.service"].exists
 
 
-def test_a_command_has_a_time_limit_and_no_shell() -> None:
-    run, module = runner(0, "out", "")
-    assert run(["ibstat", "-p"], timeout=3).stdout == "out"
-    assert module.calls == [["timeout", "--kill-after=5", "3", "/usr/sbin/ibstat", "-p"]]
+def test_a_command_gets_no_input_and_the_c_locale(node: Node) -> None:
+    node.install("ibstat", 'cat; echo "$1 $LC_ALL"; echo "more" >&2')
+    assert node.run(["ibstat", "-p"]) == (0, "-p C\n", "more\n")
 
 
-def test_tools_come_and_go_while_a_module_runs() -> None:
-    run, module = runner(0, "", "")
-    assert not run.has("ofed_info")
-    module.tools = ("ibstat", "ofed_info")
-    assert run.has("ofed_info")
-    module.tools = ()
+def test_no_shell_reads_the_arguments(node: Node) -> None:
+    node.install("ibstat", 'echo "$1"')
+    assert node.run(["ibstat", "$HOME; true"]).stdout == "$HOME; true\n"
+
+
+def test_what_is_no_text_is_shown_as_such(node: Node) -> None:
+    node.install("ibstat", r"printf 'node \377'")
+    assert node.run(["ibstat"]).stdout == "node \N{REPLACEMENT CHARACTER}"
+
+
+def test_a_daemon_that_holds_the_streams_is_not_waited_for(node: Node) -> None:
+    node.install("ibstat", "sleep 600 & echo $!")
+    pid = int(node.run(["ibstat"]).stdout)
+    # The process is there, so the answer did not come of its end.
+    os.kill(pid, signal.SIGKILL)
+
+
+def test_tools_come_and_go_while_a_module_runs(node: Node) -> None:
+    assert not node.run.has("ofed_info")
+    node.install("ofed_info")
+    assert node.run.has("ofed_info")
+    node.remove("ibstat")
     with pytest.raises(Unsupported, match="ibstat is not installed"):
-        run(["ibstat"])
+        node.run(["ibstat"])
 
 
-def test_a_failure_quotes_command_status_and_text() -> None:
-    run, _module = runner(1, "", "ibpanic: no\n")
+def test_a_failure_quotes_command_status_and_text(node: Node) -> None:
+    node.install("ibstat", "echo ibpanic: no >&2; exit 1")
     with pytest.raises(CommandFailed, match=r"^ibstat -p failed with exit status 1: ibpanic: no$"):
-        run(["ibstat", "-p"])
-    assert run(["ibstat", "-p"], ok=None).rc == 1
+        node.run(["ibstat", "-p"])
+    assert node.run(["ibstat", "-p"], ok=None).rc == 1
 
 
-def test_a_time_out_is_told_apart() -> None:
-    run, _module = runner(124, "", "")
-    with pytest.raises(CommandFailed, match="did not end within 60 s"):
-        run(["ibstat"])
+def test_a_time_out_is_told_apart(node: Node) -> None:
+    node.install("ibstat", "sleep 600")
+    with pytest.raises(CommandFailed, match=r"did not end within 0\.1 s"):
+        node.run(["ibstat"], timeout=0.1)
+    assert node.run(["ibstat"], ok=[TIMED_OUT], timeout=0.1).rc == TIMED_OUT
 
 
-def test_a_missing_tool_is_named() -> None:
-    run, _module = runner(0, "", "")
-    assert run.has("ibstat")
-    assert not run.has("sminfo")
+def test_a_missing_tool_is_named(node: Node) -> None:
+    assert node.run.has("ibstat")
+    assert not node.run.has("sminfo")
     with pytest.raises(Unsupported, match="sminfo is not installed"):
-        run(["sminfo"])
+        node.run(["sminfo"])
