@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
 
@@ -16,5 +17,5 @@ class ActionModule(PlannedAction):
 
     module = "kernel_modules"
     arguments = OPTIONS
-    seen = _concern.Seen
+    seen = Seen
     unchanged = staticmethod(_concern.unchanged)

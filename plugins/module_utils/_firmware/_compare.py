@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences, WantedFirmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
@@ -25,31 +26,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
-
-
-class WantedFirmware(t.NamedTuple):
-    """The variables of the role hca_firmware, which have passed its validation."""
-
-    devices: tuple[t.Mapping[str, t.Any], ...] = ()
-    images: str | t.Mapping[str, t.Any] | None = None
-    versions: t.Mapping[str, str] = {}
-    allow_downgrade: bool = False
-    config: tuple[t.Mapping[str, t.Any], ...] = ()
-    missing: str = "ignore"
-
-
-class Differences(t.NamedTuple):
-    """What is not as wanted."""
-
-    changes: tuple[Change, ...] = ()
-    """What the role would burn and set."""
-    pending: tuple[Pending, ...] = ()
-    """What was burned or set before, and waits for the next start of an adapter."""
-    errors: tuple[str, ...] = ()
-    """Why something could not be compared, or can't be as wanted."""
 
 
 def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences:

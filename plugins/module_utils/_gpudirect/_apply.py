@@ -23,12 +23,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import NO, Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
@@ -59,7 +60,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         job = jobs.read_job(JOB, root)
         if job is not None and job.running:
             _await(module.params["timeout"], root)
-    wanted = Wanted(module.params["peerdirect_support"], legacy.Source(module.params["source"], module.params["commit"], module.params["checksum"]))
+    wanted = Wanted(module.params["peerdirect_support"], Source(module.params["source"], module.params["commit"], module.params["checksum"]))
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)

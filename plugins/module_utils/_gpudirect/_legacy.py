@@ -16,7 +16,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
@@ -26,24 +27,6 @@ WORK = "/var/lib/rdma.ofed/" + LEGACY
 BUILDING = "building nv_peer_mem"
 INSTALLING = "installing nv_peer_mem"
 _GIT = {"GIT_TERMINAL_PROMPT": "0"}
-
-
-class Source(t.NamedTuple):
-    """What is declared."""
-
-    place: str
-    commit: str = ""
-    checksum: str = ""
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether it is an archive on the node, as opposed to a repository."""
-        return self.place.startswith("/")
-
-    @property
-    def identity(self) -> str:
-        """What tells one source from another."""
-        return self.checksum if self.is_archive else self.commit
 
 
 class Stamp(t.NamedTuple):
@@ -83,11 +66,6 @@ def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool 
     if not changed and other_build:
         return "built on another build of the stack"
     return "built for %s" % ", ".join(changed) if changed else ""
-
-
-def tools(family: Family, source: Source) -> dict[str, str]:
-    """The programs and files that building takes, with the packages that have them."""
-    return {**family.peer_memory_tools, **({} if source.is_archive else {"git": "git"})}
 
 
 def steps(family: Family, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:

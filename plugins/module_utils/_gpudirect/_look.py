@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import m
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 
@@ -30,7 +30,7 @@ if t.TYPE_CHECKING:
 _STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)
 
 
-def look(run: Runner, release: str, source: legacy.Source | None = None, *, root: str = "/") -> Found:
+def look(run: Runner, release: str, source: Source | None = None, *, root: str = "/") -> Found:
     """The node. With `source`, also whether nv_peer_mem could be built from it.
 
     Without a GPU and without anything of ours, no process is started.
@@ -44,7 +44,7 @@ def look(run: Runner, release: str, source: legacy.Source | None = None, *, root
     systemd = run.has("systemctl") and systemd_runs(root)
     units = show_units(run, [UNIT, SERVICE]) if systemd else {}
     known = by_name(family)
-    needed = legacy.tools(known, source) if source is not None and known else {}
+    needed = tools(known, source) if source is not None and known else {}
     names = known.packages[PEER_MEMORY] if known and STAMP_PATH in gpu.managed else ()
     there = known.manager.database(run, root, names=names, remnants=True) if known else {}
     return Found(

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIO
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
@@ -56,7 +57,7 @@ class Wanted(t.NamedTuple):
     """The options."""
 
     support: str = "auto"
-    source: legacy.Source = legacy.Source("")
+    source: Source = Source("")
 
 
 def unit_text(file: str) -> str:

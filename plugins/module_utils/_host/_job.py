@@ -21,10 +21,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner as runner
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import SCRIPTS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
 
 JOBS = "var/lib/rdma.ofed/jobs"
 # There is no terminal to answer questions on, and services have neither a home nor a search path to rely on.
@@ -36,7 +38,6 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "TERM": "dumb",
 }
-SCRIPTS = "{job}/"
 # What of the two files is read back.
 _JOB: t.Mapping[str, tuple[type, ...]] = {"id": (str,), "steps": (list,), "memo": (dict,)}
 _STATE: t.Mapping[str, tuple[type, ...]] = {
@@ -48,22 +49,6 @@ _LOOK_EVERY = 0.5
 _START_PATIENCE = 20.0
 _TAIL_BYTES = 20000
 _MOST_DETAIL = 120
-
-
-class Step(t.NamedTuple):
-    """One process of a job."""
-
-    stage: str
-    """What it does, for progress reports: `building kernel modules`."""
-    argv: tuple[str, ...]
-    """An argument that begins with SCRIPTS is a script that comes with the job."""
-    ok: tuple[int, ...] = (0,)
-    environment: tuple[tuple[str, str], ...] = ()
-    timeout: float = 0
-    """Seconds; 0 means the time limit of the job."""
-    always: bool = False
-    """Whether it runs even after an earlier step has failed."""
-    directory: str = "/"
 
 
 class State(t.NamedTuple):
@@ -116,11 +101,6 @@ def progress(host: str, job: t.Mapping[str, t.Any]) -> str:
     """The progress in one line."""
     stage = ", ".join(words for words in (job["stage"] or "starting", job.get("detail")) if words)
     return "%s: stage %d of %d, %s (%s)" % (host, job["step"], job["steps"], stage, clock(job["elapsed"]))
-
-
-def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
-    """The command line of a script that the job is started with, under the interpreter that runs this."""
-    return (sys.executable or "/usr/bin/python3", SCRIPTS + name, *arguments)
 
 
 def job_of(steps: t.Sequence[Step], timeout: float, memo: t.Mapping[str, t.Any], *, identity: str, directory: str = "") -> dict[str, t.Any]:

@@ -12,34 +12,12 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import ipv6_switch, is_ipv6_off
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, reset_mtu, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
-
-_SYSCTL = "proc/sys/net"
-
-
-def _ipv6_switch(root: str, name: str) -> str:
-    """The file that says `1` where IPv6 is switched off on an interface."""
-    return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
-
-
-def is_ipv6_off(root: str, name: str) -> bool:
-    return read_text(_ipv6_switch(root, name)).strip() == "1"
-
-
-def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
-    """Why an interface, or `DEFAULT`, can have no IPv6 address; one that can is not in it. `enabled`: the back-end switches IPv6 on by itself."""
-    if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
-        reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
-        return dict.fromkeys([*names, DEFAULT], reason)
-    reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
-    # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
-    off = [name for name in [*names, DEFAULT] if not enabled and is_ipv6_off(root, name) and not os.access(_ipv6_switch(root, name), os.W_OK)]
-    return {name: reason % name for name in off}
 
 
 class Kernel:
@@ -64,7 +42,7 @@ class Kernel:
 
     def add_address(self, name: str, address: str) -> None:
         if ":" in address and is_ipv6_off(self._root, name):
-            self._write(_ipv6_switch(self._root, name), "0\n", "switch IPv6 on for %s" % name)
+            self._write(ipv6_switch(self._root, name), "0\n", "switch IPv6 on for %s" % name)
         # Without it, an IPv4 interface has no broadcast address.
         broadcast = [] if ":" in address else ["broadcast", "+"]
         self._run(["ip", "address", "replace", address, *broadcast, "dev", name])

@@ -19,11 +19,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _timer
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import ipv6_refused
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import ipv6_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 
@@ -63,7 +63,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
-        armed=_rollback.is_armed(run, root),
+        armed=_timer.is_armed(run, root),
     )
 
 

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import switch
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._cutting import cutting
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import interface_changes, reasons_of, removal_changes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
@@ -73,13 +74,13 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
-    cutting = _guard.cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
-    if cutting and not wanted.rollback:
+    cuts = cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
+    if cuts and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
-            % "; ".join(cutting)
+            % "; ".join(cuts)
         )
-    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cutting)
+    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts)
 
 
 def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> dict[str, str]:

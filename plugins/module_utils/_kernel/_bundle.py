@@ -17,7 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import O
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel, Source, is_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step, script_argv
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place

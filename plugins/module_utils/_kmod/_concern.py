@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, lasting, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
 
@@ -20,15 +20,6 @@ VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_in
 
 # The modules that the roles load where an inventory declares none.
 USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
-
-
-class Seen(t.NamedTuple):
-    """What the one look reports of a node: all that a plan for these modules needs, and no other modules. Names are canonical."""
-
-    names: frozenset[str] = frozenset()
-    options: frozenset[str] = frozenset()
-    """The modules whose parameters were looked at."""
-    found: Found = Found()
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:

@@ -59,6 +59,15 @@ class Found(t.NamedTuple):
     """The RDMA devices of adapters."""
 
 
+class Seen(t.NamedTuple):
+    """What the one look reports of a node: all that a plan for these modules needs, and no other modules. Names are canonical."""
+
+    names: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    """The modules whose parameters were looked at."""
+    found: Found = Found()
+
+
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:
     """The same state, for a planner that is interested in no other modules than `names`: a few kB instead of a catalogue of thousands."""
     wanted = {canonical(name) for name in names}

@@ -21,8 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, narrowed
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen, narrowed
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
 

@@ -16,8 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, MASKED, YES, Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS, SYSTEMD
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import STOPPED
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:

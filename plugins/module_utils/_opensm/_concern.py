@@ -19,9 +19,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CON
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, Place
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Syst
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, Misplaced, guard, require_one_key, stand_below
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
     announce,
     bound_to,
@@ -34,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import pla
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import TOOLS
 from ansible_collections.rdma.ofed.plugins.module_utils._words import some, subject
 
 if t.TYPE_CHECKING:

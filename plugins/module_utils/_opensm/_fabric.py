@@ -20,7 +20,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 
 _STATES = {"MASTER": "master", "STANDBY": "standby"}
-TOOLS = ("sminfo", "saquery", "smpquery")
 
 
 class Misplaced(Refused):

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import DECLARED, PUBLIC, SETTINGS, SYSTEMD
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import DECLARED, PUBLIC, SETTINGS, SYSTEMD
 
 # The entry of the record for the package of opensm.
 PACKAGE = "package"

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import appl
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 

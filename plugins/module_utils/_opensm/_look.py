@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CON
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET, template_command
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import (
     FILES,
     PACKAGED,
     PARTITIONS,

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import MASKED, STATE, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _unit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places, _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
@@ -41,18 +41,18 @@ def _packaged(unit: str) -> str:
 
 def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:
     kept = {_packaged(unit) for unit in stay}
-    return [switch(unit, unit in found.masked, True, aspect=MASKED) for unit in _unit.PACKAGED if unit not in kept]
+    return [switch(unit, unit in found.masked, True, aspect=MASKED) for unit in _places.PACKAGED if unit not in kept]
 
 
 def _record(found: Found, entries: t.Collection[str]) -> Change | None:
     """The record with these entries, and without any, none."""
     texts = [_HEADER + "".join(entry + "\n" for entry in sorted(set(lines))) if lines else "" for lines in (found.recorded, entries)]
-    return file_change(_unit.RECORD, *texts)
+    return file_change(_places.RECORD, *texts)
 
 
 def _removal(found: Found, *, keep_package: bool) -> Plan:
     """What the role set up goes: its units and files, and the masks that it is on record for. Subnet managers of others stay."""
-    ours = [unit for unit in found.running if _unit.fabric_of(unit)]
+    ours = [unit for unit in found.running if _places.fabric_of(unit)]
     return Plan(
         changes_of(
             *(Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in ours),
@@ -87,7 +87,7 @@ def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], file
     """
     lost, regroupings = [], []
     for instance in instances:
-        path = instance.path(_unit.PARTITIONS)
+        path = instance.path(_places.PARTITIONS)
         before, after = found.files.get(path, ""), files[path]
         lost += [Change(Kind.PARTITION, rule.name, instance.fabric, "0x%04x" % rule.pkey, "") for rule in gone(before, after)]
         for rule, flag, *codes in regrouped(before, after) if instance.unit in found.running else ():
@@ -99,7 +99,7 @@ def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], file
 def require_consent(wanted: Wanted, found: Found) -> None:
     """Raises Refused where the last partition besides the default one goes, by its file, without a word about it."""
     for instance in wanted.instances if not wanted.allow_removal else ():
-        path = instance.path(_unit.PARTITIONS)
+        path = instance.path(_places.PARTITIONS)
         after = instance.files()[path]
         lost = [rule for rule in gone(found.files.get(path, ""), after) if rule.pkey != DEFAULT_PKEY and not names_rule(wanted.give_up, rule)]
         if lost and not any(rule.pkey != DEFAULT_PKEY for rule in parse_partitions(after)):
@@ -127,7 +127,7 @@ def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -
     if instance.unit not in found.running:
         return STOPPED
     effects = [_unit.file_effect(path, found.files.get(path, ""), text) for path, text in files.items()]
-    state = strongest([*effects, RESTART if found.files.get(_unit.TEMPLATE, "") != _unit.UNIT_TEXT else RUNNING])
+    state = strongest([*effects, RESTART if found.files.get(_places.TEMPLATE, "") != _unit.UNIT_TEXT else RUNNING])
     return REPLACED if instance.unit in found.replaced and state != RESTART else state
 
 
@@ -145,10 +145,10 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     texts = {instance.unit: instance.files(found.template) for instance in instances}
     files = {path: text for own in texts.values() for path, text in own.items()}
     if instances:
-        files.update({_unit.TEMPLATE: _unit.UNIT_TEXT, _unit.ROTATION: _unit.rotation_text(instances)})
-    fabrics = {_unit.fabric_of(unit) for unit in stay} - {""}
-    kept = {_unit.TEMPLATE, _unit.ROTATION} if fabrics else set()
-    kept.update(path for fabric in fabrics for path in (_unit.silence_path(fabric), *(_unit.file_path(fabric, name) for name in _unit.FILES)))
+        files.update({_places.TEMPLATE: _unit.UNIT_TEXT, _places.ROTATION: _unit.rotation_text(instances)})
+    fabrics = {_places.fabric_of(unit) for unit in stay} - {""}
+    kept = {_places.TEMPLATE, _places.ROTATION} if fabrics else set()
+    kept.update(path for fabric in fabrics for path in (_places.silence_path(fabric), *(_places.file_path(fabric, name) for name in _places.FILES)))
     keep = {*texts, *stay}
     masks = _masks(found, stay)
     new = [change.subject for change in masks if change.before != change.after]

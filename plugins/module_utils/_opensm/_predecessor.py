@@ -21,15 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import (
-    ADOPTED_PARTITIONS,
-    DECLARED,
-    FILES,
-    MASTER_PRIORITY,
-    PARTITIONS,
-    Instance,
-    file_path,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import ADOPTED_PARTITIONS, DECLARED, FILES, PARTITIONS, file_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import MASTER_PRIORITY, Instance
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted

@@ -16,10 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import TOOLS, is_alive, missing, see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import is_alive, missing, see
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import fabric_of, file_path, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str,
     groups = port.gid.split(":")
     prefix = "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
     base.update(port=port.name, subnet_prefix=prefix, master=None, alive=False, managers=[])
-    absent = [tool for tool in TOOLS if not run.has(tool)]
+    absent = [tool for tool in _sminfo.TOOLS if not run.has(tool)]
     if absent:
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:

@@ -17,34 +17,22 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
-
-SYSTEMD = "/etc/systemd/system"
-TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
-SETTINGS = "/etc/rdma-ofed/opensm"
-# What else this role has done on the host, and takes back: a line for each.
-RECORD = SETTINGS + "/record"
-ROTATION = "/etc/logrotate.d/rdma-opensm"
-
-PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
-# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions (but a group that is there stays as it is,
-# also while the process stands by), the policy in osm_qos_setup, the
-# roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
-_READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
-# The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
-ADOPTED_PARTITIONS = "adopted-partitions.conf"
-# The names of the keys that the inventory declared for the last run, so that a later one can tell which of them it lost.
-DECLARED = "declared-keys"
-_RECORDS = (ADOPTED, ADOPTED_PARTITIONS, DECLARED)
-# They have no secrets.
-PUBLIC = (PARTITIONS, ADOPTED_PARTITIONS, DECLARED)
-FILES = (CONF, *_READ_AGAIN, *_RECORDS)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import (
+    ADOPTED_PARTITIONS,
+    DECLARED,
+    PARTITIONS,
+    QOS_POLICY,
+    READ_AGAIN,
+    RECORDS,
+    ROOT_GUIDS,
+    file_path,
+    silence_path,
+    unit_name,
+)
 
 # A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
 # It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
 MASTER_PRIORITY = "master_sm_priority"
-
-# Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
-PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 # openibd may unload a driver that an initramfs has brought, so it comes first.
 # The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once
@@ -217,35 +205,15 @@ class Instance(t.NamedTuple):
 def file_effect(path: str, before: str, after: str) -> str:
     """The state of a running opensm with regard to the new content of one of its files."""
     name = os.path.basename(path)
-    if before == after or name in _RECORDS:
+    if before == after or name in RECORDS:
         return RUNNING
     if name == CONF:
         return effect(before, after)
     if name == PARTITIONS and regrouped(before, after):
         return RESTART
-    return RELOAD if name in _READ_AGAIN else RESTART
+    return RELOAD if name in READ_AGAIN else RESTART
 
 
 def rotation_text(instances: t.Iterable[Instance]) -> str:
     """For logrotate. opensm reopens its log on SIGUSR1."""
     return HEADER + "".join(_ROTATED % (instance.log, instance.unit) for instance in instances)
-
-
-def unit_name(fabric: str) -> str:
-    return "rdma-opensm@%s.service" % fabric
-
-
-def fabric_of(unit: str) -> str:
-    """The fabric of a unit of ours; "" for others."""
-    prefix, suffix = unit_name("\0").split("\0")
-    return unit[len(prefix) : -len(suffix)] if unit.startswith(prefix) and unit.endswith(suffix) else ""
-
-
-def file_path(fabric: str, name: str = CONF) -> str:
-    """One of FILES of a fabric."""
-    return "%s/%s/%s" % (SETTINGS, fabric, name)
-
-
-def silence_path(fabric: str) -> str:
-    """A drop-in of the unit of a fabric."""
-    return "%s/%s.d/rdma-ofed-secrets.conf" % (SYSTEMD, unit_name(fabric))

@@ -12,7 +12,7 @@ import re
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name, known_packages, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
@@ -40,20 +40,6 @@ _SCRIPT = """#!/bin/sh
 [ ! -x '%s' ] || exec '%s' "$@"
 exit 0
 """
-
-
-def due(names: t.Sequence[str], state: str, installed: t.Mapping[str, str] | None) -> list[str]:
-    """The packages to hand to the package manager; none where all are as they shall be.
-
-    `installed` has the versions of the installed packages, as far as a family knows them; None where nothing is known. A
-    name that is in neither, or that has a version in it, is left to the package manager.
-    """
-    if installed is None:
-        return list(names)
-    if state == "present":
-        return [] if all(name in installed for name in names) else list(names)
-    known = known_packages()
-    return [name for name in names if name in installed or name not in known]
 
 
 def script(pid: int, saved: str) -> str:

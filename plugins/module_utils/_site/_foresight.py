@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern a
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as IpoibFound
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _ipoib, _kernel_modules
 
@@ -39,7 +40,7 @@ class Concern(t.NamedTuple):
 
 
 CONCERNS: t.Mapping[str, Concern] = {
-    "kernel_modules": Concern(kernel_modules.Seen, _kernel_modules.OPTIONS, _kernel_modules.VARIABLES, kernel_modules.refusals),
+    "kernel_modules": Concern(Seen, _kernel_modules.OPTIONS, _kernel_modules.VARIABLES, kernel_modules.refusals),
     "ipoib": Concern(IpoibFound, _ipoib.OPTIONS, _ipoib.VARIABLES, ipoib.refusals, {"allow_removal": "rdma_allow_removal"}),
 }
 

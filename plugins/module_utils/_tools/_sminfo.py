@@ -15,6 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
 STANDBY, MASTER = 2, 3
+# The tools of infiniband-diags that query subnet managers and their hosts.
+TOOLS = ("sminfo", "saquery", "smpquery")
 
 _LINE = re.compile(
     r"^sminfo: sm lid (?P<lid>[0-9]+) sm guid 0x(?P<guid>[0-9a-fA-F]{1,16}), activity count (?P<activity>[0-9]+) priority (?P<priority>[0-9]+)"

@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, elect
@@ -175,7 +176,7 @@ def test_the_fabric_is_asked_first_where_a_subnet_manager_comes_or_goes(host: st
     ],
 )
 def test_of_kernel_modules_what_no_installation_changes(found: Modules, words: str) -> None:
-    seen = kernel_modules.Seen(frozenset(kernel_modules.USUAL), frozenset(), found)
+    seen = Seen(frozenset(kernel_modules.USUAL), frozenset(), found)
     _looks.keep("node1", json.loads(json.dumps({"kernel_modules": encode(seen)})))
     refusals = foresee()
     assert bool(refusals) == bool(words)

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import parse_dpkg_database
@@ -160,7 +161,7 @@ def test_a_stamp_of_anything(text: str) -> None:
 def test_steps_for_a_repository_and_for_an_archive() -> None:
     git = _legacy.steps(
         DEBIAN,
-        _legacy.Source("https://example.org/nv.git", COMMIT),
+        Source("https://example.org/nv.git", COMMIT),
         STAMP,
         install=("apt-get", "-y", "install", "git"),
         network={"https_proxy": "http://proxy:3128"},
@@ -170,10 +171,10 @@ def test_steps_for_a_repository_and_for_an_archive() -> None:
     assert dict(git[3].environment) == {"https_proxy": "http://proxy:3128", "GIT_TERMINAL_PROMPT": "0"}
     assert git[-1].always
     assert git[-2].argv[-2:] == (STAMP_PATH, _legacy.stamp_text(STAMP)), "the job itself remembers what it installed"
-    archive = _legacy.steps(RED_HAT, _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, install=(), network={})
+    archive = _legacy.steps(RED_HAT, Source("/srv/nv.tar.gz", COMMIT, "sha256:" + "0" * 64), STAMP, install=(), network={})
     assert [step.stage for step in archive[2:6]] == ["comparing the checksum", "unpacking the source", _legacy.BUILDING, _legacy.INSTALLING]
-    assert "git" in _legacy.tools(SUSE, _legacy.Source("https://x")) and "git" not in _legacy.tools(SUSE, _legacy.Source("/x"))
-    assert _legacy.Source("/srv/nv.tar.gz", COMMIT, "sha256:1").identity == "sha256:1"
+    assert "git" in tools(SUSE, Source("https://x")) and "git" not in tools(SUSE, Source("/x"))
+    assert Source("/srv/nv.tar.gz", COMMIT, "sha256:1").identity == "sha256:1"
 
 
 DPKG = """\
@@ -289,7 +290,7 @@ GPU = Gpu(
 )
 BARE = Found(gpu=GPU, kernel=KERNEL, stack="mlnx_ofed", ofed_version="23.10-0.5.5.0")
 PEERMEM = Method("nvidia_peermem", "")
-WANTED = Wanted("auto", _legacy.Source("https://example.org/nv.git", COMMIT))
+WANTED = Wanted("auto", Source("https://example.org/nv.git", COMMIT))
 
 
 def words(found: Found, method: Method = PEERMEM, wanted: Wanted = WANTED) -> list[str]:

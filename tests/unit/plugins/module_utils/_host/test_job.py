@@ -22,8 +22,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import Step
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 
 LIMIT = 300
 """Seconds after which what does not happen fails. No test waits for it on a machine that works, however loaded."""
@@ -130,7 +130,7 @@ def test_a_step_that_tells_how_far_it_is(tmp_path: pathlib.Path) -> None:
 
 
 def test_a_script_of_ours_as_a_step(tmp_path: pathlib.Path) -> None:
-    argv = jobs.script_argv("download.py", str(tmp_path / "x"), "sha256:0")
+    argv = script_argv("download.py", str(tmp_path / "x"), "sha256:0")
     handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=str(tmp_path / "nothing"))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()

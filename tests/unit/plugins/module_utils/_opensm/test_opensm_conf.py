@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, fabric_of, file_effect, rotation_text
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, file_effect, rotation_text
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import file_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 OURS = "0x0000000000100001"

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, SYSTEMD, TEMPLATE
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS, SYSTEMD, TEMPLATE
 
 SHOW = """\
 Id=opensm.service

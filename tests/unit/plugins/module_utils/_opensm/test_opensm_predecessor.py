@@ -17,9 +17,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import K
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import SETTINGS, Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
