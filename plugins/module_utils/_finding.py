@@ -23,8 +23,6 @@ OTHER = "<other>"
 # The designated host, where its name is not known.
 DESIGNATED = "<designated>"
 ANY = "<any>"
-# What a limit is that of.
-SESSION, SERVICE = "session", "service"
 
 
 class Severity(str, enum.Enum):
@@ -54,7 +52,7 @@ class Topic(str, enum.Enum):
     IPOIB = "ipoib"
     """All interfaces of this node, without a subject."""
     LIMIT = "limit"
-    """The limit of locked memory: SESSION or SERVICE."""
+    """The limit of locked memory: of a `session` or of a `service`."""
     GPU_MEMORY = "gpu_memory"
     """The way from the adapters to GPU memory, without a subject."""
     COUNTER = "counter"

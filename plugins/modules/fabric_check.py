@@ -15,6 +15,7 @@ description:
   - Interfaces, kernel modules and GPU memory are as declared where the modules M(rdma.ofed.ipoib), M(rdma.ofed.kernel_modules) and
     M(rdma.ofed.gpudirect) would change nothing. So the options of these that were applied have to be given here, too.
   - Changes nothing. It queries the subnet manager with C(sminfo), and reads the rest from the node itself.
+  - The module M(rdma.ofed.rdma_facts) looks first. Where that finds the node as declared, this one is not run on it.
 extends_documentation_fragment:
   - rdma.ofed.attributes.info
   - rdma.ofed.adapters.checked

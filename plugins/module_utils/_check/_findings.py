@@ -13,9 +13,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, find, is_named, renaming
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SERVICE, SESSION, Code, Finding, Topic, of_change, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, renaming
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
@@ -25,19 +27,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references impor
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live, Master
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences as FirmwareDifferences
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -59,25 +62,40 @@ def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
     return interfaces_of(resolve([("", item) for item in wanted.ipoib.interfaces], found.ipoib.facts).interfaces)
 
 
-def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
-    """The declared ports by the names that they have on this node, else those under the declared interfaces.
+def scope_of(wanted: Wanted) -> Scope:
+    """What a look is to read for a check, without the interfaces that are meant."""
+    return Scope(
+        ports=wanted.ports,
+        fabric=wanted.fabric,
+        fabric_ports=wanted.fabric_ports,
+        subnet_manager=wanted.subnet_manager,
+        designated=wanted.designated,
+        standby=wanted.standby,
+        limits=wanted.kmod is not None and wanted.kmod.memlock != KEEP,
+        stack=wanted.stack is not None,
+        pcie=wanted.pcie,
+    )
 
-    A port that the node does not have keeps its declared name.
-    """
-    if wanted.ports:
-        there = [port._asdict() for port in found.ports]
-        return tuple(dict.fromkeys(str((find(name, there) or {"name": name})["name"]) for name in wanted.ports))
-    under = {netdev.name: netdev.port for netdev in found.netdevs}
-    ports = [under.get(item.parent or item.name, "") for item in interfaces(wanted, found) if item.present]
-    return tuple(dict.fromkeys(port for port in ports if port))
+
+def completed(wanted: Wanted, found: Found, live: Live) -> Found:
+    """`found`, which has what the planners need, with what only the live node tells."""
+    shared = {name: value for name, value in live._asdict().items() if name in Found._fields}
+    found = found._replace(**{**shared, "cards": ()})
+    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)})
+    cards = tuple(live.cards[device] for device in devices if device in live.cards)
+    of_cards = {_without_function(card.pci) for card in cards}
+    return found._replace(cards=cards, slots=tuple(slot for slot in live.slots if _without_function(slot.pci) in of_cards))
+
+
+def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
+    """The declared ports by the names that they have on this node, else those under the declared interfaces."""
+    under = [item.parent or item.name for item in interfaces(wanted, found) if item.present]
+    return names_of(Scope(wanted.ports, under), found.ports, found.netdevs)
 
 
 def fabric_port(wanted: Wanted, found: Found) -> Port | None:
-    """The port through which the subnet manager is queried: the first checked one that is ACTIVE, else any that is."""
-    names = checked_ports(wanted, found)
-    candidates = [port for port in found.ports if port.infiniband and (not wanted.fabric_ports or is_named(port._asdict(), wanted.fabric_ports))]
-    candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
-    return candidates[0] if candidates else None
+    """The port through which the subnet manager is queried."""
+    return choose_port(checked_ports(wanted, found), found.ports, wanted.fabric_ports)
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
@@ -123,11 +141,14 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
 
 
 def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
-    """Any function of a card stands for it."""
-    card = slot.pci.rpartition(".")[0]
-    if not slot.degraded or any(pci.rpartition(".")[0] == card for pci in accepted):
+    if not slot.degraded or _without_function(slot.pci) in map(_without_function, accepted):
         return []
     return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words)]
+
+
+def _without_function(pci: str) -> str:
+    """Any function of a card stands for it."""
+    return pci.rpartition(".")[0]
 
 
 def _firmware(found: FirmwareDifferences) -> list[Finding]:

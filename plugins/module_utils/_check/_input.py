@@ -11,15 +11,15 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import WantedFirmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._legacy import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input

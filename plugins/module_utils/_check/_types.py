@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Master, Opensm
+
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import Differences as FirmwareDifferences
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._compare import WantedFirmware
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences as FirmwareDifferences
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import WantedFirmware
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
@@ -32,14 +34,6 @@ class WantedGpus(t.NamedTuple):
     method: str
     allow_rebuild: bool
     options: GpuOptions
-
-
-class Card(t.NamedTuple):
-    """One function of an adapter, and what its firmware is."""
-
-    pci: str
-    psid: str = ""
-    firmware: str = ""
 
 
 class Wanted(t.NamedTuple):
@@ -74,28 +68,6 @@ class Wanted(t.NamedTuple):
     """Other names that the designated host goes by."""
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
-
-
-class Master(t.NamedTuple):
-    """The subnet manager that a port answers to, according to `sminfo` and its node description."""
-
-    guid: str
-    state: int
-    """0 not active, 1 discovering, 2 standby, 3 master."""
-    description: str = ""
-    """Node description of the HCA that it runs on."""
-    answers: bool = True
-    """Whether its node has told the description."""
-
-
-class Opensm(t.NamedTuple):
-    """opensm on this node, whoever started it."""
-
-    pids: tuple[int, ...] = ()
-    enabled: tuple[str, ...] = ()
-    """Units that would start it at boot."""
-    stopped: bool = False
-    """None of our units failed: what does not run was stopped."""
 
 
 class Found(t.NamedTuple):

@@ -8,15 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as live
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
     Look = t.Callable[["Node", t.Mapping[str, t.Any]], t.Any]
@@ -32,11 +37,18 @@ class Node(t.NamedTuple):
     root: str = "/"
 
 
+def _live(node: Node, scope: Scope) -> Live:
+    ports, netdevs = read_parts(node.run, node.root)
+    return live(node.run, scope, ports=ports, netdevs=netdevs, root=node.root)
+
+
 LOOKS: t.Mapping[str, Look] = {
     "packages": lambda node, hints: installed_packages(node.run, by_name(read_os(node.root).family), hints["names"], root=node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, root=node.root),
     "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),
     "ipoib": lambda node, hints: ipoib(node.run, node.environ, node.root, declared=hints["names"]),
+    "gpudirect": lambda node, hints: gpudirect(node.run, node.release, root=node.root),
+    "fabric_check": lambda node, hints: _live(node, Scope(**hints)),
 }
 
 

@@ -8,6 +8,14 @@ from __future__ import annotations
 
 import json
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
@@ -24,3 +32,33 @@ def test_subnet_managers_survive() -> None:
     managers = Managers(("opensm.service",), ("a.service",), (), ("a.service",), (7,), {"/etc/x": "y"}, "names", "template", ("opensmd.service",))
     for found in (managers, managers.public(), Managers()):
         assert decode(Managers, json.loads(json.dumps(encode(found)))) == found
+
+
+def test_a_node_in_its_fabric_survives() -> None:
+    live = Live(
+        ports=(Port("mlx5_0/1", "mlx5_0", 1, "0x0002c903000f0001", link_layer="InfiniBand", state="ACTIVE"),),
+        netdevs=(Netdev("ib0", "ipoib", port="mlx5_0/1", addresses=("10.20.0.1/24",)),),
+        stack=Stack("inbox", version="44.0"),
+        opensm=Opensm((42,), ("opensm.service",), stopped=True),
+        limits={"session": "64"},
+        cards={"mlx5_0": Card("0000:03:00.0", "MT_0000000008")},
+        slots=(Slot("0000:03:00.0", PcieLink(8, 16.0), PcieLink(16, 16.0)),),
+        asked="mlx5_0/1",
+        master=Master("0x0002c903000f0001", 3, "node1"),
+        masters=("0x0002c903000f0001",),
+    )
+    for found in (live, Live()):
+        assert decode(Live, json.loads(json.dumps(encode(found)))) == found
+
+
+def test_gpus_survive() -> None:
+    gpu = Gpu(
+        (Device("0000:81:00.0", "0x2330", "nvidia", 1), Device("0000:82:00.0")),
+        Driver("535.104.05", "proprietary", True),
+        (Peer("nvidia_peermem", "nvidia_peermem", linked=True, loaded=True),),
+        PeerMemory("ib_core", "ib_core", True),
+        ("nv_mem",),
+        (Path("0000:81:00.0", "0000:03:00.0", "PIX", ("0000:80:00.0",)),),
+    )
+    for found in (Gpus(gpu, "6.1.0", "mlnx_ofed", files={"/etc/x": "y"}, shows_clients=True), Gpus()):
+        assert decode(Gpus, json.loads(json.dumps(encode(found)))) == found

@@ -11,9 +11,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Master, Opensm, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot

@@ -6,7 +6,8 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import PAUSE, Outcome, judge, until_ok
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import PAUSE, until_ok
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import OTHER, Code, Finding, Topic, of_change

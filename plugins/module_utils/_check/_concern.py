@@ -1,0 +1,98 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The check on the controller, of what one look found. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import completed, fabric_port, scope_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
+from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+
+_T = t.TypeVar("_T")
+
+
+def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
+    """What the look needs to know, by concern; empty where the module has to visit the node. `params` are those of the module."""
+    if problems(params):
+        return {}
+    wanted = wanted_of(params)
+    # The tools of the firmware take seconds for each adapter. Without `load_now`, other kernels count than those that the look is about.
+    if wanted.links is not None or wanted.firmware is not None or (wanted.kmod is not None and not wanted.kmod.load_now):
+        return {}
+    found: dict[str, dict[str, t.Any]] = {}
+    names: dict[str, str] = {}
+    if wanted.ipoib is not None:
+        found["ipoib"] = ipoib.hints({"ipoib_interfaces": params["interfaces"]})
+        names = found["ipoib"]["names"]
+    if wanted.kmod is not None:
+        declared = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
+        found["kernel_modules"] = {**kernel_modules.hints(declared), "options": []}
+    if wanted.gpus is not None:
+        found["gpudirect"] = {}
+    found["fabric_check"] = scope_of(wanted)._replace(interfaces=list(names))._asdict()
+    return found
+
+
+def ok(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The result of the module where everything is as declared; None where it is not, and wherever that is not sure.
+
+    `looks`: what the look returned by concern, for the hints of these parameters.
+    """
+    wanted, live = wanted_of(params), _seen(Live, looks, "fabric_check")
+    if live is None:
+        return None
+    modules = _seen(Seen, looks, "kernel_modules")
+    found = Found(
+        ports=live.ports,
+        netdevs=live.netdevs,
+        ipoib=_with_links(_seen(Ipoib, looks, "ipoib"), live),
+        kmod=modules.found if modules is not None else None,
+        gpus=_seen(Gpus, looks, "gpudirect"),
+    )
+    if not _is_whole(wanted, found):
+        return None
+    try:
+        found = completed(wanted, found, live)
+        port = fabric_port(wanted, found) if wanted.subnet_manager else None
+        outcome = judge(wanted, found)
+    except (RdmaError, Undecided):
+        # The module reports it.
+        return None
+    asked = port.name if port is not None else ""
+    return None if outcome.findings or live.asked != asked else outcome.result()
+
+
+def _seen(form: type[_T], looks: t.Mapping[str, t.Any], concern: str) -> _T | None:
+    return decode(form, looks[concern]) if concern in looks else None
+
+
+def _is_whole(wanted: Wanted, found: Found) -> bool:
+    """Whether all that is checked was looked at."""
+    pairs = ((wanted.ipoib, found.ipoib), (wanted.kmod, found.kmod), (wanted.gpus, found.gpus))
+    return all(declared is None or seen is not None for declared, seen in pairs)
+
+
+def _with_links(found: Ipoib | None, live: Live) -> Ipoib | None:
+    """The interfaces with the state of their links, which no plan depends on."""
+    if found is None:
+        return None
+    carriers = {netdev.name: netdev.carrier for netdev in live.netdevs}
+    netdevs = {name: netdev._replace(carrier=carriers.get(name, False)) for name, netdev in found.netdevs.items()}
+    return found._replace(ports=live.ports, netdevs=netdevs)

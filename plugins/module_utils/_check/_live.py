@@ -1,0 +1,105 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What only a node in its fabric tells a check, beside what the planners of the roles look at. Pure; _record.py carries it to the controller."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+
+# Whose limit of locked memory is read.
+SESSION, SERVICE = "session", "service"
+
+
+class Card(t.NamedTuple):
+    """One function of an adapter, and what its firmware is."""
+
+    pci: str
+    psid: str = ""
+    firmware: str = ""
+
+
+class Master(t.NamedTuple):
+    """The subnet manager that a port answers to, according to `sminfo` and its node description."""
+
+    guid: str
+    state: int
+    """0 not active, 1 discovering, 2 standby, 3 master."""
+    description: str = ""
+    """Node description of the HCA that it runs on."""
+    answers: bool = True
+    """Whether its node has told the description."""
+
+
+class Opensm(t.NamedTuple):
+    """opensm on this node, whoever started it."""
+
+    pids: tuple[int, ...] = ()
+    enabled: tuple[str, ...] = ()
+    """Units that would start it at boot."""
+    stopped: bool = False
+    """None of our units failed: what does not run was stopped."""
+
+
+class Scope(t.NamedTuple):
+    """What a look is to read."""
+
+    ports: t.Sequence[str] = ()
+    """The checked ports, as declared. The subnet manager is queried through one of them, where one is ACTIVE."""
+    interfaces: t.Sequence[str] = ()
+    """Those whose ports are meant where none is declared."""
+    fabric: str = "ib"
+    fabric_ports: t.Sequence[str] = ()
+    """The ports on the fabric, where the node is on several; empty means any of them."""
+    subnet_manager: bool = True
+    designated: bool = False
+    standby: bool = False
+    limits: bool = False
+    """The limits of locked memory: a session and a service are started."""
+    stack: bool = False
+    pcie: bool = False
+
+
+class Live(t.NamedTuple):
+    """A node in its fabric. What is not in the scope of the look is empty."""
+
+    ports: tuple[Port, ...] = ()
+    netdevs: tuple[Netdev, ...] = ()
+    stack: Stack | None = None
+    opensm: Opensm = Opensm()
+    limits: t.Mapping[str, str] = {}
+    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
+    cards: t.Mapping[str, Card] = {}
+    """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
+    slots: tuple[Slot, ...] = ()
+    """Of these cards."""
+    asked: str = ""
+    """The port through which the subnet manager is queried; "" where there is none."""
+    master: Master | None = None
+    master_error: str = ""
+    """Why there is no `master`, in words."""
+    masters: tuple[str, ...] | None = None
+    """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
+
+
+def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev]) -> tuple[str, ...]:
+    """The checked ports by the names that they have on this node. A port that the node does not have keeps its declared name."""
+    if scope.ports:
+        there = [port._asdict() for port in ports]
+        return tuple(dict.fromkeys(str((find(name, there) or {"name": name})["name"]) for name in scope.ports))
+    under = {netdev.name: netdev.port for netdev in netdevs}
+    return tuple(dict.fromkeys(port for port in (under.get(name, "") for name in scope.interfaces) if port))
+
+
+def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:
+    """The port through which the subnet manager is queried: the first of those named that is ACTIVE, else any that is."""
+    candidates = [port for port in ports if port.infiniband and (not fabric_ports or is_named(port._asdict(), fabric_ports))]
+    candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
+    return candidates[0] if candidates else None

@@ -1,0 +1,148 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Reads from a node what only a node in its fabric tells. Changes nothing and decides nothing."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Card, Live, Master, Opensm, Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+_SHELL = ("/bin/sh", "-c", "ulimit -l")
+# The limits of root are not those of everybody.
+_PROBES: t.Mapping[str, tuple[str, ...]] = {
+    SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
+    SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
+}
+
+
+def read_parts(run: Runner, root: str = "/") -> tuple[tuple[Port, ...], tuple[Netdev, ...]]:
+    """Ports and network interfaces."""
+    ports = tuple(read_ports(root))
+    return ports, tuple(read_netdevs(root, ports, links=read_links(run)))
+
+
+def look(run: Runner, scope: Scope, *, ports: tuple[Port, ...], netdevs: tuple[Netdev, ...], root: str = "/") -> Live:
+    """What can't be read comes out as missing, with the reason."""
+    opensm = read_opensm(root)
+    cards = read_cards(ports, root)
+    live = Live(
+        ports=ports,
+        netdevs=netdevs,
+        stack=read_stack(run, root) if scope.stack else None,
+        opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
+        limits=read_limits(run) if scope.limits else {},
+        cards=cards,
+        slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
+    )
+    if not scope.subnet_manager:
+        return live
+    port = choose_port(names_of(scope, ports, netdevs), ports, scope.fabric_ports)
+    return _with_master(run, port, live._replace(asked=port.name if port else ""), designated=scope.designated)
+
+
+def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
+    """The adapters of the ports, by RDMA device."""
+    cards = {}
+    for device in sorted({port.device for port in ports}):
+        base = os.path.join(root, "sys/class/infiniband", device)
+        pci = pci_address(base, "device")
+        if pci and not os.path.exists(os.path.join(base, "device/physfn")):
+            cards[device] = Card(pci, attribute(base, "board_id"), attribute(base, "fw_ver"))
+    return cards
+
+
+def read_opensm(root: str = "/") -> Opensm:
+    """opensm processes, and the units named after it that a target wants at boot.
+
+    From the links that `systemctl enable` makes: they tell what happens at the next boot, whatever systemd has loaded.
+    """
+    base = os.path.join(root, "etc/systemd/system")
+    enabled: set[str] = set()
+    for wants in entries(base):
+        if wants.endswith((".wants", ".requires")):
+            enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
+    pids = [process.pid for process in scan_processes(root).processes if process.comm == "opensm"]
+    return Opensm(tuple(pids), tuple(sorted(enabled)))
+
+
+def read_limits(run: Runner) -> dict[str, str]:
+    """The limit of locked memory in a session and in a service, each begun for this."""
+    found = {}
+    for name, argv in _PROBES.items():
+        output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
+        value = output.stdout.strip() if output is not None and output.rc == 0 else ""
+        if is_limit(value):
+            found[name] = value
+    return found
+
+
+def _with_master(run: Runner, port: Port | None, live: Live, *, designated: bool) -> Live:
+    reason = _why_not(run, port)
+    if port is None or reason:
+        return live._replace(master_error=reason)
+    try:
+        answer = _sminfo.query(run, port.device, port.port)
+        if answer is None:
+            return live._replace(master_error=_silence(run, port))
+        master = Master(answer.guid, answer.state)
+        if designated:
+            records = _saquery.sm_records(run, port.device, port.port)
+            return live._replace(master=master, masters=None if records is None else tuple(_sminfo.masters(records)))
+        name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
+        return live._replace(master=master._replace(description=name or "", answers=name is not None))
+    except RdmaError as exc:
+        # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
+        return live._replace(master_error="; ".join(exc.msg.splitlines()))
+
+
+def _silence(run: Runner, port: Port) -> str:
+    """Why no subnet manager answers: its host answers without it, or does not answer either."""
+    words = "no subnet manager answers on port %s" % port.name
+    if not port.sm_lid:
+        return words
+    name = _smpquery.answer(run, port.device, port.port, lid=port.sm_lid)
+    if name is not None:
+        return "%s: its host, %s at LID %d, answers without one: start opensm there" % (words, name or "without a name", port.sm_lid)
+    return (
+        "%s, nor does its host at LID %d: it is off, its cable is pulled, or the fabric is slow or loses packets; see ibqueryerrors, and 'sminfo -t 10000'"
+        % (words, port.sm_lid)
+    )
+
+
+def _with_state(run: Runner, scope: Scope, opensm: Opensm) -> Opensm:
+    """What systemd knows of an opensm that shall run here, and does not."""
+    if opensm.pids or not (scope.designated or scope.standby) or not run.has("systemctl"):
+        return opensm
+    shown = run(["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", unit_name(scope.fabric)], ok=None, timeout=20).stdout
+    return opensm._replace(stopped=shown.strip() == "ActiveState=inactive")
+
+
+def _why_not(run: Runner, port: Port | None) -> str:
+    """Why the subnet manager can't be queried; "" where it can."""
+    if port is None:
+        return "this node has no InfiniBand port"
+    if port.phys_state != "LinkUp":
+        return "no link on port %s: it is %s" % (port.name, port.phys_state)
+    missing = [tool for tool in _sminfo.TOOLS if not run.has(tool)]
+    return "%s not installed: the role ofed installs them (ofed_tools)" % " and ".join(missing) if missing else ""

@@ -1,0 +1,95 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The outcome of a check: the findings, and the rows of the table. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, interfaces, is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEYS, UNKNOWN
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+
+class Outcome(t.NamedTuple):
+    """What the module reports of its node."""
+
+    wanted: Wanted
+    found: Found
+    findings: tuple[Finding, ...]
+
+    def result(self, waited: float = 0.0) -> dict[str, t.Any]:
+        """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
+        master, stack = self.found.master, self.found.stack
+        return {
+            "deviations": [_words.result(finding) for finding in self.findings],
+            "deviation_lines": _words.lines(self.findings),
+            "rows": table_rows(self.wanted, self.found, self.findings),
+            "fabric": self.wanted.fabric,
+            "master_guid": master.guid if master else "",
+            "adapters": [dict(card._asdict()) for card in self.found.cards],
+            "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
+            "ok": not self.findings,
+            "waited": round(waited, 1),
+        }
+
+
+def judge(wanted: Wanted, found: Found) -> Outcome:
+    return Outcome(wanted, found, tuple(findings(wanted, found)))
+
+
+# The objects that a row of the table stands for.
+OF_ROWS = (Topic.PORT, Kind.INTERFACE)
+
+
+def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[dict[str, str]]:
+    """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
+    ports = {port.name: port for port in found.ports}
+    netdevs = {netdev.name: netdev for netdev in found.netdevs}
+    names = [item.name for item in interfaces(wanted, found) if item.present]
+    pairs = [(netdevs[name].port if name in netdevs else "", name) for name in names]
+    covered = {port for port, _name in pairs}
+    pairs += [(port, "") for port in checked_ports(wanted, found) if port not in covered]
+    if not pairs:
+        port = fabric_port(wanted, found)
+        pairs = [(port.name if port else "", "")]
+    subjects = {finding.subject for finding in deviations if finding.kind in OF_ROWS}
+    # A finding about the node as a whole makes each of its rows bad: no row of a bad node may read OK.
+    whole_node = any(finding.kind not in OF_ROWS for finding in deviations) or bool(subjects - {name for pair in pairs for name in pair})
+    manager = _sm_column(wanted, found)
+    rows = []
+    for port_name, name in sorted(pairs):
+        bad = whole_node or port_name in subjects or name in subjects
+        cells = {"port": port_name, "interface": name, "sm": manager, "result": "BAD" if bad else "OK"}
+        rows.append(_row(cells, ports.get(port_name), netdevs.get(name)))
+    return rows
+
+
+def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dict[str, str]:
+    """All cells but the name of the host, which the table knows."""
+    if port is not None:
+        cells.update(state=port.state, rate=port.rate.split(" (")[0])
+        if port.phys_state == "LinkUp":
+            # Without a link, the kernel shows those from before.
+            cells.update(lid=str(port.lid), sm_lid=str(port.sm_lid))
+    if netdev is not None:
+        cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
+    return {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
+
+
+def _sm_column(wanted: Wanted, found: Found) -> str:
+    """`master` on the node that holds the master, else the name of the master."""
+    if found.master is None:
+        return ""
+    if any(port.port_guid == found.master.guid for port in found.ports):
+        return "master"
+    return wanted.designated_host if is_designated(wanted, found, found.master) else short(found.master)

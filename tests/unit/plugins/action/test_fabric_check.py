@@ -1,0 +1,203 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The check on the controller comes to the result of the module, or leaves the check to it."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.action import fabric_check
+from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, ok
+from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
+from ansible_collections.rdma.ofed.plugins.modules.fabric_check import OPTIONS
+from ipoib_node import FakeNode
+
+DEFAULTS = {name: argument.get("default") for name, argument in OPTIONS.items()}
+RELEASE = "6.1.0"
+GUID = "0x0002c903000f0009"
+PORT = "sys/class/infiniband/hca_0/ports/1/"
+INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}, {"parent": "ib0", "pkey": "0x8001", "mode": "datagram"}]
+DECLARED: dict[str, t.Any] = {
+    "ports": ["0000:03:00.0/1"],
+    "interfaces": INTERFACES,
+    "modules": ["ib_umad", "ib_ipoib"],
+    "kernel_modules_memlock": "unlimited",
+    "gpudirect": "auto",
+    "ofed_source": "inbox",
+    "pcie": True,
+    "designated_host": "node1",
+}
+
+
+class InfinibandNode(FakeNode):
+    """A node in its fabric, as it is after a run that declared INTERFACES and two modules."""
+
+    def __init__(self, root: pathlib.Path, backend: str) -> None:
+        super().__init__(root, backend)
+        self.answers = {
+            "sminfo": "sminfo: sm lid 1 sm guid %s, activity count 506 priority 14 state 3 SMINFO_MASTER\n" % GUID,
+            "smpquery": "Node Description:...........................node1\n",
+            "saquery": "",
+            "su": "unlimited\n",
+            "systemd-run": "unlimited\n",
+        }
+        for name, text in {"state": "4: ACTIVE", "phys_state": "5: LinkUp", "rate": "100 Gb/sec (4X EDR)", "lid": "0x2", "sm_lid": "0x1"}.items():
+            self.write(PORT + name, text)
+        self.write("sys/class/infiniband/hca_0/board_id", "MT_0000000008")
+        self.write("proc/1/status", "CapEff:\t000001ffffffffff")
+        self.write("etc/os-release", "ID=debian\nVERSION_ID=12")
+        self.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_umad.ko:\nkernel/ib_ipoib.ko:")
+        self.write("etc/rdma/modules/rdma.conf", "")
+        self.write("usr/lib/systemd/system/rdma-load-modules@.service", "")
+        self.write("etc/rdma/modules/infiniband.conf", "ib_umad\nib_ipoib")
+        self.write(SESSIONS_PATH[1:], sessions_text("unlimited").rstrip("\n"))
+        self.write(SERVICES_PATH[1:], services_text("unlimited").rstrip("\n"))
+        self.appear("ib0")
+        self.write("var/lib/dpkg/status", "Package: rdma-core\nStatus: install ok installed\nArchitecture: amd64\nVersion: 44.0-2\n")
+        self.call(interfaces=INTERFACES)
+        for name in ("ib0", "ib0.8001"):
+            self.set(name, "carrier", "1")
+        self.write("proc/modules", "ib_ipoib 1 0 - Live 0x0\nib_umad 1 0 - Live 0x0")
+
+    def has(self, tool: str) -> bool:
+        return tool in self.answers or super().has(tool)
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        return Output(0, self.answers[argv[0]], "") if argv[0] in self.answers else super().__call__(argv, ok, timeout)
+
+
+def of_module(node: FakeNode, params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    wanted = wanted_of(params)
+    return judge(wanted, look(node, wanted, RELEASE, environ={}, root=str(node.root))).result()
+
+
+def of_controller(node: FakeNode, params: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    looks = look_at(Node(node, RELEASE, {}, str(node.root)), json.loads(json.dumps(hints(params))))
+    return ok(params, json.loads(json.dumps(looks)))
+
+
+@pytest.mark.parametrize("backend", ["systemd-networkd", "ifupdown", "networkmanager"])
+def test_of_a_node_that_is_as_declared_both_say_the_same(tmp_path: pathlib.Path, backend: str) -> None:
+    node = InfinibandNode(tmp_path, backend)
+    params = {**DEFAULTS, **DECLARED}
+    expected = of_module(node, params)
+    assert expected["deviation_lines"] == []
+    assert expected["adapters"] == [{"pci": "0000:03:00.0", "psid": "MT_0000000008", "firmware": ""}]
+    assert of_controller(node, params) == expected
+    # Without a port, those below the interfaces are meant.
+    assert of_controller(node, {**params, "ports": []}) == of_module(node, {**params, "ports": []})
+
+
+def _surplus(node: InfinibandNode) -> None:
+    node.write("proc/77/comm", "opensm")
+
+
+def _address(node: InfinibandNode) -> None:
+    node.addresses["ib0"] = []
+
+
+def _carrier(node: InfinibandNode) -> None:
+    node.up("ib0.8001")
+    node.set("ib0.8001", "carrier", "0")
+
+
+def _other_master(node: InfinibandNode) -> None:
+    node.answers["smpquery"] = "Node Description:...........................node7\n"
+
+
+def _limit(node: InfinibandNode) -> None:
+    node.answers["su"] = "64\n"
+
+
+def _slot(node: InfinibandNode) -> None:
+    port, card = "sys/devices/pci0000:00/0000:00:01.0", "sys/devices/pci0000:00/0000:00:01.0/0000:03:00.0"
+    for place, width in ((port, 16), (card, 8)):
+        for name, text in {
+            "current_link_width": width,
+            "max_link_width": 16,
+            "current_link_speed": "16.0 GT/s PCIe",
+            "max_link_speed": "16.0 GT/s PCIe",
+        }.items():
+            node.write("%s/%s" % (place, name), str(text))
+        link = node.root / "sys/bus/pci/devices" / pathlib.Path(place).name
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(node.root / place)
+
+
+DISTURBANCES: dict[str, t.Callable[[InfinibandNode], None]] = {
+    "link_down": lambda node: node.write(PORT + "phys_state", "2: Polling"),
+    "port_not_configured": lambda node: node.write(PORT + "state", "2: INIT"),
+    "opensm_surplus": _surplus,
+    "other_master": _other_master,
+    "low_limit": _limit,
+    "pcie_degraded": _slot,
+    "differs": _address,
+    "no_carrier": _carrier,
+    "no_interface": lambda node: node.vanish("ib0.8001"),
+}
+
+
+@pytest.mark.parametrize("code", DISTURBANCES)
+def test_a_node_that_deviates_is_for_the_module(tmp_path: pathlib.Path, code: str) -> None:
+    node, params = InfinibandNode(tmp_path, "systemd-networkd"), {**DEFAULTS, **DECLARED}
+    assert of_controller(node, params) is not None
+    DISTURBANCES[code](node)
+    assert code in {deviation["code"] for deviation in of_module(node, params)["deviations"]}
+    assert of_controller(node, params) is None
+
+
+@pytest.mark.parametrize("declared", [{"cables": True}, {"hca_firmware_versions": {"MT_0000000008": "16.35.2000"}, "firmware": True}])
+def test_what_takes_seconds_on_the_node_is_for_the_module(declared: dict[str, t.Any]) -> None:
+    assert hints({**DEFAULTS, **DECLARED, **declared}) == {}
+
+
+def test_a_look_that_lacks_a_part_says_nothing(tmp_path: pathlib.Path) -> None:
+    node, params = InfinibandNode(tmp_path, "ifupdown"), {**DEFAULTS, **DECLARED}
+    looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints(params))
+    assert ok(params, looks) is not None
+    for concern in looks:
+        assert ok(params, {name: seen for name, seen in looks.items() if name != concern}) is None
+
+
+def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) -> tuple[dict[str, t.Any], list[tuple[str, t.Any]]]:
+    """The result of the action plugin, and module and arguments of each execution."""
+    fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
+    action = fabric_check.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+    executions: list[tuple[str, t.Any]] = []
+
+    def execute(module_name: str, module_args: t.Any = None, **_more: t.Any) -> dict[str, t.Any]:
+        executions.append((module_name.rpartition(".")[2], module_args))
+        return dict(answer) if module_name.endswith("rdma_facts") else {"from": "the module"}
+
+    action._execute_module = execute
+    return action.run(task_vars={"inventory_hostname": "node1"}), executions
+
+
+def test_one_module_execution_where_all_is_well(tmp_path: pathlib.Path) -> None:
+    node = InfinibandNode(tmp_path, "systemd-networkd")
+    arguments = {**DECLARED, "wait": "30"}
+    looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **arguments, "wait": 30}))
+    result, executions = run(arguments, {"look": looks})
+    assert [module for module, _arguments in executions] == ["rdma_facts"]
+    assert (result["ok"], result["changed"], result["deviations"]) == (True, False, [])
+    _surplus(node)
+    looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **arguments, "wait": 30}))
+    result, executions = run(arguments, {"look": looks})
+    assert executions[1:] == [("fabric_check", None)] and result["from"] == "the module"
+
+
+@pytest.mark.parametrize(("arguments", "task"), [({"ports": 7, "wait": "no"}, {}), ({"wait": -1}, {}), ({}, {"async_val": 60}), ({"cables": True}, {})])
+def test_the_module_alone_where_it_is_needed_in_any_case(arguments: dict[str, t.Any], task: dict[str, t.Any]) -> None:
+    result, executions = run(arguments, {}, **task)
+    assert executions == [("fabric_check", None)] and result["from"] == "the module"
