@@ -9,20 +9,17 @@ from __future__ import annotations
 import shlex
 import typing as t
 
-from ansible import constants
 from ansible.release import __version__
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._interpreter import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
 from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
+from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import DISCOVERED, declared_python
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
-# Where Ansible keeps what its own discovery found.
-_DISCOVERED = "discovered_interpreter_python"
 _NO_FAMILY = "%s: no package of Python is known for the distribution %s; install Python %d.%d or later by hand"
 _NO_ROOT = "%s: to install Python takes root; run it with -b (become)"
 
@@ -46,7 +43,7 @@ class ActionModule(ValidatedAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        declared = self._declared(task_vars)
+        declared = declared_python(self._templar, task_vars)
         oldest = _interpreter.oldest_for(__version__)
         found, silent = self._look(declared)
         result: dict[str, t.Any] = {"declared": declared, "interpreter": "", "version": "", "wrong": []}
@@ -70,14 +67,8 @@ class ActionModule(ValidatedAction):
         if chosen is None and arguments["install"]:
             result.update(failed=True, msg=wrong)
         elif chosen and not declared:
-            result["ansible_facts"] = {_DISCOVERED: chosen.path}
+            result["ansible_facts"] = {DISCOVERED: chosen.path}
         return result
-
-    def _declared(self, task_vars: dict[str, t.Any]) -> str:
-        """What is declared for the host or in the configuration; "" where Ansible is to discover it."""
-        value = constants.config.get_config_value("INTERPRETER_PYTHON", variables=task_vars)
-        declared = str(plain(self._templar.template(value))).strip()
-        return "" if declared.startswith("auto") else declared
 
     def _look(self, declared: str) -> tuple[Found, str]:
         """What the node has; why nothing is known of it, "" where that is not so."""

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts impo
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of, marked
+from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import declared_python
 
 
 def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -61,14 +62,47 @@ class ActionModule(ActionBase):
             arguments["look"]["opensm"] = {"manages": host in task_vars.get("groups", {}).get("opensm", ())}
         # Whatever was kept is older than what is found now.
         _looks.forget(str(owner))
-        answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
-        looks = answer.pop("look", None)
+        answer = self._answer(arguments, task_vars)
+        looks = answer.pop("look", {"python": answer["wrong"]} if "wrong" in answer else None)
         if looks and not self._task.delegate_to:
             _looks.keep(host, looks)
         if "rdma" in answer.get("ansible_facts", {}):
             answer["ansible_facts"]["rdma"] = marked(answer["ansible_facts"]["rdma"])
         result.update(answer)
         return result
+
+    def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The answer of the module. Where that can't run, it is failed, or says what is `wrong` with the Python of the node if that is to be found."""
+        seeks = boolean(plain(arguments.get("find_python", False)), strict=False)
+        sought = self._sought(task_vars) if seeks and not declared_python(self._templar, task_vars) else {}
+        facts = sought.get("ansible_facts") or {}
+        if sought.get("wrong"):
+            return {"changed": False, "wrong": sought["wrong"]}
+        known = {**task_vars, "ansible_facts": {**task_vars.get("ansible_facts", {}), **facts}} if facts else task_vars
+        answer: dict[str, t.Any] = self._execute_module(
+            module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=known, wrap_async=self._task.async_val
+        )
+        # A declared Python is looked at only where no module of ours has answered.
+        if seeks and not sought and answer.get("failed") and not answer.get("refused"):
+            wrong = self._sought(task_vars).get("wrong")
+            return {"changed": False, "wrong": wrong} if wrong else answer
+        return {**answer, "ansible_facts": {**answer.get("ansible_facts", {}), **facts}} if facts else answer
+
+    def _sought(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """What the action plugin interpreter finds on the node."""
+        task = self._task.copy()
+        task.args = {}
+        action = self._shared_loader_obj.action_loader.get(
+            "rdma.ofed.interpreter",
+            task=task,
+            connection=self._connection,
+            play_context=self._play_context,
+            loader=self._loader,
+            templar=self._templar,
+            shared_loader_obj=self._shared_loader_obj,
+        )
+        found: dict[str, t.Any] = action.run(task_vars=task_vars)
+        return found
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> dict[str, t.Any]:
         """Those of the named variables that are set and can be evaluated; the validation reports the others."""

@@ -26,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _concern as stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
@@ -99,6 +100,8 @@ class ActionModule(ControllerAction):
             problems += [each for each in host_problems(variables, facts, place.part != RESTING) if each not in unknown] + place.own + place.common
             if arguments["foresee"] and not problems and not unknown:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
+                packages = _looks.recall(host, "packages")
+                result["stack_settled"] = stack.settled(variables, facts or {}, None if packages is None else dict(packages))
                 managers = _looks.recall(host, "opensm")
                 result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
             if not problems:
@@ -110,7 +113,8 @@ class ActionModule(ControllerAction):
             result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
         if not arguments["fail"]:
-            result["wrong"] = list(dict.fromkeys(str(problem) for problem in problems))
+            # A node that no module runs on has told nothing.
+            result["wrong"] = _looks.recall(host, "python") or list(dict.fromkeys(str(problem) for problem in problems))
         elif problems:
             lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)

@@ -42,8 +42,17 @@ options:
     description: Whether to refuse others than root, because what follows changes the node. It makes no difference where O(reuse) leaves nothing to do.
     type: bool
     default: false
+  find_python:
+    description:
+      - Whether to find the Python that modules run with, as M(rdma.ofed.interpreter) does, and to return what is RV(wrong) with it instead of a failure.
+      - The task M(rdma.ofed.validate_site) that follows reports it with what is wrong with the input.
+      - A Python that is declared is looked at only where the module does not run.
+    type: bool
+    default: false
   look:
-    description: Set by the action plugin of O(keep_look). The concerns to look at, each with what to look for.
+    description:
+      - Set by action plugins of the collection. The concerns to look at, each with what to look for.
+      - The one of M(rdma.ofed.fabric_check) asks the live fabric.
     type: dict
     default: {}
 extends_documentation_fragment:
@@ -598,6 +607,11 @@ ansible_facts:
             over_rdma:
               description: Whether it stands on an RDMA adapter, be it as InfiniBand or as Ethernet.
               type: bool
+wrong:
+  description: Why the modules can't run as the host is declared, and what to do.
+  returned: with O(find_python), where they can't
+  type: list
+  elements: str
 """
 
 import os

@@ -78,6 +78,13 @@ ask_fabric:
   returned: with O(foresee)
   type: bool
   sample: false
+stack_settled:
+  description:
+    - Whether the look tells that the role C(ofed) has nothing to do. The node has the stack of its distribution, as declared, with all packages, and
+      nothing of a vendor.
+  returned: with O(foresee)
+  type: bool
+  sample: true
 problems:
   description: Everything that is wrong, each with host, variable, value and what is allowed.
   returned: failure

@@ -18,5 +18,6 @@ OPTIONS: dict[str, t.Any] = {
     "keep_look": {"type": "bool", "default": False},
     "reuse": {"type": "bool", "default": False},
     "require_root": {"type": "bool", "default": False},
+    "find_python": {"type": "bool", "default": False},
     "look": {"type": "dict", "default": {}},
 }

@@ -18,7 +18,7 @@ import sys
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-PROGRAMS = ("sh", "sed", "id", "sleep")
+PROGRAMS = ("sh", "sed", "id", "sleep", "mkdir", "chmod", "rm")
 # Where the machine has a real one, it is taken.
 OLD_PYTHONS = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))).glob("versions/3.6.*/bin/python3.6"))
 STAND_IN = """#!/bin/sh

@@ -15,7 +15,7 @@ from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.action import packages
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import due
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._due import due
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked

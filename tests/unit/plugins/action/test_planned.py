@@ -18,10 +18,10 @@ from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.action import kernel_modules, opensm, rdma_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, Entry
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as SubnetManagers
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import PACKAGED
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PACKAGED
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
@@ -44,7 +44,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.
 
 
 def seen(found: Found = FOUND) -> dict[str, t.Any]:
-    return {"kernel_modules": encode(_concern.Seen(frozenset(USUAL), frozenset(), found))}
+    return {"kernel_modules": encode(Seen(frozenset(USUAL), frozenset(), found))}
 
 
 def run(
@@ -188,7 +188,7 @@ def test_only_the_user_of_the_run_can_read_it(folder: pathlib.Path) -> None:
 
 def test_what_is_kept_of_kernel_modules_is_small() -> None:
     assert len(json.dumps(seen())) < 2000
-    assert decode(_concern.Seen, json.loads(json.dumps(seen()))["kernel_modules"]).found == FOUND
+    assert decode(Seen, json.loads(json.dumps(seen()))["kernel_modules"]).found == FOUND
 
 
 @pytest.mark.parametrize(("instances", "running", "visits"), [([], (), 0), ([], ("opensm.service",), 1), ([{"fabric": "ib"}], (), 1)])
@@ -206,3 +206,35 @@ def test_an_old_look_is_no_look(folder: pathlib.Path) -> None:
     (kept,) = (folder / "rdma-ofed-looks").iterdir()
     os.utime(kept, (0, 0))
     assert _looks.recall("node1", "kernel_modules") is None
+
+
+TOO_OLD = "ansible_python_interpreter is 3.6.8; allowed: 3.8 or later"
+ANSWER = {"changed": False, "ansible_facts": {"rdma": {}}, "look": {"opensm": []}}
+
+
+@pytest.mark.parametrize(
+    ("declared", "found", "answer", "sought", "ran", "wrong"),
+    [
+        # A declared Python that modules run with costs no question.
+        ("/usr/bin/python3", {"wrong": [TOO_OLD]}, ANSWER, 0, 1, None),
+        ("/usr/bin/python3", {"wrong": [TOO_OLD]}, {"failed": True, "msg": "SyntaxError"}, 1, 1, [TOO_OLD]),
+        ("/usr/bin/python3", {"wrong": []}, {"failed": True, "msg": "no space left"}, 1, 1, None),
+        ("/usr/bin/python3", {"wrong": []}, {"failed": True, "refused": True, "msg": "this takes root"}, 0, 1, None),
+        ("auto", {"wrong": [], "ansible_facts": {"discovered_interpreter_python": "/usr/bin/python3.11"}}, ANSWER, 1, 1, None),
+        ("auto", {"wrong": ["no Python"]}, ANSWER, 1, 0, ["no Python"]),
+    ],
+)
+def test_the_look_finds_the_python_where_it_has_to(
+    monkeypatch: pytest.MonkeyPatch, declared: str, found: dict[str, t.Any], answer: dict[str, t.Any], sought: int, ran: int, wrong: list[str] | None
+) -> None:
+    questions: list[t.Any] = []
+    monkeypatch.setattr(rdma_facts.ActionModule, "_sought", lambda _action, task_vars: questions.append(task_vars) or found)
+    monkeypatch.setattr(rdma_facts, "declared_python", lambda _templar, _variables: "" if declared == "auto" else declared)
+    result, executions = run(rdma_facts, {"keep_look": True, "find_python": True}, answer)
+    assert (len(questions), len(executions)) == (sought, ran)
+    assert result.get("wrong") == wrong
+    assert result.get("failed", False) == (wrong is None and answer.get("failed", False))
+    # The validation reports it for all hosts at once.
+    assert _looks.recall("node1", "python") == wrong
+    known = result.get("ansible_facts", {}).get("discovered_interpreter_python")
+    assert known == (found.get("ansible_facts") or {}).get("discovered_interpreter_python")
