@@ -14,7 +14,7 @@ import yaml
 
 COMPUTE_NODE = 2
 SM_NODE = 3
-TASKS = 32
+TASKS = 20
 """Of a compute node. The controller forks a worker for each, also for one that is skipped: 25 ms of a processor."""
 
 
