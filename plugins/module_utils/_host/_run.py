@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import selectors
 import shutil
 import subprocess
 import typing as t
@@ -21,6 +22,9 @@ TIMED_OUT = 124
 _ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"}
 # Seconds in which the end of a command is noticed, where its streams don't end with it.
 _PATIENCE = 1.0
+_CHUNK = 65536
+# Of what is in the pipes when a process has ended: more than the largest pipe holds.
+_LATE_READS = 17
 
 
 class Output(t.NamedTuple):
@@ -83,16 +87,27 @@ def _run(argv: t.Sequence[str]) -> Output:
 
     AnsibleModule.run_command is not: it has a preexec_fn. It also waits a second more whenever a process ends at the wrong moment.
     """
-    with subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **_ENVIRONMENT}) as process:
-        while True:
-            try:
-                streams = process.communicate(timeout=_PATIENCE)
-            except subprocess.TimeoutExpired as exc:
-                # A daemon that the command has left behind may hold the streams for as long as it runs.
-                if process.poll() is None:
-                    continue
-                streams = (exc.stdout or b"", exc.stderr or b"")
-            return Output(process.returncode, *(stream.decode("utf-8", "replace") for stream in streams))
+    process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **_ENVIRONMENT})
+    with process, selectors.DefaultSelector() as selector:
+        said = {stream: bytearray() for stream in (process.stdout, process.stderr) if stream is not None}
+        for stream in said:
+            selector.register(stream, selectors.EVENT_READ)
+        late = 0
+        while selector.get_map() and late < _LATE_READS:
+            # In this order: what a process has written by its end is in the pipes then.
+            ended = process.poll() is not None
+            ready = selector.select(0 if ended else _PATIENCE)
+            if ended and not ready:
+                # A daemon that the command has left behind holds the streams, perhaps for as long as it runs.
+                break
+            late += ended
+            for key, _events in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                if chunk:
+                    said[t.cast("t.Any", key.fileobj)] += chunk
+                else:
+                    selector.unregister(key.fileobj)
+        return Output(process.wait(), *(text.decode("utf-8", "replace") for text in said.values()))
 
 
 class PlainRunner(ModuleRunner):

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import pathlib
 import signal
+import subprocess
 import typing as t
 
 import pytest
@@ -89,6 +90,33 @@ def test_a_daemon_that_holds_the_streams_is_not_waited_for(node: Node) -> None:
     pid = int(node.run(["ibstat"]).stdout)
     # The process is there, so the answer did not come of its end.
     os.kill(pid, signal.SIGKILL)
+
+
+def test_what_a_process_says_last_is_read(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after the streams were read, and before it is looked at."""
+    poll = subprocess.Popen.poll
+
+    def wait_and_poll(process: subprocess.Popen[bytes]) -> int | None:
+        if process.returncode is None:
+            os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        return poll(process)
+
+    monkeypatch.setattr(subprocess.Popen, "poll", wait_and_poll)
+    node.install("ibstat", "sleep 0.1; echo last; echo words >&2")
+    assert node.run(["ibstat"]) == (0, "last\n", "words\n")
+
+
+@pytest.mark.parametrize("size", [1, 65536, 1000000])
+def test_all_output_is_read(node: Node, size: int) -> None:
+    node.install("ibstat", "head -c %d /dev/zero; head -c %d /dev/zero >&2" % (size, size))
+    output = node.run(["ibstat"])
+    assert (len(output.stdout), len(output.stderr)) == (size, size)
+
+
+def test_a_daemon_that_goes_on_talking_is_not_listened_to(node: Node) -> None:
+    node.install("ibstat", "yes & echo $!")
+    said = node.run(["ibstat"]).stdout
+    os.kill(next(int(line) for line in said.splitlines() if line.isdigit()), signal.SIGKILL)
 
 
 def test_tools_come_and_go_while_a_module_runs(node: Node) -> None:
