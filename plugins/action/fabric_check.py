@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import copy
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
@@ -33,11 +34,19 @@ class ActionModule(ActionBase):
         return {**result, **answer}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
-        checked = ArgumentSpecValidator(dict(OPTIONS)).validate(plain(dict(self._task.args)))
+        # Ansible completes defaults in place. Those of a constant belong to all who read it.
+        checked = ArgumentSpecValidator(copy.deepcopy(dict(OPTIONS))).validate(plain(dict(self._task.args)))
         # What is wrong with the arguments is for the module to report.
         hints = {} if checked.errors.errors else _concern.hints(checked.validated_parameters)
         if not hints:
             return None
         answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args={"gather": [], "look": hints}, task_vars=task_vars)
-        passed = _concern.ok(checked.validated_parameters, answer.get("look") or {})
-        return None if passed is None else {"changed": False, **passed}
+        result = _concern.unchanged(checked.validated_parameters, answer.get("look") or {})
+        return None if result is None else {"changed": False, **_beside(answer), **result}
+
+
+def _beside(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What ansible-core itself has put into the answer of a module, without the facts of the module."""
+    found = {name: answer[name] for name in ("warnings", "deprecations") if name in answer}
+    interpreters = {name: value for name, value in (answer.get("ansible_facts") or {}).items() if name.startswith("discovered_interpreter_")}
+    return {**found, "ansible_facts": interpreters} if interpreters else found

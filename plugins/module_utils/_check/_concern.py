@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import entry_of
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
@@ -37,20 +38,21 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     if wanted.links is not None or wanted.firmware is not None or (wanted.kmod is not None and not wanted.kmod.load_now):
         return {}
     found: dict[str, dict[str, t.Any]] = {}
-    names: dict[str, str] = {}
+    interfaces: list[str] = []
     if wanted.ipoib is not None:
         found["ipoib"] = ipoib.hints({"ipoib_interfaces": params["interfaces"]})
-        names = found["ipoib"]["names"]
+        declared = [entry for entry in map(entry_of, params["interfaces"]) if entry.present]
+        interfaces = [entry.parent or entry.name for entry in declared]
     if wanted.kmod is not None:
-        declared = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
-        found["kernel_modules"] = {**kernel_modules.hints(declared), "options": []}
+        variables = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
+        found["kernel_modules"] = {**kernel_modules.hints(variables), "options": []}
     if wanted.gpus is not None:
         found["gpudirect"] = {}
-    found["fabric_check"] = scope_of(wanted)._replace(interfaces=list(names))._asdict()
+    found["fabric_check"] = scope_of(wanted)._replace(interfaces=interfaces)._asdict()
     return found
 
 
-def ok(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
     """The result of the module where everything is as declared; None where it is not, and wherever that is not sure.
 
     `looks`: what the look returned by concern, for the hints of these parameters.

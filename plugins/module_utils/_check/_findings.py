@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import w
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
@@ -273,12 +273,10 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
 
 def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
     """What the planner would change for these modules. The check may be for a part of what the role declares, whose files list more."""
-    block = {entry.name for entry in parse_list("", found.rdma_text)} - {entry.name for entry in parse_list("", without_block(found.rdma_text))}
-    ours = block | {entry.name for entry in parse_list("", found.load_text)}
     names = kmod.kernel_names(wanted, found)
     # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
     images = bool(wanted.options or wanted.initramfs_drivers or wanted.initramfs_cmdline)
-    changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
+    changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | found.ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
     result = [
         of_change(change)
         for change in changes

@@ -54,7 +54,7 @@ class Scope(t.NamedTuple):
     ports: t.Sequence[str] = ()
     """The checked ports, as declared. The subnet manager is queried through one of them, where one is ACTIVE."""
     interfaces: t.Sequence[str] = ()
-    """Those whose ports are meant where none is declared."""
+    """Those whose ports are meant where none is declared, by name or port GUID."""
     fabric: str = "ib"
     fabric_ports: t.Sequence[str] = ()
     """The ports on the fabric, where the node is on several; empty means any of them."""
@@ -94,7 +94,9 @@ def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev])
     if scope.ports:
         there = [port._asdict() for port in ports]
         return tuple(dict.fromkeys(str((find(name, there) or {"name": name})["name"]) for name in scope.ports))
-    under = {netdev.name: netdev.port for netdev in netdevs}
+    under: dict[str, str] = {}
+    for netdev in netdevs:
+        under.update({netdev.port_guid: netdev.port, netdev.name: netdev.port})
     return tuple(dict.fromkeys(port for port in (under.get(name, "") for name in scope.interfaces) if port))
 
 

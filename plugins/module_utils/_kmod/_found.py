@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive, Entry
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive, Entry, parse_list, without_block
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
 
@@ -58,6 +58,12 @@ class Found(t.NamedTuple):
     devices: tuple[str, ...] = ()
     """The RDMA devices of adapters."""
 
+    @property
+    def ours(self) -> frozenset[str]:
+        """The modules that our file and our block load at boot."""
+        block = {entry.name for entry in parse_list("", self.rdma_text)} - {entry.name for entry in parse_list("", without_block(self.rdma_text))}
+        return frozenset(block.union(entry.name for entry in parse_list("", self.load_text)))
+
 
 class Seen(t.NamedTuple):
     """What the one look reports of a node: all that a plan for these modules needs, and no other modules. Names are canonical."""
@@ -69,8 +75,8 @@ class Seen(t.NamedTuple):
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:
-    """The same state, for a planner that is interested in no other modules than `names`: a few kB instead of a catalogue of thousands."""
-    wanted = {canonical(name) for name in names}
+    """The same state, for a planner that is interested in no other modules than `names` and ours: a few kB instead of a catalogue of thousands."""
+    wanted = {*map(canonical, names), *found.ours}
     whole = found.catalogue
     listed = {entry.name for entry in found.entries}
     aliases = {name: whole.aliases[name] for name in wanted | listed if name in whole.aliases}
