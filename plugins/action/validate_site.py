@@ -112,11 +112,12 @@ class ActionModule(ControllerAction):
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
             result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
+        # The look has found no Python that modules run with.
+        wrong = list(dict.fromkeys([*(_looks.recall(host, "python") or ()), *map(str, problems)]))
         if not arguments["fail"]:
-            # A node that no module runs on has told nothing.
-            result["wrong"] = _looks.recall(host, "python") or list(dict.fromkeys(str(problem) for problem in problems))
-        elif problems:
-            lines = list(dict.fromkeys("%s: %s" % (host, problem) for problem in problems))
+            result["wrong"] = wrong
+        elif wrong:
+            lines = ["%s: %s" % (host, each) for each in wrong]
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
 

@@ -82,7 +82,7 @@ stack_settled:
   description:
     - Whether the look tells that the role C(ofed) has nothing to do. The node has the stack of its distribution, as declared, with all packages, and
       nothing of a vendor.
-  returned: with O(foresee)
+  returned: with O(foresee), where nothing is wrong
   type: bool
   sample: true
 problems:

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.rdma.ofed.plugins.action import kernel_modules, opensm, rdma_facts
+from ansible_collections.rdma.ofed.plugins.action import kernel_modules, opensm, rdma_facts, validate_site
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, Entry
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
@@ -208,6 +208,10 @@ def test_an_old_look_is_no_look(folder: pathlib.Path) -> None:
     assert _looks.recall("node1", "kernel_modules") is None
 
 
+def validated(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+    return run(validate_site, arguments)[0]
+
+
 TOO_OLD = "ansible_python_interpreter is 3.6.8; allowed: 3.8 or later"
 ANSWER = {"changed": False, "ansible_facts": {"rdma": {}}, "look": {"opensm": []}}
 
@@ -236,5 +240,7 @@ def test_the_look_finds_the_python_where_it_has_to(
     assert result.get("failed", False) == (wrong is None and answer.get("failed", False))
     # The validation reports it for all hosts at once.
     assert _looks.recall("node1", "python") == wrong
+    assert validated({"role": "ofed", "fail": False})["wrong"] == (wrong or [])
+    assert validated({"role": "ofed"}).get("problems", []) == ["node1: %s" % each for each in wrong or ()]
     known = result.get("ansible_facts", {}).get("discovered_interpreter_python")
     assert known == (found.get("ansible_facts") or {}).get("discovered_interpreter_python")
