@@ -34,7 +34,7 @@ class ActionModule(ActionBase):
         return {**result, **answer}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
-        # Ansible completes defaults in place. Those of a constant belong to all who read it.
+        # Ansible fills in defaults in place, and the options are shared.
         checked = ArgumentSpecValidator(copy.deepcopy(dict(OPTIONS))).validate(plain(dict(self._task.args)))
         # What is wrong with the arguments is for the module to report.
         hints = {} if checked.errors.errors else _concern.hints(checked.validated_parameters)

@@ -73,7 +73,7 @@ class ActionModule(ActionBase):
 
     def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The answer of the module. Where that can't run, it is failed, or says what is `wrong` with the Python of the node if that is to be found."""
-        # Another node, and a task for later, have no validation that would report it.
+        # For a delegated or asynchronous task, no validation follows that would report it.
         seeks = boolean(plain(arguments.get("find_python", False)), strict=False) and not (self._task.delegate_to or self._task.async_val)
         sought = self._sought(task_vars) if seeks and not declared_python(self._templar, task_vars) else {}
         facts = sought.get("ansible_facts") or {}

@@ -112,8 +112,8 @@ class ActionModule(ControllerAction):
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
             result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
-        # The look has found no Python that modules run with.
-        wrong = list(dict.fromkeys([*(_looks.recall(host, "python") or ()), *map(str, problems)]))
+        # What the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
+        wrong = list(dict.fromkeys([*(_looks.recall(host, "python", ages=False) or ()), *map(str, problems)]))
         if not arguments["fail"]:
             result["wrong"] = wrong
         elif wrong:

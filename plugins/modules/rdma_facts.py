@@ -47,6 +47,7 @@ options:
       - Whether to find the Python that modules run with, as M(rdma.ofed.interpreter) does, and to return what is RV(wrong) with it instead of a failure.
       - The task M(rdma.ofed.validate_site) that follows reports it with what is wrong with the input.
       - A Python that is declared is looked at only where the module does not run.
+      - It has no effect on delegated and asynchronous tasks.
     type: bool
     default: false
   look:

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import entry_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of, is_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
@@ -41,8 +41,8 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
     interfaces: list[str] = []
     if wanted.ipoib is not None:
         found["ipoib"] = ipoib.hints({"ipoib_interfaces": params["interfaces"]})
-        declared = [entry for entry in map(entry_of, params["interfaces"]) if entry.present]
-        interfaces = [entry.parent or entry.name for entry in declared]
+        names = [entry.parent or entry.name for entry in interfaces_of(params["interfaces"]) if entry.present]
+        interfaces = [name.lower() if is_guid(name) else name for name in names]
     if wanted.kmod is not None:
         variables = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
         found["kernel_modules"] = {**kernel_modules.hints(variables), "options": []}

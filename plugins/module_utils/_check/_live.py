@@ -54,7 +54,7 @@ class Scope(t.NamedTuple):
     ports: t.Sequence[str] = ()
     """The checked ports, as declared. The subnet manager is queried through one of them, where one is ACTIVE."""
     interfaces: t.Sequence[str] = ()
-    """Those whose ports are meant where none is declared, by name or port GUID."""
+    """The interfaces, by name or port GUID, whose ports are checked where no port is declared."""
     fabric: str = "ib"
     fabric_ports: t.Sequence[str] = ()
     """The ports on the fabric, where the node is on several; empty means any of them."""

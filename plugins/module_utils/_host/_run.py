@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import selectors
 import shutil
+import signal
 import subprocess
 import typing as t
 
@@ -23,7 +24,7 @@ _ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteracti
 # Seconds in which the end of a command is noticed, where its streams don't end with it.
 _PATIENCE = 1.0
 _CHUNK = 65536
-# Of what is in the pipes when a process has ended: more than the largest pipe holds.
+# How often the pipes are read after a process has ended: for more than they hold, which is 1 MiB at most.
 _LATE_READS = 17
 
 
@@ -75,6 +76,9 @@ class ModuleRunner:
             raise Unsupported("%s is not installed on this node" % argv[0])
         # timeout(1), of coreutils, also ends what the command has started.
         output = _run(["timeout", "--kill-after=5", str(timeout), path, *argv[1:]])
+        if output.rc == -signal.SIGKILL:
+            # It ends so where the command ignores SIGTERM.
+            output = output._replace(rc=TIMED_OUT)
         if output.rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
             raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), **output._asdict())
         if ok is not None and output.rc not in ok:
@@ -94,7 +98,7 @@ def _run(argv: t.Sequence[str]) -> Output:
             selector.register(stream, selectors.EVENT_READ)
         late = 0
         while selector.get_map() and late < _LATE_READS:
-            # In this order: what a process has written by its end is in the pipes then.
+            # First the poll, then the select: all that an ended process has written is in the pipes by then.
             ended = process.poll() is not None
             ready = selector.select(0 if ended else _PATIENCE)
             if ended and not ready:

@@ -233,3 +233,12 @@ def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:
             if not template and not (node.name.startswith("__") and node.name.endswith("__")):
                 many.append("%s:%d %s" % (path.relative_to(ROOT), node.lineno, node.name))
     assert not many
+
+
+def test_the_role_ofed_starts_from_nothing_where_it_runs_again() -> None:
+    """Registered results last for the whole run, and not every path through the role registers each."""
+    files = (ROOT / "roles/ofed/tasks").glob("*.yml")
+    registered = {found for file in files for found in re.findall(r"^ *register: (\S+)$", file.read_text(encoding="utf-8"), re.MULTILINE)}
+    first = yaml.safe_load((ROOT / "roles/ofed/tasks/main.yml").read_text(encoding="utf-8"))[0]
+    assert first["ansible.builtin.set_fact"] == {name: {} for name in registered}
+    assert first["when"] == "ofed_outcome is defined"

@@ -15,8 +15,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.action import fabric_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, choose_port, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
@@ -27,6 +30,7 @@ from ipoib_node import FakeNode
 DEFAULTS = {name: argument.get("default") for name, argument in OPTIONS.items()}
 RELEASE = "6.1.0"
 GUID = "0x0002c903000f0009"
+GUID_OF_IB1 = "0x0000000000000001"
 PORT = "sys/class/infiniband/hca_0/ports/1/"
 INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}, {"parent": "ib0", "pkey": "0x8001", "mode": "datagram"}]
 DECLARED: dict[str, t.Any] = {
@@ -177,6 +181,23 @@ def test_a_look_that_lacks_a_part_says_nothing(tmp_path: pathlib.Path) -> None:
     assert unchanged(params, looks) is not None
     for concern in looks:
         assert unchanged(params, {name: seen for name, seen in looks.items() if name != concern}) is None
+
+
+@pytest.mark.parametrize(
+    "interfaces",
+    [
+        [{"name": "ib0", "state": "absent"}, {"name": "ib1"}],
+        [{"name": "ib1"}, {"parent": "ib1", "pkey": "0x8001", "mode": "datagram"}],
+        [{"port_guid": GUID_OF_IB1.upper().replace("0X", "0x")}],
+        [{"name": "bond0", "bond": {"ports": ["ib1", "ib2"]}}],
+    ],
+)
+def test_the_look_asks_through_the_port_that_the_module_would(interfaces: list[dict[str, t.Any]]) -> None:
+    ports = [Port("mlx5_%d/1" % card, "mlx5_%d" % card, 1, "0x000000000000000%d" % card, state="ACTIVE", link_layer="InfiniBand") for card in range(3)]
+    netdevs = [Netdev("ib%d" % card, "ipoib", port=port.name, port_guid=port.port_guid) for card, port in enumerate(ports)]
+    scope = Scope(**hints({**DEFAULTS, "interfaces": interfaces})["fabric_check"])
+    port = choose_port(names_of(scope, ports, netdevs), ports, ())
+    assert port is not None and port.name == "mlx5_1/1"
 
 
 def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) -> tuple[dict[str, t.Any], list[tuple[str, t.Any]]]:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pathlib
 import signal
@@ -12,7 +13,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, ModuleRunner, first_tool
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _run
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, ModuleRunner, Output, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, parse_show
 
 # systemctl show -p Id,LoadState,ActiveState,UnitFileState,FragmentPath,MainPID dbus.service no-such.service (systemd 252)
@@ -93,7 +95,7 @@ def test_a_daemon_that_holds_the_streams_is_not_waited_for(node: Node) -> None:
 
 
 def test_what_a_process_says_last_is_read(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends after the streams were read, and before it is looked at."""
+    """The process ends after the last read and before the poll."""
     poll = subprocess.Popen.poll
 
     def wait_and_poll(process: subprocess.Popen[bytes]) -> int | None:
@@ -115,8 +117,10 @@ def test_all_output_is_read(node: Node, size: int) -> None:
 
 def test_a_daemon_that_goes_on_talking_is_not_listened_to(node: Node) -> None:
     node.install("ibstat", "yes & echo $!")
-    said = node.run(["ibstat"]).stdout
-    os.kill(next(int(line) for line in said.splitlines() if line.isdigit()), signal.SIGKILL)
+    output = node.run(["ibstat"])
+    assert output.rc == 0
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(next(int(line) for line in output.stdout.splitlines() if line.isdigit()), signal.SIGKILL)
 
 
 def test_tools_come_and_go_while_a_module_runs(node: Node) -> None:
@@ -140,6 +144,13 @@ def test_a_time_out_is_told_apart(node: Node) -> None:
     with pytest.raises(CommandFailed, match=r"did not end within 0\.1 s"):
         node.run(["ibstat"], timeout=0.1)
     assert node.run(["ibstat"], ok=[TIMED_OUT], timeout=0.1).rc == TIMED_OUT
+
+
+def test_a_command_that_ignores_the_signal_has_timed_out_too(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    # timeout(1) kills itself along with the command.
+    monkeypatch.setattr(_run, "_run", lambda _argv: Output(-signal.SIGKILL, "", ""))
+    with pytest.raises(CommandFailed, match="did not end within 60 s"):
+        node.run(["ibstat"])
 
 
 def test_a_missing_tool_is_named(node: Node) -> None:
