@@ -74,7 +74,8 @@ def test_what_somebody_started_on_another_host_is_stopped_once_ours_stands_by_an
     stranger = hex(int(guid.replace(":", "")[16:], 16))
     assert lab.shell("node3", "apt-get install -qq --yes opensm >/dev/null 2>&1 && opensm --daemon --priority 15 >/dev/null").returncode == 0
     try:
-        ask = "for i in $(seq 60); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
+        # A message that got lost between the two costs them their time limit, of 40 s.
+        ask = "for i in $(seq 240); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
         found = lab.shell("node2", ask)
         assert found.returncode == 0, found.stdout
         converge(lab)
