@@ -77,7 +77,7 @@ class Session:
         """Run, and again while the card is busy: a refused access changed nothing, and a set means the same twice."""
         for wait in WAITS:
             output = self._run(argv, ok=None, timeout=timeout)
-            if output.rc in (mlxconfig.DONE, mlxconfig.ABORTED) or not mlxconfig.is_busy(mlxconfig.errors_of(output.stdout)):
+            if output.rc in (mlxconfig.DONE, mlxconfig.ABORTED) or not mlxconfig.says(mlxconfig.errors_of(output.stdout), mlxconfig.BUSY):
                 return output
             time.sleep(wait)
         return self._run(argv, ok=None, timeout=timeout)
@@ -99,12 +99,12 @@ class Session:
             return self._rows(output)
         errors = mlxconfig.errors_of(output.stdout)
         for tool in self._tools:
-            if tool != self.tool and mlxconfig.needs_other_tool(errors):
+            if tool != self.tool and mlxconfig.says(errors, mlxconfig.OTHER_TOOL):
                 other = self._ask(mlxconfig.query_command(tool, self.device, names), QUERY_TIMEOUT)
                 if other.rc == mlxconfig.DONE:
                     self.tool = tool
                     return self._rows(other)
-        if mlxconfig.is_missing(errors):
+        if mlxconfig.says(errors, mlxconfig.MISSING):
             raise Missing("; ".join(errors))
         raise self._failed("%s can't query it" % self.tool, argv, output)
 

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import no_result
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import last_words
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -127,7 +127,7 @@ def _await(node: Node, test: str, setting: Setting) -> str:
     for _try in range(round(_START_SECONDS / _PAUSE_SECONDS)):
         if not systemd.is_active(unit(test)):
             said = node.run(["journalctl", "--unit", unit(test), "--lines", "4", "--output", "cat", "--no-pager"], ok=None).stdout
-            return "the server ended at once: %s" % no_result(said).said
+            return "the server ended at once: %s" % last_words(said)
         if _is_ready(node, test, setting):
             return ""
         node.sleep(_PAUSE_SECONDS)
@@ -173,7 +173,7 @@ def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> F
     found = figure(test, output.stdout)
     if not found.problem or not output.rc:
         return found
-    said = found.problem if test == STREAM else no_result(output.stderr or output.stdout).said
+    said = found.problem if test == STREAM else last_words(output.stderr or output.stdout)
     return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"))
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _measure
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import NoResult, Pings
 
 WRITE, SEND, LATENCY, STREAM, PING = "ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"
 TESTS = (WRITE, SEND, LATENCY, STREAM, PING)
@@ -79,15 +79,11 @@ def client(test: str, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[st
 
 def figure(test: str, output: str) -> Figure:
     """What a client printed."""
-    if test == LATENCY:
-        latency = _measure.parse_latency(output)
-        return _failed(test, latency) if isinstance(latency, NoResult) else Figure(test, usec=latency.typical)
-    if test == PING:
-        pings = _measure.parse_pings(output)
-        return Figure(test, usec=pings.usec, loss=pings.loss) if isinstance(pings, Pings) else _failed(test, pings)
-    gbps = _measure.parse_iperf3(output) if test == STREAM else _measure.parse_bandwidth(output)
-    return _failed(test, gbps) if isinstance(gbps, NoResult) else Figure(test, gbps=gbps)
-
-
-def _failed(test: str, result: NoResult) -> Figure:
-    return Figure(test, problem="no result; it said: %s" % (result.said or "nothing"))
+    try:
+        if test == LATENCY:
+            return Figure(test, usec=_measure.parse_latency(output))
+        if test == PING:
+            return Figure(test, **_measure.parse_pings(output)._asdict())
+        return Figure(test, gbps=_measure.parse_iperf3(output) if test == STREAM else _measure.parse_bandwidth(output))
+    except UnexpectedOutput as exc:
+        return Figure(test, problem="no result; it said: %s" % (exc.msg or "nothing"))

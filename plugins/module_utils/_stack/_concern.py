@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, due, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._due import due
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
 
 

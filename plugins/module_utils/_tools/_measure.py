@@ -12,38 +12,23 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table, real
 
 # What is shown of a tool that ended without a result.
 _LINES = 6
 _MOST = 400
-_TYPICAL, _TAIL = "t_typical[usec]", "99%"
+_TYPICAL = "t_typical[usec]"
 _COUNT = re.compile(r"([0-9]{1,18}) packets transmitted, ([0-9]{1,18}) received, ")
 _TIMES = re.compile(r"rtt min/avg/max = [0-9.]{1,40}/([0-9]{1,18}\.[0-9]{1,6})/")
 # Above what any network does. It keeps out what is infinite, too.
 _MOST_BITS = 1e15
 
 
-class NoResult(t.NamedTuple):
-    """In place of a result."""
-
-    said: str
-    """The end of what it printed, in one line; "" for nothing."""
-
-
-def no_result(text: str) -> NoResult:
-    """The last lines that have words."""
+def last_words(text: str) -> str:
+    """The last lines that have words, in one line; "" for nothing."""
     lines = [" ".join(line.split()) for line in text[-_LINES * _MOST :].splitlines()]
-    return NoResult(" | ".join([line for line in lines if line.strip("-#*")][-_LINES:])[-_MOST:])
-
-
-class Latency(t.NamedTuple):
-    """Microseconds."""
-
-    typical: float
-    """The median."""
-    tail: float | None
-    """99 % are faster; None where the version does not say."""
+    return " | ".join([line for line in lines if line.strip("-#*")][-_LINES:])[-_MOST:]
 
 
 def bandwidth(output: str) -> float | None:
@@ -54,31 +39,27 @@ def bandwidth(output: str) -> float | None:
     return next((average for average in reversed(averages) if average is not None), None)
 
 
-def parse_bandwidth(output: str) -> float | NoResult:
-    """The average in Gb/s, likewise."""
+def parse_bandwidth(output: str) -> float:
+    """The average in Gb/s, likewise. This and the parsers below raise UnexpectedOutput with the last words where there is no result."""
     found = bandwidth(output)
-    return no_result(output) if found is None or found < 0 else found
+    if found is None or found < 0:
+        raise UnexpectedOutput(last_words(output))
+    return found
 
 
-def _cell(row: t.Sequence[str], titles: t.Sequence[str], title: str) -> float | None:
-    # Titles with a blank come behind those that are looked for, except that of the tail itself, whose first word is in its place.
-    place = titles.index(title) if title in titles else len(row)
-    value = real(row[place]) if place < len(row) else None
-    return value if value is not None and value >= 0 else None
-
-
-def parse_latency(output: str) -> Latency | NoResult:
-    """The result of a run with a number of iterations. One with a duration says no median."""
-    titles: list[str] = []
+def parse_latency(output: str) -> float:
+    """The median in microseconds of a run with a number of iterations. One with a duration says none."""
+    place: int | None = None
     for line in output.splitlines():
         row = line.split()
         if _TYPICAL in row:
-            titles = row
-        elif titles and row and decimal(row[0]) is not None:
-            typical = _cell(row, titles, _TYPICAL)
-            if typical is not None:
-                return Latency(typical, _cell(row, titles, _TAIL))
-    return no_result(output)
+            # Titles with a blank come behind it.
+            place = row.index(_TYPICAL)
+        elif place is not None and place < len(row) and decimal(row[0]) is not None:
+            median = real(row[place])
+            if median is not None and median >= 0:
+                return median
+    raise UnexpectedOutput(last_words(output))
 
 
 def perftest_command(tool: str, device: str, port: int, *, tcp_port: int, options: t.Sequence[str]) -> tuple[str, ...]:
@@ -89,18 +70,13 @@ def perftest_command(tool: str, device: str, port: int, *, tcp_port: int, option
 class Pings(t.NamedTuple):
     """The statistics at the end of ibping."""
 
-    sent: int
-    received: int
     usec: float
     """The average time of those that came back, in microseconds; 0 where it is not known."""
-
-    @property
-    def loss(self) -> float:
-        """Percent."""
-        return round(100.0 * (self.sent - self.received) / self.sent, 1)
+    loss: float
+    """Percent."""
 
 
-def parse_pings(output: str) -> Pings | NoResult:
+def parse_pings(output: str) -> Pings:
     """What came back. More answers than questions are no statistics."""
     count = times = None
     for line in output.splitlines():
@@ -108,9 +84,9 @@ def parse_pings(output: str) -> Pings | NoResult:
         times = _TIMES.match(line) or times
     sent, received = (decimal(count[1], 0), decimal(count[2], 0)) if count else (0, 0)
     if not sent or received > sent:
-        return no_result(output)
+        raise UnexpectedOutput(last_words(output))
     average = real(times[1]) if times and received else None
-    return Pings(sent, received, round(1000 * average, 3) if average else 0.0)
+    return Pings(round(1000 * average, 3) if average else 0.0, round(100.0 * (sent - received) / sent, 1))
 
 
 def ibping_server(device: str, port: int) -> tuple[str, ...]:
@@ -122,20 +98,18 @@ def ibping_client(device: str, port: int, *, lid: int, number: int) -> tuple[str
     return ("ibping", "-C", device, "-P", str(port), "-c", str(number), "-f", str(lid))
 
 
-def _part(table: t.Any, name: str) -> t.Any:
-    return table.get(name) if isinstance(table, dict) else None
-
-
-def parse_iperf3(output: str) -> float | NoResult:
+def parse_iperf3(output: str) -> float:
     """What the server of iperf3 received, in Gb/s."""
     table = read_table(output)
     error = table.get("error")
     if isinstance(error, str) and error:
-        return no_result(error)
-    bits = _part(_part(_part(table, "end"), "sum_received"), "bits_per_second")
+        raise UnexpectedOutput(last_words(error))
+    bits: t.Any = table
+    for name in ("end", "sum_received", "bits_per_second"):
+        bits = bits.get(name) if isinstance(bits, dict) else None
     if isinstance(bits, (int, float)) and not isinstance(bits, bool) and 0 <= bits < _MOST_BITS:
         return round(bits / 1e9, 3)
-    return no_result(output)
+    raise UnexpectedOutput(last_words(output))
 
 
 def iperf3_server(tcp_port: int) -> tuple[str, ...]:

@@ -36,20 +36,23 @@ _CONF = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*
 _CONF_VALUE = re.compile(r"\b0x(?P<number>[0-9a-fA-F]{1,8})\s?: (?P<name>[A-Za-z0-9_]+)")
 _CONF_INSTANCE = re.compile(r"^(?P<stem>.+)_(?P<kind>[PM])\d{1,3}$")
 
+# What errors say when another program is using the card, so that another try is worthwhile.
 # The second last is the only message for a semaphore that stays locked for 13 seconds, and for firmware that is still starting.
 # The last one appears right after another tool was killed at work.
-_BUSY = (
+BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
     "me_icmd_status_cr_fail",
 )
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
-_OTHER_TOOL = (
+# The same when the other of the two programs can do what this one can't.
+OTHER_TOOL = (
     *("unsupported device", "device type is not supported", "nvqc access register is not supported"),
     *("failed to open the device", "failed to identify the device"),
     *_UNKNOWN,
 )
-_MISSING = (*_UNKNOWN, "the device doesn't support", "is out of range", "index out of range")
+# The same when a parameter is unknown to the program or missing on the card.
+MISSING = (*_UNKNOWN, "the device doesn't support", "is out of range", "index out of range")
 
 
 class Row(t.NamedTuple):
@@ -113,23 +116,9 @@ def errors_of(text: str) -> list[str]:
     return [" ".join(match.split()) for match in _ERROR.findall(text)]
 
 
-def _says(texts: t.Iterable[str], phrases: t.Sequence[str]) -> bool:
-    return any(phrase in text.lower() for text in texts for phrase in phrases)
-
-
-def is_busy(errors: t.Sequence[str]) -> bool:
-    """Whether another program is using the card, so that another try is worthwhile."""
-    return _says(errors, _BUSY)
-
-
-def needs_other_tool(errors: t.Sequence[str]) -> bool:
-    """Whether the other of the two programs can do what this one can't."""
-    return _says(errors, _OTHER_TOOL)
-
-
-def is_missing(errors: t.Sequence[str]) -> bool:
-    """Whether a parameter is unknown to the program or missing on the card."""
-    return _says(errors, _MISSING)
+def says(errors: t.Iterable[str], phrases: t.Sequence[str]) -> bool:
+    """Whether one of the errors is of the kind that BUSY, OTHER_TOOL or MISSING has the phrases of."""
+    return any(phrase in error.lower() for error in errors for phrase in phrases)
 
 
 def allowed_by(error: str) -> str:
@@ -181,30 +170,27 @@ def parse_query(text: str) -> Answer:
 
 def parse_confs(text: str) -> dict[str, Conf]:
     """The answer to `show_confs`: the parameters by name. Lines of no known shape are prose."""
-    found: dict[str, Conf] = {}
+    kinds: dict[str, tuple[str, dict[str, str]]] = {}
+    # Those before the first parameter are of none.
     numbers: dict[str, str] = {}
-    name, kind = "", ""
-
-    def finish() -> None:
-        if not name:
-            return
-        names = kind.split("|")
-        if len(names) < 2:
-            found[name] = Conf(name, kind)
-            return
-        known = {"False": "0", "True": "1"} if set(names) == {"False", "True"} else numbers
-        found[name] = Conf(name, "", tuple("%s(%s)" % (value, known[value]) if value in known else value for value in names))
-
     for line in text.splitlines():
         match = _CONF.match(line)
         if match:
-            finish()
-            name, kind, numbers = match.group("name"), match.group("kind"), {}
+            numbers = {}
+            kinds[match.group("name")] = (match.group("kind"), numbers)
             line = line[match.end() :]
         for entry in _CONF_VALUE.finditer(line):
             numbers.setdefault(entry.group("name"), str(hexadecimal(entry.group("number"), 0)))
-    finish()
+    found = {name: _conf(name, kind, numbers) for name, (kind, numbers) in kinds.items()}
     return {name: _like_first(conf, found) for name, conf in found.items()}
+
+
+def _conf(name: str, kind: str, numbers: t.Mapping[str, str]) -> Conf:
+    names = kind.split("|")
+    if len(names) < 2:
+        return Conf(name, kind)
+    known = {"False": "0", "True": "1"} if set(names) == {"False", "True"} else numbers
+    return Conf(name, "", tuple("%s(%s)" % (value, known[value]) if value in known else value for value in names))
 
 
 def _like_first(conf: Conf, found: t.Mapping[str, Conf]) -> Conf:

@@ -14,8 +14,7 @@ import pytest
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure
 from ansible_collections.rdma.ofed.plugins.action import packages
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, known_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._due import due
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, due, known_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked

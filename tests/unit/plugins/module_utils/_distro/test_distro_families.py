@@ -98,7 +98,7 @@ def _literals(path: pathlib.Path) -> set[str]:
 
 
 def test_nothing_else_names_a_family_or_its_package_manager() -> None:
-    """Adding a family takes an entry in `_families.py` and a line in the registry."""
+    """Adding a family takes an entry in `_registry.py` alone."""
     names = {family.name for family in FAMILIES} | {family.manager.name for family in FAMILIES}
     own = {ROOT / "plugins/module_utils/_tools" / ("_%s.py" % family.manager.name) for family in FAMILIES}
     found = [path for path in sorted(ROOT.glob("plugins/**/*.py")) if path.parent != DISTRO and path not in own and _literals(path) & names]

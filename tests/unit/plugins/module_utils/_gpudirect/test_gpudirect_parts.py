@@ -12,9 +12,8 @@ import shutil
 import subprocess
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._families import DEBIAN, RED_HAT, SUSE
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY, Family
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DEBIAN, FAMILIES, RED_HAT, SUSE
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _legacy, _legacy_build, _plan, _symptoms

@@ -54,8 +54,8 @@ def use_value(wish: str, shown: str) -> None:
 
 def use_errors(text: str) -> None:
     errors = mlxconfig.errors_of(text)
-    for judge in (mlxconfig.is_busy, mlxconfig.is_missing, mlxconfig.needs_other_tool):
-        judge(errors)
+    for phrases in (mlxconfig.BUSY, mlxconfig.MISSING, mlxconfig.OTHER_TOOL):
+        mlxconfig.says(errors, phrases)
     for error in [*errors, text]:
         mlxconfig.allowed_by(error)
 

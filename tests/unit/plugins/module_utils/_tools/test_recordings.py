@@ -96,7 +96,7 @@ def check_config_error(text: str) -> None:
     assert errors
     for error in errors:
         (kind,) = {kind for pattern, kind in ERRORS.items() if re.match(pattern, error)} or {"is not in the table: " + error}
-        found = (mlxconfig.is_busy([error]), mlxconfig.is_missing([error]), mlxconfig.needs_other_tool([error]))
+        found = (mlxconfig.says([error], mlxconfig.BUSY), mlxconfig.says([error], mlxconfig.MISSING), mlxconfig.says([error], mlxconfig.OTHER_TOOL))
         assert found == (kind == BUSY, kind in (MISSING, UNKNOWN), kind in (OTHER, UNKNOWN)), error
         assert mlxconfig.allowed_by(error).startswith("at most") == ("larger than" in error)
 

@@ -91,8 +91,8 @@ def test_errors_without_the_help_behind_them() -> None:
     said = {name.rpartition("/")[2][:-4]: mlxconfig.errors_of(recorded(name)) for name in names("mlxconfig_error")}
     assert said["local_duplicate_parameter"] == ["Duplicate parameter, SRIOV_EN."]
     assert said["local_yes_after_set"] == ["Invalid Configuration argument -y"]
-    assert mlxconfig.is_missing(said["cx4lx_unsupported_parameter_after_header"])
-    assert mlxconfig.needs_other_tool(said["local_bad_rdma_name"])
+    assert mlxconfig.says(said["cx4lx_unsupported_parameter_after_header"], mlxconfig.MISSING)
+    assert mlxconfig.says(said["local_bad_rdma_name"], mlxconfig.OTHER_TOOL)
     assert all(said.values())
 
 
@@ -100,11 +100,11 @@ def test_errors_without_the_help_behind_them() -> None:
 def test_what_errors_mean(version: str) -> None:
     printed = transcript("emulated_cx5_%s_errors" % version)
     said = {command.partition("0000:03:00.0 ")[2]: mlxconfig.errors_of(text) for command, text in printed.items()}
-    assert mlxconfig.is_missing(said["query NO_SUCH_PARAM"]) and mlxconfig.needs_other_tool(said["query NO_SUCH_PARAM"])
-    assert mlxconfig.is_missing(said["query INTERNAL_CPU_MODEL"]) and not mlxconfig.needs_other_tool(said["query INTERNAL_CPU_MODEL"])
-    assert not mlxconfig.is_missing(said["set LINK_TYPE_P1=7"])
-    assert mlxconfig.is_busy(["Failed to get the settings: Timed out trying to take the ICMD semaphore"])
-    assert not mlxconfig.is_busy(said["set NUM_OF_VFS=1000"])
+    assert mlxconfig.says(said["query NO_SUCH_PARAM"], mlxconfig.MISSING) and mlxconfig.says(said["query NO_SUCH_PARAM"], mlxconfig.OTHER_TOOL)
+    assert mlxconfig.says(said["query INTERNAL_CPU_MODEL"], mlxconfig.MISSING) and not mlxconfig.says(said["query INTERNAL_CPU_MODEL"], mlxconfig.OTHER_TOOL)
+    assert not mlxconfig.says(said["set LINK_TYPE_P1=7"], mlxconfig.MISSING)
+    assert mlxconfig.says(["Failed to get the settings: Timed out trying to take the ICMD semaphore"], mlxconfig.BUSY)
+    assert not mlxconfig.says(said["set NUM_OF_VFS=1000"], mlxconfig.BUSY)
 
 
 def test_command_lines_have_their_options_first() -> None:
@@ -238,6 +238,6 @@ def test_what_an_error_allows(error: str, allowed: str) -> None:
 
 def test_what_is_worth_another_try() -> None:
     left = mlxconfig.errors_of("-E- Failed to query device current configuration ME_ICMD_STATUS_CR_FAIL\n")
-    assert mlxconfig.is_busy(left) and not mlxconfig.is_missing(left)
+    assert mlxconfig.says(left, mlxconfig.BUSY) and not mlxconfig.says(left, mlxconfig.MISSING)
     gone = mlxconfig.errors_of("-E- Failed to identify the device\n")
-    assert mlxconfig.needs_other_tool(gone) and not mlxconfig.is_busy(gone)
+    assert mlxconfig.says(gone, mlxconfig.OTHER_TOOL) and not mlxconfig.says(gone, mlxconfig.BUSY)
