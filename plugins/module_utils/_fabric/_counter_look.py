@@ -124,6 +124,7 @@ class CounterAsking(Asking):
         for spot in spots:
             ability = abilities[spot.place]
             mask = 0 if data else _port_counters.error_mask(ability.mask)
-            self._run(_port_counters.clear(device, port, lid=spot.lid, numbers=[spot.port], mask=mask))
+            self._run(_port_counters.clear(device, port, extended=False, lid=spot.lid, numbers=[spot.port], mask=mask))
             if ability.wide_errors or (data and ability.extended):
-                self._run(_port_counters.clear_extended(device, port, lid=spot.lid, numbers=[spot.port], data=data))
+                mask = 0 if data else _port_counters.EXTENDED_ERRORS
+                self._run(_port_counters.clear(device, port, extended=True, lid=spot.lid, numbers=[spot.port], mask=mask))

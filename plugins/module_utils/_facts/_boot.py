@@ -95,8 +95,5 @@ def _link(root: str) -> NextBoot:
 
 def read_next_boot(root: str = "/") -> NextBoot:
     """From GRUB's menu, else from systemd-boot's entries, else from the link that older loaders follow."""
-    for look in (_grub, _systemd_boot, _link):
-        found = look(root)
-        if found.release:
-            return found
-    return NextBoot()
+    found = (look(root) for look in (_grub, _systemd_boot, _link))
+    return next((boot for boot in found if boot.release), NextBoot())

@@ -159,11 +159,6 @@ def client_address(variable: str) -> str:
         return ""
 
 
-def zone(variable: str) -> str:
-    """The interface in `fe80::1%eth0`, which a link-local client has; "" otherwise."""
-    return variable.split()[0].partition("%")[2] if variable.split() else ""
-
-
 def parent_pid(status: str) -> int:
     """PPid of /proc/PID/status; 0 where there is none."""
     match = _PARENT.search(status)
@@ -185,16 +180,13 @@ def ssh_connection(environ: t.Mapping[str, str], root: str = "/", pid: int = 0) 
     return ""
 
 
-def ssh_path(variable: str, device: str, netdevs: t.Sequence[Netdev]) -> SshPath:
-    """The path of a connection whose answers leave through `device`."""
-    ports = tuple(sorted({netdev.port for netdev in below(device, netdevs) if netdev.port}))
-    return SshPath(client_address(variable), device, ports[0] if ports else "", ports, over_rdma(device, netdevs))
-
-
 def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, str], *, root: str = "/", pid: int | None = None) -> SshPath:
     """The path of the connection that started this process, if any."""
     variable = ssh_connection(environ, root, os.getpid() if pid is None else pid)
     client = client_address(variable)
     if not client:
         return SshPath()
-    return ssh_path(variable, zone(variable) or route_device(run, client), netdevs)
+    # A link-local client names the interface: fe80::1%eth0.
+    device = variable.split()[0].partition("%")[2] or route_device(run, client)
+    ports = tuple(sorted({netdev.port for netdev in below(device, netdevs) if netdev.port}))
+    return SshPath(client, device, ports[0] if ports else "", ports, over_rdma(device, netdevs))

@@ -118,9 +118,7 @@ def parse_exporter(symbols: str) -> str:
 def parse_kallsyms(symbols: bytes) -> str:
     """/proc/kallsyms -> the loaded module that has the function, `kernel` if it is built in; "" for none."""
     match = _KALLSYMS.search(symbols)
-    if not match:
-        return ""
-    return match.group(1).decode() if match.group(1) else "kernel"
+    return (match.group(1) or b"kernel").decode() if match else ""
 
 
 def read_devices(root: str = "/") -> tuple[Device, ...]:

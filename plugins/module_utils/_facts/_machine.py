@@ -15,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
 # The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
+_MANAGER_FILES: t.Mapping[str, str] = {"docker": ".dockerenv", "podman": "run/.containerenv", "kubernetes": "run/secrets/kubernetes.io"}
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
 _DMI_WORDS: t.Mapping[str, tuple[str, ...]] = {
     "kvm": ("KVM", "OpenStack", "KubeVirt"),
@@ -76,21 +77,17 @@ def read_os(root: str = "/") -> OperatingSystem:
     )
 
 
-def container_kind(marker: str, environ: str, files: t.Collection[str]) -> str:
+def container_kind(marker: str, environ: str, managers: t.Sequence[str]) -> str:
     """The container manager, or "" outside of a container.
 
-    `marker` is the content of /run/systemd/container, `environ` that of /proc/1/environ (separated by NUL), `files`
-    the marker files found: `dockerenv`, `containerenv`, `kubernetes`.
+    `marker` is the content of /run/systemd/container, `environ` that of /proc/1/environ (separated by NUL), `managers` those
+    whose files are there.
     """
     variables = dict(item.partition("=")[::2] for item in environ.split("\0"))
     named = marker or variables.get("container", "")
     if named and named != "oci":
         return named
-    if "dockerenv" in files:
-        return "docker"
-    if "containerenv" in files:
-        return "podman"
-    return "kubernetes" if "kubernetes" in files or "KUBERNETES_SERVICE_HOST" in variables else named
+    return next(iter(managers), "kubernetes" if "KUBERNETES_SERVICE_HOST" in variables else named)
 
 
 def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
@@ -119,16 +116,9 @@ def _in_chroot(root: str) -> bool:
 
 def read_machine(root: str = "/") -> Machine:
     """Host, virtual machine, container or chroot."""
-    markers = (("dockerenv", ".dockerenv"), ("containerenv", "run/.containerenv"), ("kubernetes", "run/secrets/kubernetes.io"))
-    present = [name for name, path in markers if os.path.exists(os.path.join(root, path))]
-    container = container_kind(attribute(root, "run/systemd/container"), attribute(root, "proc/1/environ"), present)
+    managers = [name for name, path in _MANAGER_FILES.items() if os.path.exists(os.path.join(root, path))]
+    container = container_kind(attribute(root, "run/systemd/container"), attribute(root, "proc/1/environ"), managers)
     dmi = [attribute(root, "sys/class/dmi/id", name) for name in _DMI_FILES]
     hypervisor = hypervisor_kind(attribute(root, "proc/cpuinfo"), dmi, attribute(root, "sys/hypervisor/type"))
     kind = "container" if container else "chroot" if _in_chroot(root) else "vm" if hypervisor else "host"
-    return Machine(
-        kind=kind,
-        container=container,
-        hypervisor=hypervisor,
-        systemd=systemd_runs(root),
-        hostname=attribute(root, "proc/sys/kernel/hostname"),
-    )
+    return Machine(kind, container, hypervisor, systemd_runs(root), attribute(root, "proc/sys/kernel/hostname"))

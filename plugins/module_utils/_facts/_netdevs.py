@@ -15,12 +15,12 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
@@ -145,8 +145,7 @@ class _Tree:
             return found
         # Netlink children have no "parent" file, yet every kernel gives the parent's index as iflink.
         iflink = self.get(name, "iflink")
-        others = [other for other in self.names if other != name and iflink and self.get(other, "ifindex") == iflink]
-        return others[0] if others else ""
+        return next((other for other in self.names if other != name and iflink and self.get(other, "ifindex") == iflink), "")
 
 
 def _on(netdev: Netdev, port: Port | None) -> Netdev:
@@ -179,8 +178,7 @@ def _ethernet(tree: _Tree, netdev: Netdev) -> Netdev:
     port = tree.roce.get(netdev.name)
     if port is None and not _REPRESENTOR.match(tree.get(netdev.name, "phys_port_name")):
         dev_port = integer(tree.get(netdev.name, "dev_port")) or 0
-        matching = [port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port]
-        port = matching[0] if matching else None
+        port = next((port for port in tree.device_ports(netdev.name) if not port.infiniband and port.port - 1 == dev_port), None)
     kind = "ethernet" if tree.device(netdev.name) else _KINDS.get(tree.link(netdev.name).kind, "other")
     return _on(netdev._replace(kind=kind, parent=tree.link(netdev.name).parent), port)
 
@@ -232,13 +230,13 @@ def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapp
     return tuple(netdev for netdev in found if netdev.name in keep)
 
 
-def seen_netdevs(run: Runner, ports: t.Sequence[Port], *, root: str) -> tuple[Netdev, ...]:
-    """The same where a failure to list links is no reason to stop: bonds and children show in sysfs too."""
+def seen_netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
+    """The same of all ports, where a failure to list links is no reason to stop: bonds and children show in sysfs too."""
     try:
         links = read_links(run)
     except RdmaError:
         links = {}
-    return read_netdevs(root, ports, links=links)
+    return read_netdevs(root, read_ports(root), links=links)
 
 
 def with_netdevs(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev]) -> tuple[Port, ...]:

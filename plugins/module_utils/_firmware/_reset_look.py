@@ -14,7 +14,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
@@ -129,7 +128,7 @@ def in_hypervisor(run: Runner) -> bool:
 
 def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str], *, root: str = "/") -> tuple[Host, list[Card]]:
     """The properties of the node that matter for resets, and each card with its users."""
-    netdevs = seen_netdevs(run, read_ports(root), root=root)
+    netdevs = seen_netdevs(run, root)
     users = read_usage(root, netdevs, ssh_connection(environ, root, os.getpid()))
     ssh = read_ssh(run, netdevs, environ, root=root)
     places = read_places(root, netdevs)

@@ -93,10 +93,7 @@ def request_for(url: str, offset: int) -> urllib.request.Request:
 
 
 def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
+    return os.path.getsize(path) if os.path.exists(path) else 0
 
 
 def _number(text: str | None) -> int:

@@ -16,7 +16,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import m
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import parse_mounts, parse_swaps
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, untrusted
@@ -89,7 +88,7 @@ def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
 def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> Found:
     """The loaded and the installed driver, and the users of the loaded one."""
     modules = with_disk(read_loaded(root), run, root)
-    netdevs = seen_netdevs(run, read_ports(root), root=root)
+    netdevs = seen_netdevs(run, root)
     folder = under(root, "lib/modules/" + release)
     texts = [read_text(os.path.join(folder, name)) for name in ("modules.dep", "modules.builtin")]
     machine = read_machine(root)

@@ -103,26 +103,6 @@ def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
     return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
 
 
-def apt_files(repository: Repository) -> dict[str, str]:
-    """The files by path: source, key, pin."""
-    files = {}
-    trust = "Trusted: yes"
-    if repository.key:
-        path = _KEY + (".asc" if ARMOUR in repository.key else ".gpg")
-        files[path] = repository.key
-        trust = "Signed-By: " + path
-    files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
-    if repository.pinned and repository.version:
-        # Above 1000, apt goes back to an older version as well.
-        files[_PIN] = "%sPackage: %s\nPin: version /^%s([^0-9].*)?$/\nPin-Priority: 1001\n" % (
-            HEADER,
-            " ".join(repository.pinned),
-            # With an epoch or without; 2.9.1 is not 2.9.10.
-            "([0-9]+:)?" + re.escape(repository.version),
-        )
-    return files
-
-
 def apt_protection(versions: t.Mapping[str, str]) -> str:
     """A file of preferences that keeps installed packages at their versions, whatever repositories have; "" without packages.
 
@@ -185,8 +165,20 @@ class Apt(Manager):
         return frozenset(name for name in names if packages[name].held)
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        files = apt_files(repository) if repository else {}
-        return {path: files.get(path, "") for path in self.repository_files}
+        files = dict.fromkeys(self.repository_files, "")
+        if repository is None:
+            return files
+        trust = "Trusted: yes"
+        if repository.key:
+            path = _KEY + (".asc" if ARMOUR in repository.key else ".gpg")
+            files[path] = repository.key
+            trust = "Signed-By: " + path
+        files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
+        if repository.pinned and repository.version:
+            # With an epoch or without; 2.9.1 is not 2.9.10. Above 1000, apt goes back to an older version as well.
+            version = "([0-9]+:)?%s([^0-9].*)?" % re.escape(repository.version)
+            files[_PIN] = "%sPackage: %s\nPin: version /^%s$/\nPin-Priority: 1001\n" % (HEADER, " ".join(repository.pinned), version)
+        return files
 
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
         return apt_protection(versions)

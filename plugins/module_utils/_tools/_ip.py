@@ -79,8 +79,8 @@ def parse_links(stdout: str) -> dict[str, Link]:
     """`ip -j -d addr` -> interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
     links = {}
     for row in _rows(stdout, " ".join(LINKS)):
-        name = row.get("ifname")
-        if not isinstance(name, str) or not name:
+        name = _text(row.get("ifname"))
+        if not name:
             continue
         linkinfo = _table(row.get("linkinfo"))
         data = _table(linkinfo.get("info_data"))
@@ -108,10 +108,7 @@ def parse_rdma_netdevs(stdout: str) -> dict[str, str]:
 
 def parse_route_device(stdout: str) -> str:
     """`ip -j route get ADDRESS` -> the outgoing device; "" where there is no route."""
-    for row in _rows(stdout, "ip -j route get"):
-        if isinstance(row.get("dev"), str):
-            return str(row["dev"])
-    return ""
+    return next((str(row["dev"]) for row in _rows(stdout, "ip -j route get") if isinstance(row.get("dev"), str)), "")
 
 
 class RouteRow(t.NamedTuple):

@@ -22,7 +22,7 @@ _HAS_WAIT, _HAS_QP1 = 0x1000, 0x8000
 # Bits of CounterSelect and CounterSelect2: all errors, PortXmitWait, QP1Dropped.
 _ERRORS, _WAIT, _QP1 = 0xFFF, 0x10000, 0x20000
 # Errors among the extended counters. PortXmitWait and QP1Dropped are added by the tool where the port has them.
-_EXTENDED_ERRORS = 0xFFF0000
+EXTENDED_ERRORS = 0xFFF0000
 _PORT = re.compile(r" {0,8}GUID 0x([0-9a-f]{1,16}) port (ALL|[0-9]{1,3}):")
 _ERROR_COUNTER = re.compile(r" \[([A-Za-z][A-Za-z0-9]{0,40}) == ([0-9]{1,20})( \([0-9.]{1,20}[A-Za-z]{0,3}\))?\]")
 _SUMMARY = re.compile(r"## Summary: [0-9]{1,10} nodes checked")
@@ -88,14 +88,9 @@ def error_mask(abilities: int) -> int:
     return _ERRORS | (_WAIT if abilities & _HAS_WAIT else 0) | (_QP1 if abilities & _HAS_QP1 else 0)
 
 
-def clear(device: str, port: int, *, lid: int, numbers: t.Sequence[int], mask: int) -> tuple[str, ...]:
+def clear(device: str, port: int, *, extended: bool, lid: int, numbers: t.Sequence[int], mask: int) -> tuple[str, ...]:
     """Sets those counters to zero that the mask selects; 0 for all."""
-    return (*_command(device, port, ("-R",), lid=lid, numbers=numbers), *(("0x%x" % mask,) if mask else ()))
-
-
-def clear_extended(device: str, port: int, *, lid: int, numbers: t.Sequence[int], data: bool) -> tuple[str, ...]:
-    """Sets counters of 64 bits to zero: errors, and with `data` the others, too."""
-    return (*_command(device, port, ("-x", "-R"), lid=lid, numbers=numbers), *(() if data else ("0x%x" % _EXTENDED_ERRORS,)))
+    return (*_command(device, port, ("-x", "-R") if extended else ("-R",), lid=lid, numbers=numbers), *(("0x%x" % mask,) if mask else ()))
 
 
 class PortErrors(t.NamedTuple):

@@ -65,20 +65,13 @@ def rpm_uri(address: str) -> str:
     return uri(address).replace("file:/", "file:///", 1) if address.startswith("/") else uri(address)
 
 
-def rpm_files(repository: Repository, path: str, extra: str) -> dict[str, str]:
-    """The files by path: key, and the repository at `path` with the lines `extra`."""
-    files = {RPM_KEY: repository.key} if repository.key else {}
-    check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
-    files[path] = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n%s%s" % (HEADER, rpm_uri(repository.address), check, extra)
-    return files
-
-
 class RpmManager(Manager):
     packaging = "rpm"
     recover = ("rpm", "--rebuilddb")
     erase = ("rpm", "--erase")
     repository_path = ""
     repository_extra = ""
+    """Lines of the file of the repository."""
     lock_list = ""
     """The file with its version locks, below the root directory."""
     lock_pattern = ""
@@ -90,8 +83,11 @@ class RpmManager(Manager):
         return parse_rpm_query(run(query_argv(sorted(names)), ok=None, timeout=20).stdout) if names and run.has("rpm") else {}
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        files = rpm_files(repository, self.repository_path, self.repository_extra) if repository else {}
-        return {path: files.get(path, "") for path in self.repository_files}
+        if repository is None:
+            return {RPM_KEY: "", self.repository_path: ""}
+        check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
+        head = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n" % (HEADER, rpm_uri(repository.address))
+        return {RPM_KEY: repository.key, self.repository_path: head + check + self.repository_extra}
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         locks = read_text(os.path.join(root, self.lock_list))

@@ -114,30 +114,30 @@ def parse_members(text: str) -> tuple[McMember, ...]:
     """`saquery MCMR`: the groups; with a key that the subnet administration trusts, a record for each member. Raises UnexpectedOutput."""
     found = []
     # Members of a group differ in their port alone.
-    records: dict[str, McMember] = {}
+    records = Once(_member)
     for block in _blocks(text, _GROUP_HEAD, "MCMR"):
         port = _PORT_GID.search(block)
         rest = block[: port.start()] + block[port.end() :] if port else block
-        if rest not in records:
-            records[rest] = _member(rest)
         port_guid = _low_half(port[1].lstrip(".") if port else "")
         found.append(records[rest]._replace(port_guid=port_guid, membership=records[rest].membership if port_guid else ""))
     return tuple(found)
+
+
+def _table(text: str) -> tuple[int, ...]:
+    return tuple(hexadecimal(digits, 0) for digits in _PKEY.findall(text) if digits != "0000")
 
 
 def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
     """`saquery PKTR`: the tables of all ports, in blocks of 32. Raises UnexpectedOutput."""
     found = []
     # Most ports of a fabric have the same table.
-    tables: dict[str, tuple[int, ...]] = {}
+    tables = Once(_table)
     numbers = Once(decimal)
     for block in _blocks(text, _PKEY_HEAD, "PKTR"):
         head, title, table = block.partition("PKey Table:")
         place = _TABLE_OF.match(head)
         if place is None or not title:
             raise UnexpectedOutput("saquery PKTR printed a record that is not one of a table: %r" % block.strip()[:200])
-        if table not in tables:
-            tables[table] = tuple(hexadecimal(digits, 0) for digits in _PKEY.findall(table) if digits != "0000")
         if tables[table]:
             found.append(PkeyBlock(numbers[place[1]] or 0, numbers[place[2]] or 0, tables[table]))
     return tuple(found)

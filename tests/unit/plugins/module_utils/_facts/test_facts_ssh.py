@@ -40,7 +40,8 @@ VARIABLE = "10.1.0.254 51234 10.1.0.1 22"
     ],
 )
 def test_path(device: str, ports: tuple[str, ...], over_rdma: bool) -> None:
-    assert _connections.ssh_path(VARIABLE, device, NETDEVS) == SshPath("10.1.0.254", device, ports[0] if ports else "", ports, over_rdma)
+    run = nodes.FakeRunner({"ip": '[{"dst":"10.1.0.254","dev":"%s"}]' % device})
+    assert _connections.read_ssh(run, NETDEVS, {"SSH_CONNECTION": VARIABLE}) == SshPath("10.1.0.254", device, ports[0] if ports else "", ports, over_rdma)
 
 
 def test_one_process_and_only_over_ssh() -> None:
@@ -76,6 +77,6 @@ def test_no_end_of_ancestors(tmp_path: pathlib.Path) -> None:
 
 @given(st.text())
 def test_any_text(text: str) -> None:
+    _connections.read_ssh(nodes.FakeRunner(), NETDEVS, {"SSH_CONNECTION": text}, root="/nonexistent")
     _connections.client_address(text)
-    _connections.zone(text)
     _connections.parent_pid(text)
