@@ -11,10 +11,9 @@ import shutil
 import time
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
 
 
@@ -42,5 +41,5 @@ class ActionModule(ControllerAction):
             shutil.rmtree(parts, ignore_errors=True)
         size = os.path.getsize(path) / 1e6
         without = ", without %s" % ", ".join(missing) if missing else ""
-        Display().display("\nSupport bundle: %s (%.1f MB, %d hosts%s)\n" % (path, size, len(hosts) - len(missing), without))
+        show("Support bundle: %s (%.1f MB, %d hosts%s)" % (path, size, len(hosts) - len(missing), without))
         return {"path": path, "missing": missing}
