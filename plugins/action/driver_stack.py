@@ -16,13 +16,13 @@ import time
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible.plugins.action import ActionBase
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import check_here
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, host_of
 
 _INTERNAL = ("attach", "digest", "staged")
 # What the module returns about a bundle that is not on the node.
@@ -60,25 +60,17 @@ def _packed(path: str, folder: str) -> str:
     return archive
 
 
-class ActionModule(ActionBase):
+class ActionModule(CollectionAction):
     """Executes the module once where there is nothing to do, else once for each look at the progress."""
 
-    module = "rdma.ofed.driver_stack"
-    _supports_check_mode = True
+    module = "driver_stack"
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         arguments = {name: value for name, value in self._task.args.items() if name not in _INTERNAL}
-        answer = self._call(arguments, task_vars)
+        answer = self._execute(self.module, arguments, task_vars)
         if answer.get("bundle_needed"):
             answer = self._bring(arguments, answer, task_vars)
-        result.update(self._wait(arguments, answer, task_vars))
-        return result
-
-    def _call(self, arguments: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        answer: dict[str, t.Any] = self._execute_module(module_name=self.module, module_args=arguments, task_vars=task_vars)
-        return answer
+        return self._wait(arguments, answer, task_vars)
 
     def _bring(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Give the module the checksum of the bundle, and then the file, unless the node has it. In check mode, only inspect it."""
@@ -93,25 +85,25 @@ class ActionModule(ActionBase):
             if not digest:
                 path = _packed(path, folder)
                 digest = sha256(path)
-            answer = self._call({**arguments, "digest": digest}, task_vars)
+            answer = self._execute(self.module, {**arguments, "digest": digest}, task_vars)
             if not answer.get("bundle_needed"):
                 return answer
             if self._connection._shell.tmpdir is None:
                 self._make_tmp_path()
             staged = self._connection._shell.join_path(self._connection._shell.tmpdir, "bundle")
-            Display().display("%s: transferring the bundle, %d MB" % (task_vars.get("inventory_hostname", ""), os.path.getsize(path) // 1000000))
+            Display().display("%s: transferring the bundle, %d MB" % (host_of(task_vars), os.path.getsize(path) // 1000000))
             self._transfer_file(path, staged)
-            return self._call({**arguments, "digest": digest, "staged": staged}, task_vars)
+            return self._execute(self.module, {**arguments, "digest": digest, "staged": staged}, task_vars)
 
     def _wait(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Poll until the job has ended. The job does not need the connection, so losing it is no failure."""
-        host = str(task_vars.get("inventory_hostname", ""))
+        host = host_of(task_vars)
         lost = 0.0
         while not answer.get("failed") and answer.get("job", {}).get("running"):
             job = answer["job"]
             Display().display(progress(host, job))
             try:
-                answer = self._call({**arguments, "attach": job["id"]}, task_vars)
+                answer = self._execute(self.module, {**arguments, "attach": job["id"]}, task_vars)
                 unreachable = answer.get("unreachable")
             except AnsibleConnectionFailure:
                 unreachable = True

@@ -6,42 +6,33 @@
 
 from __future__ import annotations
 
-import copy
 import typing as t
 
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _concern
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, completed
 
 
-class ActionModule(ActionBase):
+class ActionModule(CollectionAction):
     """One module execution where the node is as declared: rdma_facts, which a run has brought to all nodes before, and no second program.
 
     The module fabric_check waits for what is still to come, and reads cables and firmware.
     """
 
-    _supports_check_mode = True
+    asynchronous = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        # Not of the class: ansible-core 2.14 sets it for each object.
-        self._supports_async = True
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        answer = None if self._task.async_val else self._looked(task_vars or {})
-        if answer is None:
-            answer = self._execute_module(module_name="rdma.ofed.fabric_check", task_vars=task_vars, wrap_async=self._task.async_val)
-        return {**result, **answer}
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        answer = None if self._task.async_val else self._looked(task_vars)
+        return self._execute("fabric_check", self._task.args, task_vars) if answer is None else answer
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
-        # Ansible fills in defaults in place, and the options are shared.
-        checked = ArgumentSpecValidator(copy.deepcopy(dict(OPTIONS))).validate(plain(dict(self._task.args)))
+        options = completed(OPTIONS, self._task.args)
         # What is wrong with the arguments is for the module to report.
-        hints = {} if checked.errors.errors else _concern.hints(checked.validated_parameters)
-        if not hints:
+        hints = {} if options is None else _concern.hints(options)
+        if options is None or not hints:
             return None
-        answer = self._execute_module(module_name="rdma.ofed.rdma_facts", module_args={"gather": [], "look": hints}, task_vars=task_vars)
-        result = _concern.unchanged(checked.validated_parameters, answer.get("look") or {})
+        answer = self._execute("rdma_facts", {"gather": [], "look": hints}, task_vars)
+        result = _concern.unchanged(options, answer.get("look") or {})
         return None if result is None else {"changed": False, **_beside(answer), **result}
 
 

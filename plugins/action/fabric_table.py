@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, differences_of, foreseen, render, render_foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
 
 
 class ActionModule(ControllerAction):
@@ -22,15 +20,13 @@ class ActionModule(ControllerAction):
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         # All hosts of the play: those that failed or were unreachable belong in the table too.
-        hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
-        found = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
+        found = registered(task_vars, task_vars["ansible_play_hosts_all"], arguments["variable"])
         if arguments["foresee"]:
             deviations, differences = foreseen(found), []
             text = render_foreseen(found, deviations)
         else:
             deviations, differences = deviations_of(found), differences_of(found)
             text = render(found, deviations, differences)
-        # Callbacks print results as JSON, so the table is printed here.
         if text:
-            Display().display("\n%s\n" % text)
+            show(text)
         return {"deviations": deviations, "differences": differences}

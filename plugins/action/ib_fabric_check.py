@@ -10,14 +10,13 @@ import json
 import os
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, show
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, extended, parse_history, run_of
@@ -93,7 +92,7 @@ class ActionModule(ValidatedAction):
         if arguments["save"] and not arguments["baseline"]:
             raise RdmaError("save needs baseline, the path of the file")
         look = {name: arguments[name] for name in _LOOK}
-        answer: dict[str, t.Any] = self._execute_module(module_name="rdma.ofed.ib_fabric_info", module_args=look, task_vars=task_vars)
+        answer = self._execute("ib_fabric_info", look, task_vars)
         if answer.get("failed"):
             return answer
         data = plain(dict(answer))
@@ -123,8 +122,7 @@ class ActionModule(ValidatedAction):
         }
         report = _report(arguments, data, result, before=before) if arguments["report_dir"] and not self._task.check_mode else ""
         if arguments["show"]:
-            # Callbacks print results as JSON, so the table is printed here.
-            Display().display("\n%s\n%s" % (table, "\nReport: %s\n" % report if report else ""))
+            show(table + ("\n\nReport: " + report if report else ""))
         if result["verdict"] and arguments["fail"]:
             result.update(failed=True, msg=result["verdict"])
         return result

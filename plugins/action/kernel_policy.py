@@ -12,4 +12,4 @@ from ansible_collections.rdma.ofed.plugins.action.driver_stack import ActionModu
 class ActionModule(JobAction):
     """The same as for driver_stack, for another module."""
 
-    module = "rdma.ofed.kernel_policy"
+    module = "kernel_policy"

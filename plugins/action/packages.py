@@ -39,8 +39,7 @@ class ActionModule(ValidatedAction):
         family = by_name(system.get("family"))
         if family is None:
             # The module looks for itself, and names what it finds.
-            found: dict[str, t.Any] = self._execute_module(module_args=arguments, task_vars=task_vars)
-            return found
+            return self._execute("packages", arguments, task_vars)
         host = host_of(task_vars)
         foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to
         foreseen = Foreseen(**(_looks.recall(_place(host), "packages", ages=False) or {})) if foresees else Foreseen()

@@ -10,12 +10,11 @@ import json
 import os
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 
 _ABSENT = "it has no result; see its tasks above"
@@ -36,7 +35,7 @@ class ActionModule(ControllerAction):
         findings = rows(judge(results, limits))
         planned = ["%s -> %s: %s" % (host, pair["server"], ", ".join(pair["tests"])) for host, pairs in found.items() for pair in pairs]
         table = render(results, findings, notes_of(ends, absent, planned if self._task.check_mode else ()))
-        Display().display("\n%s\n" % table)
+        show(table)
         data = [{**result._asdict(), **result.figure._asdict()} for result in results]
         for entry in data:
             del entry["figure"]

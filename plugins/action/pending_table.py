@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 
 
 class ActionModule(ControllerAction):
@@ -29,5 +28,5 @@ class ActionModule(ControllerAction):
         pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
         table = render(pending)
         if table:
-            Display().display("\n%s\n" % table)
+            show(table)
         return {"pending": {host: [entry.result() for entry in entries] for host, entries in pending.items() if entries}}

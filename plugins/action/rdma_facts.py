@@ -10,12 +10,12 @@ import typing as t
 
 from ansible.errors import AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible.plugins.action import ActionBase
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of, marked
 from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import declared_python
 
@@ -33,17 +33,13 @@ _HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, 
 }
 
 
-class ActionModule(ActionBase):
+class ActionModule(CollectionAction):
     """One module execution."""
 
-    _supports_check_mode = True
+    asynchronous = True
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        # Not of the class: ansible-core 2.14 sets it for each object.
-        self._supports_async = True
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
-        host = str(task_vars.get("inventory_hostname", ""))
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        host = host_of(task_vars)
         # Facts that are for another host may be known from that one.
         owner = self._task.delegate_to if self._task.delegate_to and self._task.delegate_facts else host
         arguments = dict(self._task.args)
@@ -54,8 +50,7 @@ class ActionModule(ActionBase):
             variables = task_vars["hostvars"][owner] if owner in task_vars["hostvars"] else {}  # noqa: SIM401
         found = facts_of(variables)
         if reuse and found is not None and set(plain(arguments.get("gather", OPTIONS["gather"]["default"]))) <= set(found):
-            result.update(changed=False, skipped=True, skip_reason="this run has gathered the facts")
-            return result
+            return {"changed": False, "skipped": True, "skip_reason": "this run has gathered the facts"}
         # The answer of a task for later comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
@@ -68,8 +63,7 @@ class ActionModule(ActionBase):
             _looks.keep(host, looks)
         if "rdma" in answer.get("ansible_facts", {}):
             answer["ansible_facts"]["rdma"] = marked(answer["ansible_facts"]["rdma"])
-        result.update(answer)
-        return result
+        return answer
 
     def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The answer of the module. Where that can't run, it is failed, or says what is `wrong` with the Python of the node if that is to be found."""
@@ -80,9 +74,7 @@ class ActionModule(ActionBase):
         if sought.get("wrong"):
             return {"changed": False, "wrong": sought["wrong"]}
         known = {**task_vars, "ansible_facts": {**task_vars.get("ansible_facts", {}), **facts}} if facts else task_vars
-        answer: dict[str, t.Any] = self._execute_module(
-            module_name="rdma.ofed.rdma_facts", module_args=arguments, task_vars=known, wrap_async=self._task.async_val
-        )
+        answer = self._execute("rdma_facts", arguments, known)
         # A declared Python is looked at only where no module of ours has answered.
         if seeks and not sought and answer.get("failed") and not answer.get("refused"):
             wrong = self._sought(task_vars).get("wrong")

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, grouped, message, shared
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
 
 
 class ActionModule(ControllerAction):
@@ -22,19 +20,17 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
+        outcomes = registered(task_vars, task_vars["ansible_play_hosts"], arguments["variable"])
         if not arguments["keep_looks"]:
-            _looks.forget(*hosts)
-        registered = {host: plain(dict(task_vars["hostvars"][host].get(arguments["variable"]) or {})) for host in hosts}
-        claims = {host: [Claim(**claim) for claim in own.get("addresses") or ()] for host, own in registered.items()}
-        found = {host: own.get("refusals") or [] for host, own in registered.items()}
-        wrong = {host: list(own.get("wrong") or ()) for host, own in registered.items()}
+            _looks.forget(*outcomes)
+        claims = {host: [Claim(**claim) for claim in own.get("addresses") or ()] for host, own in outcomes.items()}
+        found = {host: own.get("refusals") or [] for host, own in outcomes.items()}
+        wrong = {host: list(own.get("wrong") or ()) for host, own in outcomes.items()}
         for host, problems in shared(claims).items():
             wrong[host] += map(str, problems)
         lines = [*grouped(wrong), *grouped(found)]
         if len(lines) > 1:
-            # Callbacks print the message as JSON, in one line.
-            Display().display("\nWrong or refused:\n  %s\n" % "\n  ".join(lines))
+            show("Wrong or refused:\n  " + "\n  ".join(lines))
         invalid = "; ".join(grouped(wrong))
         failures = ["invalid input, nothing was changed. %s" % invalid if invalid else "", message(found)]
         result = {

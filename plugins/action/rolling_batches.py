@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 
 
 class ActionModule(ControllerAction):
@@ -35,7 +34,7 @@ class ActionModule(ControllerAction):
         lines = ["batch %d of %d (%s): %s" % (number, len(found), batch.label, fold(batch.hosts)) for number, batch in enumerate(found, 1)]
         if len(due) < len(hosts):
             lines.append("nothing to do on %d of %d hosts" % (len(hosts) - len(due), len(hosts)))
-        Display().display("\n%s\n" % "\n".join(lines))
+        show("\n".join(lines))
         return {
             "batches": [{"number": number, "of": len(found), "label": batch.label, "hosts": list(batch.hosts)} for number, batch in enumerate(found, 1)],
             "hosts": [host for batch in found for host in batch.hosts],

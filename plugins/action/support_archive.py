@@ -19,13 +19,12 @@ import tempfile
 import time
 import typing as t
 
-from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 
-MANIFEST = "manifest.json"
+_MANIFEST = "manifest.json"
 # A manifest that is larger is none of ours.
 _MOST = 8 << 20
 _HEAD = """Support bundle of %s
@@ -57,7 +56,7 @@ def _copy(whole: tarfile.TarFile, folder: str, part: str) -> dict[str, t.Any]:
             stream = source.extractfile(member) if name and member.isfile() else None
             if stream is None:
                 continue
-            if name == MANIFEST and member.size <= _MOST:
+            if name == _MANIFEST and member.size <= _MOST:
                 text = stream.read()
                 manifest = read_table(text.decode("utf-8", "replace"))
                 _add(whole, "%s/%s" % (folder, name), text)
@@ -122,5 +121,5 @@ class ActionModule(ControllerAction):
             shutil.rmtree(parts, ignore_errors=True)
         size = os.path.getsize(path) / 1e6
         without = ", without %s" % ", ".join(missing) if missing else ""
-        Display().display("\nSupport bundle: %s (%.1f MB, %d hosts%s)\n" % (path, size, len(hosts) - len(missing), without))
+        show("Support bundle: %s (%.1f MB, %d hosts%s)" % (path, size, len(hosts) - len(missing), without))
         return {"path": path, "missing": missing}

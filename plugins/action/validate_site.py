@@ -9,7 +9,6 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleError
-from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect
@@ -29,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import R
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _concern as stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, completed, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 
 
@@ -41,10 +40,10 @@ def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[
         data = _looks.recall(host, name) if takes_part(name, tags, skipped) else None
         if data is None:
             continue
-        checked = ArgumentSpecValidator(dict(concern.options)).validate(given(name, variables))
+        options = completed(concern.options, given(name, variables))
         # What is wrong with the variables is among the problems.
-        if not checked.errors.errors:
-            found += concern.refusals(checked.validated_parameters, decode(concern.seen, data))
+        if options is not None:
+            found += concern.refusals(options, decode(concern.seen, data))
     if takes_part("gpudirect", tags, skipped):
         found += gpudirect.foreseen(variables, facts_of(task_vars) or {})
     data = _looks.recall(host, "opensm") if takes_part("opensm", tags, skipped) else None
@@ -67,7 +66,7 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        host = str(task_vars["inventory_hostname"])
+        host = host_of(task_vars)
         role = arguments["role"]
         facts = facts_of(task_vars)
         own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])

@@ -10,11 +10,13 @@ ansible-core imports an action plugin before it forks a worker for each host. Wh
 from __future__ import annotations
 
 import contextlib
+import copy
 import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import filter_loader
+from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
@@ -30,13 +32,31 @@ class CollectionAction(ActionBase):
     """Runs modules that may change the node."""
 
     _supports_check_mode = True
+    asynchronous = False
+    """Whether the task may have `async`. ansible-core 2.14 sets its own attribute for each object."""
+
+    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        self._supports_async = self.asynchronous
+        result: dict[str, t.Any] = super().run(tmp, task_vars)
+        return {**result, **self.work(task_vars or {})}
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The result of the task."""
+        raise NotImplementedError
+
+    def _execute(self, module: str, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """Run a module of the collection on the node."""
+        answer: dict[str, t.Any] = self._execute_module(
+            module_name="rdma.ofed." + module, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val
+        )
+        return answer
 
     def _change(self, module: str, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the module on the node. What the look of this run found counts no longer where it changes something."""
         # How far a module has come whose connection broke is unknown.
         answer: dict[str, t.Any] = {"failed": True}
         try:
-            answer = self._execute_module(module_name="rdma.ofed.%s" % module, module_args=arguments, task_vars=task_vars, wrap_async=self._task.async_val)
+            answer = self._execute(module, arguments, task_vars)
         finally:
             if not self._task.check_mode and (answer.get("changed") or answer.get("failed") or self._task.async_val):
                 _looks.forget(host_of(task_vars), self._task.delegate_to)
@@ -49,14 +69,13 @@ class ValidatedAction(CollectionAction):
     options: t.Mapping[str, t.Any]
     """The argument specification."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         _validation, arguments = self.validate_argument_spec(self.options)
         try:
-            answer = self.answer(plain(arguments), task_vars or {})
+            answer = self.answer(plain(arguments), task_vars)
         except RdmaError as exc:
             answer = {"failed": True, "msg": exc.msg}
-        return {**result, "changed": False, **answer}
+        return {"changed": False, **answer}
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of the task. The arguments are plain values. An RdmaError makes it fail."""
@@ -75,6 +94,7 @@ class PlannedAction(CollectionAction):
     The module looks and plans again, so it is right whatever happened since the look, and without one.
     """
 
+    asynchronous = True
     module: str
     """The name of the module, which is also that of the concern in the look."""
     arguments: t.Mapping[str, t.Any]
@@ -84,14 +104,9 @@ class PlannedAction(CollectionAction):
     unchanged: t.Callable[[t.Mapping[str, t.Any], t.Any], dict[str, t.Any] | None]
     """Options and what the look found -> the module's result where nothing is to be done on the node; None where it has to visit the node."""
 
-    def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        # Not of the class: ansible-core 2.14 sets it for each object.
-        self._supports_async = True
-        result: dict[str, t.Any] = super().run(tmp, task_vars)
-        task_vars = task_vars or {}
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         answer = self._planned(task_vars)
-        result.update(self._visit(task_vars) if answer is None else answer)
-        return result
+        return self._visit(task_vars) if answer is None else answer
 
     def _planned(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
         # A delegated task is for another node than the one whose variables it has.
@@ -100,9 +115,9 @@ class PlannedAction(CollectionAction):
         data = _looks.recall(host_of(task_vars), self.module)
         if data is None:
             return None
-        checked = ArgumentSpecValidator(dict(self.arguments)).validate(plain(dict(self._task.args)))
+        options = completed(self.arguments, self._task.args)
         # What is wrong with the arguments is for the module to report, as it does without a look.
-        return None if checked.errors.errors else self.unchanged(checked.validated_parameters, decode(self.seen, data))
+        return None if options is None else self.unchanged(options, decode(self.seen, data))
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the module on the node."""
@@ -111,3 +126,20 @@ class PlannedAction(CollectionAction):
 
 def host_of(task_vars: t.Mapping[str, t.Any]) -> str:
     return str(task_vars.get("inventory_hostname", ""))
+
+
+def completed(options: t.Mapping[str, t.Any], arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+    """The arguments by their specification, with its defaults; None where they do not satisfy it."""
+    # ansible-core fills in defaults in place, and the options are shared.
+    checked = ArgumentSpecValidator(copy.deepcopy(dict(options))).validate(plain(dict(arguments)))
+    return None if checked.errors.errors else checked.validated_parameters
+
+
+def registered(task_vars: t.Mapping[str, t.Any], hosts: t.Iterable[t.Any], variable: str) -> dict[str, t.Any]:
+    """By host, what a variable that holds a mapping has there; an empty one where it is not set."""
+    return {str(host): plain(dict(task_vars["hostvars"][host].get(variable) or {})) for host in hosts}
+
+
+def show(text: str) -> None:
+    """Print text. Callbacks print results as JSON, in one line."""
+    Display().display("\n%s\n" % text)

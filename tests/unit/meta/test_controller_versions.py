@@ -12,6 +12,7 @@ import typing as t
 
 import pytest
 import yaml
+from playbook_plays import plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml"))
@@ -21,33 +22,24 @@ def load(path: str) -> t.Any:
     return yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))
 
 
-def first_task(path: str) -> tuple[str, dict[str, t.Any]]:
-    """The first task of a file, or of what it imports, and its file."""
-    first = load(path)[0]
-    task = first.get("tasks", [first])[0]
-    imported = task.get("ansible.builtin.import_tasks")
-    if imported is None:
-        return path, task
-    return first_task("playbooks/shared/" + pathlib.PurePath(imported).name)
-
-
 @pytest.mark.parametrize("playbook", PLAYBOOKS)
 def test_each_playbook_judges_the_controller_first(playbook: str) -> None:
-    path, task = first_task("playbooks/%s.yml" % playbook)
-    assert path == "playbooks/shared/need_controller.yml"
-    assert task["ansible.builtin.assert"]["that"].startswith("ansible_version.full is version(")
+    first, *_others = plays(playbook)
+    assert first["hosts"] == "localhost"
+    assert first["tasks"][:2] == load("playbooks/shared/need_controller.yml")
+    assert first["tasks"][0]["ansible.builtin.assert"]["that"].startswith("ansible_version.full is version(")
 
 
 @pytest.mark.parametrize("playbook", sorted({*PLAYBOOKS} - {"bootstrap"}))
 def test_each_playbook_judges_the_python_of_nodes_before_the_first_module(playbook: str) -> None:
-    plays = [play for play in load("playbooks/%s.yml" % playbook) if play["hosts"] != "localhost"]
-    first = next(task for task in plays[0]["tasks"] if "ansible.builtin.assert" not in task)
+    of_nodes = next(play for play in plays(playbook) if play["hosts"] != "localhost")
+    first, *others = (task for task in of_nodes["tasks"] if "ansible.builtin.assert" not in task)
     if "rdma.ofed.rdma_facts" in first:
         # The look finds it, and what is wrong is reported with the input.
         assert first["rdma.ofed.rdma_facts"]["find_python"] is True
         return
-    assert first["ansible.builtin.import_tasks"] == "shared/need_python.yml"
-    finds, refuses = load("playbooks/shared/need_python.yml")
+    finds, refuses = first, others[0]
+    assert "rdma.ofed.interpreter" in finds
     assert finds["register"] == refuses["rdma.ofed.refusal_table"]["variable"]
     assert refuses["run_once"] is refuses["any_errors_fatal"] is True
 

@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _metho
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _gpudirect, _ipoib, _rdma_facts, _validate_site
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _problems
+from playbook_plays import plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DECLARATION = """\
@@ -138,10 +139,9 @@ def test_choices_are_what_the_code_knows(choices: t.Iterable[str], known: t.Iter
 
 @pytest.mark.parametrize("playbook", ["gpudirect_test", "pair_test"])
 def test_a_playbook_that_validates_its_variables_does_so_as_they_are_declared(playbook: str) -> None:
-    plays = yaml.safe_load((ROOT / ("playbooks/%s.yml" % playbook)).read_text(encoding="utf-8"))
     judged = next(
         task["ansible.builtin.validate_argument_spec"]["argument_spec"]
-        for play in plays
+        for play in plays(playbook)
         for task in play["tasks"]
         if "ansible.builtin.validate_argument_spec" in task
     )

@@ -17,7 +17,7 @@ import pytest
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _actions, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from made_bundles import make_archive, make_bundle
 
@@ -174,7 +174,7 @@ def test_variables_of_others_are_not_evaluated() -> None:
 
 def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(fabric_table, "Display", lambda: mock.Mock(display=printed.append))
+    monkeypatch.setattr(_actions, "Display", lambda: mock.Mock(display=printed.append))
     good = {"deviations": [], "deviation_lines": [], "rows": [{"port": "mlx5_0/1", "result": "OK"}], "fabric": "ib", "master_guid": "0x1"}
     task_vars = {
         "ansible_play_hosts_all": ["node1", "node2"],
@@ -290,7 +290,7 @@ class Stack:
         monkeypatch.setattr(driver_stack, "Display", lambda: mock.Mock(display=self.shown.append))
         monkeypatch.setattr(driver_stack.time, "sleep", lambda seconds: None)
 
-    def execute(self, module_name: str, module_args: dict[str, t.Any], task_vars: t.Any) -> dict[str, t.Any]:
+    def execute(self, module_name: str, module_args: dict[str, t.Any], **_more: t.Any) -> dict[str, t.Any]:
         assert module_name == self.name
         self.asked.append(dict(module_args))
         answer = self.answers.pop(0)
@@ -395,7 +395,7 @@ def test_driver_stack_brings_a_folder_as_an_archive(monkeypatch: pytest.MonkeyPa
 
 
 def roll(monkeypatch: pytest.MonkeyPatch, printed: list[str], **arguments: t.Any) -> dict[str, t.Any]:
-    monkeypatch.setattr(rolling_batches, "Display", lambda: mock.Mock(display=printed.append))
+    monkeypatch.setattr(_actions, "Display", lambda: mock.Mock(display=printed.append))
     plugin = action(rolling_batches, {"due": "due", **arguments})
     monkeypatch.setattr(plugin, "validate_argument_spec", lambda _spec: (None, {"groups": [], "serial": 1, "due": "due", **arguments}))
     hostvars = {"node1": {"due": True}, "node2": {"due": True}, "node3": {"due": False}, "node4": {"due": True}}

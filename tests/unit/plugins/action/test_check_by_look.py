@@ -224,10 +224,10 @@ def test_one_module_execution_where_all_is_well(tmp_path: pathlib.Path) -> None:
     _surplus(node)
     looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **arguments, "wait": 30}))
     result, executions = run(arguments, {"look": looks})
-    assert executions[1:] == [("fabric_check", None)] and result["from"] == "the module"
+    assert executions[1:] == [("fabric_check", arguments)] and result["from"] == "the module"
 
 
 @pytest.mark.parametrize(("arguments", "task"), [({"ports": 7, "wait": "no"}, {}), ({"wait": -1}, {}), ({}, {"async_val": 60}), ({"cables": True}, {})])
 def test_the_module_alone_where_it_is_needed_in_any_case(arguments: dict[str, t.Any], task: dict[str, t.Any]) -> None:
     result, executions = run(arguments, {}, **task)
-    assert executions == [("fabric_check", None)] and result["from"] == "the module"
+    assert executions == [("fabric_check", arguments)] and result["from"] == "the module"
