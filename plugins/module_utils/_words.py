@@ -23,14 +23,13 @@ class Thing(t.Protocol):
     def aspect(self) -> str: ...
 
 
-# By kind: how the object is called, with its subject and aspect.
+# By kind: how the object is called, with its subject and aspect. Of others, these two say enough.
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
     "partition": "partition {subject} of fabric {aspect}",
     "broadcast_group": "broadcast group of partition {subject} {aspect}",
     "process": "process {aspect} {subject}",
-    "interface": "{subject} {aspect}",
     "rdma_device": "RDMA device {subject} {aspect}",
     "rdma_link": "link {subject} {aspect}",
     "module": "module {subject} {aspect}",
@@ -44,8 +43,6 @@ _SUBJECTS: t.Mapping[str, str] = {
     "protocol": "upper-layer protocol {subject} {aspect}",
     "openib_conf": "openib.conf {subject}",
     "firmware": "adapter {subject} {aspect}",
-    "firmware_parameter": "{subject} {aspect}",
-    "fabric_port": "{subject} {aspect}",
 }
 
 # Aspects that read better otherwise; "" for those that go without saying.

@@ -46,8 +46,6 @@ class Distribution(t.NamedTuple):
 
 
 class Family(t.NamedTuple):
-    """A family of distributions."""
-
     name: str
     """As in `ansible_facts.rdma.os.family`."""
     title: str

@@ -27,25 +27,24 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+T = t.TypeVar("T")
+
 PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu")
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
-def _links(run: Runner, warnings: list[str]) -> dict[str, Link]:
+def _known(read: t.Callable[[], T], default: T, words: str, *, warnings: list[str]) -> T:
+    """What can be read; else the default, with a warning of these words."""
     try:
-        return read_links(run)
+        return read()
     except RdmaError as exc:
-        warnings.append("addresses and P_Keys of the interfaces are unknown: %s" % exc.msg)
-        return {}
+        warnings.append("%s: %s" % (words, exc.msg))
+        return default
 
 
 def _modules(root: str, run: Runner, warnings: list[str]) -> tuple[Module, ...]:
     modules = read_loaded(root)
-    try:
-        return with_disk(modules, run, root)
-    except RdmaError as exc:
-        warnings.append("whether the loaded modules are those on disk is unknown: %s" % exc.msg)
-        return modules
+    return _known(lambda: with_disk(modules, run, root), modules, "whether the loaded modules are those on disk is unknown", warnings=warnings)
 
 
 def _kernels(root: str, running: str) -> dict[str, t.Any]:
@@ -78,7 +77,8 @@ def gather(
     refused = connected_refused(stack) if stack else ""
     if _NEED_NETDEVS & set(parts):
         ports = read_ports(root)
-        netdevs = read_netdevs(root, ports, links=_links(run, warnings), refused=refused)
+        links: dict[str, Link] = _known(lambda: read_links(run), {}, "addresses and P_Keys of the interfaces are unknown", warnings=warnings)
+        netdevs = read_netdevs(root, ports, links=links, refused=refused)
         ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused=refused, root=root)
     readers: t.Mapping[str, t.Callable[[], t.Any]] = {
         "machine": lambda: read_machine(root),

@@ -42,8 +42,6 @@ _ALIAS = re.compile(r"^alias symbol:%s (\S+)$" % SYMBOL, re.MULTILINE)
 
 
 class Device(t.NamedTuple):
-    """One GPU."""
-
     pci: str
     device_id: str = ""
     """`0x2330`."""

@@ -115,7 +115,6 @@ def _in_chroot(root: str) -> bool:
 
 
 def read_machine(root: str = "/") -> Machine:
-    """Host, virtual machine, container or chroot."""
     managers = [name for name, path in _MANAGER_FILES.items() if os.path.exists(os.path.join(root, path))]
     container = container_kind(attribute(root, "run/systemd/container"), attribute(root, "proc/1/environ"), managers)
     dmi = [attribute(root, "sys/class/dmi/id", name) for name in _DMI_FILES]

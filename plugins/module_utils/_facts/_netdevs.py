@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
 
@@ -104,13 +104,8 @@ class _Tree:
         self.links = links
         self.ports = ports
         self.names = [name for name in entries(self._base) if os.path.isdir(os.path.join(self._base, name))]
-        self._devices = {device: self._real(self._rdma, device, "device") for device in {port.device for port in ports}}
+        self._devices = {device: real_path(self._rdma, device, "device") for device in {port.device for port in ports}}
         self.roce = {self._roce_netdev(port): port for port in ports if not port.infiniband}
-
-    @staticmethod
-    def _real(*parts: str) -> str:
-        path = os.path.join(*parts)
-        return os.path.realpath(path) if os.path.exists(path) else ""
 
     def _roce_netdev(self, port: Port) -> str:
         # The GID table names the interface; rxe has a file of its own as well.
@@ -121,7 +116,7 @@ class _Tree:
         return attribute(self._base, name, file)
 
     def device(self, name: str) -> str:
-        return self._real(self._base, name, "device")
+        return real_path(self._base, name, "device")
 
     def link(self, name: str) -> Link:
         return self.links.get(name, Link(name))

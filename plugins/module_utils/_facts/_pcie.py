@@ -15,7 +15,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, content
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, content, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
 
 DEVICES = "sys/bus/pci/devices"
@@ -148,8 +148,7 @@ def bridges_between(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, 
 
 def read_chain(root: str, pci: str) -> tuple[str, ...]:
     """The chain above a function; empty for one that is not there."""
-    path = os.path.join(root, DEVICES, pci)
-    return chain(os.path.realpath(path)) if os.path.exists(path) else ()
+    return chain(real_path(root, DEVICES, pci))
 
 
 def read_acs(root: str, bridges: tuple[str, ...]) -> tuple[str, ...]:

@@ -43,7 +43,6 @@ class PortName(t.NamedTuple):
     number: int = 0
 
     def fits(self, port: Port) -> bool:
-        """Whether it is this port."""
         if self.guid:
             return bool(port.get("port_guid") == self.guid)
         if self.pci:

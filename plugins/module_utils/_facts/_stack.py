@@ -53,8 +53,6 @@ _DATAGRAM_ONLY = (23, 7)
 
 
 class Stack(t.NamedTuple):
-    """The RDMA software."""
-
     kind: str
     """`inbox`, `mlnx_ofed`, `doca` or `none`."""
     version: str = ""

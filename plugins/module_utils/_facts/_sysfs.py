@@ -58,6 +58,12 @@ def link_name(*parts: str) -> str:
     return os.path.basename(link_target(*parts))
 
 
+def real_path(*parts: str) -> str:
+    """Where a path leads through all links; "" where nothing is there."""
+    path = os.path.join(*parts)
+    return os.path.realpath(path) if os.path.exists(path) else ""
+
+
 def guid(text: str) -> str:
     """`0c42:a103:0000:0011`, `0c:42:a1:...` or bare digits as `0x0c42a10300000011`; "" for anything else and for zero."""
     digits = text.strip().lower().replace(":", "")
@@ -69,6 +75,4 @@ def guid(text: str) -> str:
 
 def pci_address(*parts: str) -> str:
     """The PCI function behind a `device` link, also of a subfunction (an auxiliary device below its function); "" for none."""
-    path = os.path.join(*parts)
-    names = reversed(os.path.realpath(path).split("/")) if os.path.exists(path) else ()
-    return next((name for name in names if PCI_ADDRESS.match(name)), "")
+    return next((name for name in reversed(real_path(*parts).split("/")) if PCI_ADDRESS.match(name)), "")

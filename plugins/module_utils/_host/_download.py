@@ -49,12 +49,6 @@ class Opener(t.Protocol):
     def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
 
 
-def _say(text: str) -> None:
-    """Write a line to the job's log, unbuffered."""
-    sys.stdout.write(text + "\n")
-    sys.stdout.flush()
-
-
 def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The environment variables for proxies and certificates."""
     return tuple((name, value) for name, value in sorted(environ.items()) if _INHERITED.match(name))
@@ -165,7 +159,8 @@ def _bring(url: str, part: str, opener: Opener, *, progress: str) -> None:
                 return
         except (OSError, ValueError, http.client.HTTPException) as exc:
             why = str(exc) or type(exc).__name__
-            _say(why)
+            # To the log of the job.
+            print(why, flush=True)
         left = _ATTEMPTS if _size(part) > before else left - 1
         if left:
             time.sleep(2 ** (_ATTEMPTS - left))
@@ -206,7 +201,7 @@ def download(url: str, path: str, checksum: str, *, opener: Opener, progress: st
         if not resumed:
             raise Failed(wrong)
         # What an earlier run left may be the beginning of another file.
-        _say(wrong + "; starting over")
+        print(wrong + "; starting over", flush=True)
         resumed = False
 
 

@@ -100,7 +100,6 @@ class Systemd:
             self._run(["systemctl", *verb, *units], ok=None if attempt else (0,), timeout=self._timeout)
 
     def daemon_reload(self) -> None:
-        """Read the unit files again."""
         self._run(["systemctl", "daemon-reload"], timeout=self._timeout)
 
     def start(self, *units: str) -> None:
@@ -117,7 +116,6 @@ class Systemd:
         self._call(["restart"], units)
 
     def reload(self, *units: str, attempt: bool = False) -> None:
-        """Let the services read their configuration again."""
         self._call(["reload"], units, attempt=attempt)
 
     def enable(self, *units: str) -> None:

@@ -110,12 +110,6 @@ def _preview(run: Runner, manager: Manager, argv: tuple[str, ...], *, lifted: bo
     return found
 
 
-def _refresh(run: Runner, manager: Manager) -> str:
-    """Refresh the package lists. One repository that does not answer need not be that of the packages: returns what went wrong."""
-    output = run(manager.update, ok=None, timeout=_PREVIEW_SECONDS)
-    return " ".join((output.stderr or output.stdout).split()) if output.rc else ""
-
-
 class _Done(t.NamedTuple):
     """What was done, or would be."""
 
@@ -154,7 +148,11 @@ class _Node(t.NamedTuple):
             if packages.broken(found) and not self.check_mode:
                 # It refuses everything else until this is done.
                 run(manager.recover, ok=None, timeout=_SECONDS)
-            trouble = _refresh(run, manager) if old and not self.check_mode else ""
+            trouble = ""
+            if old and not self.check_mode:
+                # One repository that does not answer need not be that of the packages.
+                output = run(manager.update, ok=None, timeout=_PREVIEW_SECONDS)
+                trouble = " ".join((output.stderr or output.stdout).split()) if output.rc else ""
             try:
                 todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
             except _Impossible as exc:
@@ -200,10 +198,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if family is None:
         raise Unsupported(("this node runs %s (family %s); allowed: the families %s. %s" % (system.name, system.family, NAMES, options["unsupported"])).strip())
     names = names_of(family, options["purposes"], options["names"])
-    foreseen = Foreseen()
-    if module.check_mode:
-        given = options["foreseen"] or {}
-        foreseen = Foreseen(given.get("installed") or {}, given.get("removed") or (), bool(options["lifted"]))
+    given = (module.check_mode and options["foreseen"]) or {}
+    foreseen = Foreseen(given.get("installed") or {}, given.get("removed") or (), module.check_mode and bool(options["lifted"]))
     node = _Node(run, family.manager, module.check_mode, root, foreseen)
     result: dict[str, t.Any] = {}
     if options["state"] == "present":

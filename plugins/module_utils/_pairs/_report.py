@@ -73,7 +73,6 @@ class Result(t.NamedTuple):
     figure: Figure
 
     def finding(self, code: Code, measure: Measure | None = None, detail: str = "") -> Finding:
-        """One about this result."""
         ends = (End("", self.client), End("", self.server))
         return Finding(code, Topic.PAIR, aspect=self.figure.test, detail=detail, measure=measure, ends=ends)
 

@@ -152,15 +152,11 @@ class Collector:
         self._write("manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
 
 
-def adapters(root: str) -> list[str]:
-    """PCI addresses of the first functions of adapters of the vendor."""
-    devices = os.path.join(root, "sys/bus/pci/devices")
-    return [pci for pci in entries(devices) if pci.endswith(".0") and attribute(devices, pci, "vendor") == _VENDOR]
-
-
 def items_for(*, fabric: bool, logs: bool, root: str) -> list[Item]:
-    """In the order of the archive."""
-    own = [item for pci in adapters(root) for item in _items.of_adapter(pci)]
+    """In the order of the archive. Of each adapter of the vendor, the first function counts."""
+    devices = os.path.join(root, "sys/bus/pci/devices")
+    adapters = [pci for pci in entries(devices) if pci.endswith(".0") and attribute(devices, pci, "vendor") == _VENDOR]
+    own = [item for pci in adapters for item in _items.of_adapter(pci)]
     return [*_items.NODE, *own, *(_items.LOGS if logs or fabric else ()), *(_items.FABRIC if fabric else ())]
 
 

@@ -93,31 +93,9 @@ def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remna
     return found
 
 
-def parse_prevented(stderr: str) -> set[str]:
-    """`dpkg --simulate --remove` -> the packages that something else needs."""
-    return set(_PREVENTED.findall(stderr))
-
-
 def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
     """Remove packages whose files were only half replaced; what needs them waits for the installation that follows."""
     return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
-
-
-def apt_protection(versions: t.Mapping[str, str]) -> str:
-    """A file of preferences that keeps installed packages at their versions, whatever repositories have; "" without packages.
-
-    It does not keep them from being removed, and then means nothing.
-    """
-    names: dict[str, list[str]] = {}
-    for name, version in sorted(versions.items()):
-        names.setdefault(version, []).append(name)
-    pins = ["Package: %s\nPin: version %s\nPin-Priority: 1001\n" % (" ".join(some), version) for version, some in sorted(names.items())]
-    return HEADER + "\n".join(pins) if pins else ""
-
-
-def parse_apt_protection(text: str) -> dict[str, str]:
-    """Names and versions in a file of `apt_protection`."""
-    return {name: version for names, version in _KEPT.findall(text) for name in names.split()}
 
 
 class Apt(Manager):
@@ -181,15 +159,21 @@ class Apt(Manager):
         return files
 
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
-        return apt_protection(versions)
+        # A file of preferences. It does not keep packages from being removed, and then means nothing.
+        names: dict[str, list[str]] = {}
+        for name, version in sorted(versions.items()):
+            names.setdefault(version, []).append(name)
+        pins = ["Package: %s\nPin: version %s\nPin-Priority: 1001\n" % (" ".join(some), version) for version, some in sorted(names.items())]
+        return HEADER + "\n".join(pins) if pins else ""
 
     def kept(self, text: str) -> dict[str, str]:
         # A file that was edited keeps nothing as it should be kept.
-        found = parse_apt_protection(text)
-        return found if apt_protection(found) == text else {}
+        found = {name: version for names, version in _KEPT.findall(text) for name in names.split()}
+        return found if self.protection("", found) == text else {}
 
     def removal_script(self, names: t.Sequence[str]) -> str:
         return "LC_ALL=C " + " ".join(map(shlex.quote, ("dpkg", "--simulate", "--remove", *names)))
 
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
-        return [name for name in names if name not in parse_prevented(stderr)]
+        needed = _PREVENTED.findall(stderr)
+        return [name for name in names if name not in needed]

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 TOOLS = ("mlxfwreset", "mstfwreset")
 
@@ -69,8 +69,6 @@ class Query(t.NamedTuple):
 
 
 class Outcome(t.NamedTuple):
-    """The result of a reset."""
-
     loaded: bool
     steps: tuple[str, ...] = ()
     """The steps that the tool did, in its words."""
@@ -130,12 +128,6 @@ def parse_reset(stdout: str, stderr: str = "") -> Outcome:
     return Outcome(False, steps, message)
 
 
-def _failed(argv: t.Sequence[str], output: Output) -> CommandFailed:
-    error = error_of(output.stdout + "\n" + output.stderr) or (output.stderr or output.stdout).strip()
-    text = "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, with_hint(error))
-    return CommandFailed(text, cmd=list(argv), rc=output.rc, stdout=output.stdout, stderr=output.stderr, error=error)
-
-
 def query(run: Runner, name: str, pci: str) -> Query | None:
     """How one card can load what is pending; None where the tool knows the card and can't reset its kind."""
     argv = [name, "-d", pci, "query"]
@@ -144,19 +136,17 @@ def query(run: Runner, name: str, pci: str) -> Query | None:
         return parse_query(output.stdout)
     if "unsupported device" in (output.stdout + output.stderr).lower():
         return None
-    raise _failed(argv, output)
-
-
-def reset_argv(name: str, pci: str, level: int | None, *, sync: int | None) -> list[str]:
-    """The command line of a reset; options come before the command. Raises Unsupported for a level that reboots."""
-    if level not in (LIVE_PATCH, PCI_RESET):
-        raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
-    owner = ["--sync", str(sync)] if sync is not None else []
-    return [name, "-y", "-d", pci, "-l", str(level), *owner, "reset"]
+    error = error_of(output.stdout + "\n" + output.stderr) or (output.stderr or output.stdout).strip()
+    text = "%s failed with exit status %d: %s" % (" ".join(argv), output.rc, with_hint(error))
+    raise CommandFailed(text, cmd=argv, error=error, **output._asdict())
 
 
 def reset(run: Runner, name: str, pci: str, *, level: int | None, sync: int | None) -> Outcome:
-    """Resets one card. The driver of all its functions goes down and comes back."""
-    output = run(reset_argv(name, pci, level, sync=sync), ok=None, timeout=_RESET_TIMEOUT)
+    """Resets one card. The driver of all its functions goes down and comes back. Raises Unsupported for a level that reboots."""
+    if level not in (LIVE_PATCH, PCI_RESET):
+        raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
+    owner = ["--sync", str(sync)] if sync is not None else []
+    # Options come before the command.
+    output = run([name, "-y", "-d", pci, "-l", str(level), *owner, "reset"], ok=None, timeout=_RESET_TIMEOUT)
     outcome = parse_reset(output.stdout, output.stderr)
     return outcome if output.rc == 0 else outcome._replace(loaded=False, message=outcome.message or "exit status %d" % output.rc)

@@ -75,14 +75,11 @@ def dependent(packages: t.Mapping[str, Package], gone: t.Iterable[str]) -> set[s
     For a database that apt refuses to work with. Where one package can stand for another, this names more than apt would.
     """
     found = set(gone)
-    ahead = True
-    while ahead:
-        ahead = False
-        for name, package in packages.items():
-            if name not in found and not found.isdisjoint(package.depends):
-                found.add(name)
-                ahead = True
-    return found
+    while True:
+        more = {name for name, package in packages.items() if name not in found and not found.isdisjoint(package.depends)}
+        if not more:
+            return found
+        found |= more
 
 
 def version_fits(wanted: str, found: str) -> bool:

@@ -140,8 +140,10 @@ def test_command_lines() -> None:
     run = Says(0, recorded("mlxfwreset/emulated_4_21_query.txt"))
     tool.query(run, "mstfwreset", PCI)
     assert run.argv == ["mstfwreset", "-d", PCI, "query"]
-    assert tool.reset_argv("mstfwreset", PCI, 3, sync=None) == ["mstfwreset", "-y", "-d", PCI, "-l", "3", "reset"]
-    assert tool.reset_argv("mlxfwreset", PCI, 3, sync=1) == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
+    tool.reset(run, "mstfwreset", PCI, level=3, sync=None)
+    assert run.argv == ["mstfwreset", "-y", "-d", PCI, "-l", "3", "reset"]
+    tool.reset(run, "mlxfwreset", PCI, level=3, sync=1)
+    assert run.argv == ["mlxfwreset", "-y", "-d", PCI, "-l", "3", "--sync", "1", "reset"]
 
 
 @pytest.mark.parametrize("level", [1, 4, 5, None])
