@@ -145,7 +145,8 @@ def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
             one, other = pci.read_chain(root, device.pci), pci.read_chain(root, address)
             node = pci.numa_node(root, address)
             kind = pci.path_between(one, other, node is not None and node == device.numa_node)
-            found.append(Path(device.pci, name, kind, pci.read_acs(root, pci.bridges_between(one, other))))
+            acs = tuple(each for each in pci.bridges_between(one, other) if pci.acs_redirects(content(root, pci.DEVICES, each, "config")))
+            found.append(Path(device.pci, name, kind, acs))
     return tuple(found)
 
 

@@ -96,11 +96,8 @@ def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
     # x86 announces a hypervisor; without the flag the firmware's vendor means nothing (metal instances of a cloud).
     if flags and not any("hypervisor" in names for names in flags):
         return ""
-    for text in dmi:
-        for kind, words in _DMI_WORDS.items():
-            if any((" " + word) in (" " + text) for word in words):
-                return kind
-    return xen or ("unknown" if flags else "")
+    named = (kind for text in dmi for kind, words in _DMI_WORDS.items() if any((" " + word) in (" " + text) for word in words))
+    return next(named, xen or ("unknown" if flags else ""))
 
 
 def _in_chroot(root: str) -> bool:

@@ -99,11 +99,11 @@ class _Tree:
     """/sys/class/net and the devices of the RDMA ports below one root."""
 
     def __init__(self, root: str, ports: t.Sequence[Port], links: t.Mapping[str, Link]) -> None:
-        self._base = os.path.join(root, "sys/class/net")
+        self.base = os.path.join(root, "sys/class/net")
         self._rdma = os.path.join(root, "sys/class/infiniband")
         self.links = links
         self.ports = ports
-        self.names = [name for name in entries(self._base) if os.path.isdir(os.path.join(self._base, name))]
+        self.names = [name for name in entries(self.base) if os.path.isdir(os.path.join(self.base, name))]
         self._devices = {device: real_path(self._rdma, device, "device") for device in {port.device for port in ports}}
         self.roce = {self._roce_netdev(port): port for port in ports if not port.infiniband}
 
@@ -113,26 +113,20 @@ class _Tree:
         return attribute(attrs) or attribute(self._rdma, port.device, "parent")
 
     def get(self, name: str, file: str) -> str:
-        return attribute(self._base, name, file)
+        return attribute(self.base, name, file)
 
     def device(self, name: str) -> str:
-        return real_path(self._base, name, "device")
+        return real_path(self.base, name, "device")
 
     def link(self, name: str) -> Link:
         return self.links.get(name, Link(name))
 
-    def driver(self, name: str) -> str:
-        return link_name(self._base, name, "device/driver")
-
     def master(self, name: str) -> str:
-        return link_name(self._base, name, "master") or self.link(name).master
+        return link_name(self.base, name, "master") or self.link(name).master
 
     def device_ports(self, name: str) -> list[Port]:
         device = self.device(name)
         return [port for port in self.ports if device and self._devices[port.device] == device]
-
-    def is_bond(self, name: str) -> bool:
-        return self.link(name).kind == "bond" or os.path.isdir(os.path.join(self._base, name, "bonding"))
 
     def parent(self, name: str) -> str:
         found = self.get(name, "parent") or self.link(name).parent
@@ -190,10 +184,10 @@ def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> 
         master=tree.master(name),
         members=members,
         hwaddr=tree.get(name, "address").lower(),
-        driver=tree.driver(name),
+        driver=link_name(tree.base, name, "device/driver"),
         connected_reason="it is not an IPoIB interface",
     )
-    if tree.is_bond(name):
+    if tree.link(name).kind == "bond" or os.path.isdir(os.path.join(tree.base, name, "bonding")):
         return _on(netdev._replace(kind="bond", connected_reason="it is a bond: its members decide"), tree.roce.get(name))
     if tree.get(name, "type") == INFINIBAND:
         return _infiniband(tree, netdev, refused)

@@ -15,7 +15,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, content, real_path
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
 
 DEVICES = "sys/bus/pci/devices"
@@ -149,11 +149,6 @@ def bridges_between(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, 
 def read_chain(root: str, pci: str) -> tuple[str, ...]:
     """The chain above a function; empty for one that is not there."""
     return chain(real_path(root, DEVICES, pci))
-
-
-def read_acs(root: str, bridges: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the bridges whose access control redirects."""
-    return tuple(pci for pci in bridges if acs_redirects(content(root, DEVICES, pci, "config")))
 
 
 def numa_node(root: str, pci: str) -> int | None:

@@ -20,7 +20,8 @@ Ends = t.Mapping[str, t.Mapping[str, t.Any]]
 MOST_IN_MATRIX = 16
 _WORST = 10
 _NONE, _FAILED = "-", "FAILED"
-
+# The median of fewer tells little.
+_FEWEST = 4
 
 _LINK = "see both links with rdma.ofed.fabric, and error counters with the module ib_counters"
 FORMS: t.Mapping[Code, Form] = {
@@ -42,10 +43,6 @@ FORMS: t.Mapping[Code, Form] = {
     ),
     Code.PAIR_OUTLIER: Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
 }
-
-
-# The median of fewer tells little.
-_FEWEST = 4
 
 
 class Limits(t.NamedTuple):

@@ -71,7 +71,7 @@ def look(run: Runner, root: str = "/") -> Found:
         begun=job.memo.get("wanted", {}) if job is not None else {},
         protection=read_text(under(root, family.manager.protection_path)) if family.manager.protection_path else "",
         can_protect=family.manager.can_lock(root),
-        files={path: read_text(under(root, path)) for path in family.manager.repository_files},
+        files={path: read_text(under(root, path)) for path in family.manager.files_of(None)},
     )
 
 

@@ -215,7 +215,7 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     trust = found.manager.trust_argv(wanted.repository) if wanted.repository else ()
     lists = (*([Step(LISTS_STAGE, trust)] if trust else []), Step(LISTS_STAGE, found.manager.update))
     # apt has that to settle before it installs anything. The removal of a stack settles it, too.
-    mend = (Step(_MEND_STAGE, apt.mend_argv()),) if broken and found.manager.simulates else ()
+    mend = (Step(_MEND_STAGE, apt.MEND),) if broken and found.manager.simulates else ()
     steps = (*_recovery(found, broken), *former.steps, *lists, *mend, install)
     return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 

@@ -79,11 +79,10 @@ def redact(text: str, known: t.Pattern[str] | None = None) -> Redacted:
     private = False
     lines = []
     for line in text.split("\n"):
-        ends = bool(_PRIVATE_END.search(line))
         private = private or bool(_PRIVATE_BEGIN.search(line))
         if private:
             removed += 1
-            private = not ends
+            private = not _PRIVATE_END.search(line)
             lines.append(HIDDEN)
             continue
         before = line

@@ -19,6 +19,8 @@ if t.TYPE_CHECKING:
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
+# Settles packages that can't be configured because something that they need is missing.
+MEND = (*_APT, "--no-install-recommends", "--fix-broken", "install")
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
@@ -53,11 +55,6 @@ def parse_simulation(stdout: str) -> Transaction:
             removed[name] = old
     # What is removed to be installed in another version stays.
     return Transaction({name: version for name, version in removed.items() if name not in installed}, installed)
-
-
-def mend_argv() -> tuple[str, ...]:
-    """Settle packages that can't be configured because something that they need is missing."""
-    return (*_APT, "--no-install-recommends", "--fix-broken", "install")
 
 
 def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
@@ -107,7 +104,6 @@ class Apt(Manager):
     starts_services = True
     # A flat repository need not tell its origin, by which apt would rank it.
     ranks_repositories = False
-    repository_files = (_KEY + ".asc", _KEY + ".gpg", _SOURCES, _PIN)
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
     add = (*_APT, "--no-install-recommends", "install")
@@ -143,7 +139,7 @@ class Apt(Manager):
         return frozenset(name for name in names if packages[name].held)
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        files = dict.fromkeys(self.repository_files, "")
+        files = dict.fromkeys((_KEY + ".asc", _KEY + ".gpg", _SOURCES, _PIN), "")
         if repository is None:
             return files
         trust = "Trusted: yes"

@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -80,7 +80,6 @@ class Dnf(RpmManager):
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "priority=10\n"
-    repository_files = (RPM_KEY, repository_path)
     lock_list = "etc/dnf/plugins/versionlock.list"
     # NAME-EPOCH:VERSION-RELEASE.*, where the epoch may be missing.
     lock_pattern = r"^%s-(\d+:)?\d[^-\n]*-[^-\n]*$"

@@ -126,8 +126,6 @@ class Manager(abc.ABC):
     """Whether packages start their services as they are installed."""
     ranks_repositories: bool = True
     """Whether the site's repository can have priority over others as a whole, so that what came from it is not replaced."""
-    repository_files: Argv
-    """Every file that an earlier run may have written for the site's repository."""
     lock_package: str = ""
     """The package to install, and to leave turned on, where `can_lock` is false."""
     protection_path: str = ""
@@ -231,7 +229,7 @@ class Manager(abc.ABC):
 
     @abc.abstractmethod
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        """Every one of `repository_files` -> its content, "" where it shall not exist."""
+        """Every file that an earlier run may have written for the site's repository -> its content, "" where it shall not exist."""
 
     @abc.abstractmethod
     def removal_script(self, names: t.Sequence[str]) -> str:

@@ -38,7 +38,6 @@ class Zypper(RpmManager):
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "autorefresh=1\npriority=10\n"
-    repository_files = (RPM_KEY, repository_path)
     lock_list = "etc/zypp/locks"
     lock_pattern = r"^solvable_name:[^\S\n]*%s[^\S\n]*$"
     update = ("zypper", "--non-interactive", "refresh", "rdma-ofed")
