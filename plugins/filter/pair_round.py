@@ -64,12 +64,17 @@ class Pair(t.NamedTuple):
     client: str
 
 
+def _is_all(hosts: int, scope: str) -> bool:
+    """Whether the scope is ALL for that many hosts."""
+    return scope == ALL or (scope == AUTO and hosts <= MOST_FOR_ALL)
+
+
 def count(hosts: int, scope: str) -> int:
     """How many rounds that many hosts need."""
     if hosts < 3:
         return hosts // 2
     even = hosts % 2 == 0
-    return (hosts - 1 if even else hosts) if scope == ALL else (2 if even else 3)
+    return (hosts - 1 if even else hosts) if _is_all(hosts, scope) else (2 if even else 3)
 
 
 def _all(hosts: t.Sequence[str], number: int) -> t.Iterator[Pair]:
@@ -90,26 +95,18 @@ def _ring(hosts: t.Sequence[str], number: int) -> t.Iterator[Pair]:
         yield Pair(hosts[place], hosts[(place + 1) % len(hosts)])
 
 
-def resolved(hosts: int, scope: str) -> str:
-    """The scope that AUTO stands for with that many hosts."""
-    if scope != AUTO:
-        return scope
-    return ALL if hosts <= MOST_FOR_ALL else RING
-
-
 def pairs_of(fabrics: t.Mapping[str, t.Sequence[str]], scope: str, number: int) -> tuple[Pair, ...]:
     """The pairs of one round, counted from 0. `fabrics` has the names of hosts by fabric, each host once; hosts of different fabrics are no pair."""
     found: list[Pair] = []
     for hosts in fabrics.values():
-        chosen = resolved(len(hosts), scope)
-        if number < count(len(hosts), chosen):
-            found += _all(hosts, number) if chosen == ALL else _ring(hosts, number)
+        if number < count(len(hosts), scope):
+            found += _all(hosts, number) if _is_all(len(hosts), scope) else _ring(hosts, number)
     return tuple(found)
 
 
 def rounds_of(fabrics: t.Mapping[str, t.Sequence[str]], scope: str) -> int:
     """How many rounds there are. Fabrics take theirs at the same time."""
-    return max((count(len(hosts), resolved(len(hosts), scope)) for hosts in fabrics.values()), default=0)
+    return max((count(len(hosts), scope) for hosts in fabrics.values()), default=0)
 
 
 def pair_round(ends: t.Any, number: t.Any = 0, scope: t.Any = "auto") -> dict[str, t.Any]:

@@ -86,8 +86,11 @@ def _systemd_boot(root: str) -> NextBoot:
 
 def _link(root: str) -> NextBoot:
     """The kernel behind the link that kernel packages maintain for loaders without a menu."""
-    images = [(path, link_target(root, path)) for path in _LINKS]
-    return next((NextBoot(loader.release_of("/" + image), "the link /%s" % path) for path, image in images if image), NextBoot())
+    for path in _LINKS:
+        image = link_target(root, path)
+        if image:
+            return NextBoot(loader.release_of("/" + image), "the link /%s" % path)
+    return NextBoot()
 
 
 def read_next_boot(root: str = "/") -> NextBoot:

@@ -33,7 +33,7 @@ PARTS = ("stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ss
 _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
-def _known(read: t.Callable[[], T], default: T, words: str, *, warnings: list[str]) -> T:
+def _or_warn(read: t.Callable[[], T], default: T, words: str, *, warnings: list[str]) -> T:
     """What can be read; else the default, with a warning of these words."""
     try:
         return read()
@@ -44,7 +44,7 @@ def _known(read: t.Callable[[], T], default: T, words: str, *, warnings: list[st
 
 def _modules(root: str, run: Runner, warnings: list[str]) -> tuple[Module, ...]:
     modules = read_loaded(root)
-    return _known(lambda: with_disk(modules, run, root), modules, "whether the loaded modules are those on disk is unknown", warnings=warnings)
+    return _or_warn(lambda: with_disk(modules, run, root), modules, "whether the loaded modules are those on disk is unknown", warnings=warnings)
 
 
 def _kernels(root: str, running: str) -> dict[str, t.Any]:
@@ -77,7 +77,7 @@ def gather(
     refused = connected_refused(stack) if stack else ""
     if _NEED_NETDEVS & set(parts):
         ports = read_ports(root)
-        links: dict[str, Link] = _known(lambda: read_links(run), {}, "addresses and P_Keys of the interfaces are unknown", warnings=warnings)
+        links: dict[str, Link] = _or_warn(lambda: read_links(run), {}, "addresses and P_Keys of the interfaces are unknown", warnings=warnings)
         netdevs = read_netdevs(root, ports, links=links, refused=refused)
         ports = with_capability(with_netdevs(ports, netdevs), netdevs, refused=refused, root=root)
     readers: t.Mapping[str, t.Callable[[], t.Any]] = {

@@ -117,4 +117,10 @@ def read_machine(root: str = "/") -> Machine:
     dmi = [attribute(root, "sys/class/dmi/id", name) for name in _DMI_FILES]
     hypervisor = hypervisor_kind(attribute(root, "proc/cpuinfo"), dmi, attribute(root, "sys/hypervisor/type"))
     kind = "container" if container else "chroot" if _in_chroot(root) else "vm" if hypervisor else "host"
-    return Machine(kind, container, hypervisor, systemd_runs(root), attribute(root, "proc/sys/kernel/hostname"))
+    return Machine(
+        kind=kind,
+        container=container,
+        hypervisor=hypervisor,
+        systemd=systemd_runs(root),
+        hostname=attribute(root, "proc/sys/kernel/hostname"),
+    )

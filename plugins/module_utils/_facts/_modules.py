@@ -78,7 +78,6 @@ def parse_proc_modules(text: str) -> tuple[Module, ...]:
 def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
     """The modules of the stack, and all that use it."""
     by_name = {module.name: module for module in modules}
-    keep = {module.name for module in modules if in_stack(module.name) or module.name in PEERS}
     users: set[str] = set()
     todo = ["ib_core"]
     while todo:
@@ -86,8 +85,7 @@ def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
         if name in by_name and name not in users:
             users.add(name)
             todo += by_name[name].used_by
-    keep |= users
-    return tuple(module for module in modules if module.name in keep)
+    return tuple(module for module in modules if module.name in users or in_stack(module.name) or module.name in PEERS)
 
 
 def read_loaded(root: str = "/") -> tuple[Module, ...]:

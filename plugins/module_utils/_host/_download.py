@@ -49,6 +49,12 @@ class Opener(t.Protocol):
     def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
 
 
+def _say(text: str) -> None:
+    """Write a line to the job's log, unbuffered."""
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
 def inherited(environ: t.Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """The environment variables for proxies and certificates."""
     return tuple((name, value) for name, value in sorted(environ.items()) if _INHERITED.match(name))
@@ -87,7 +93,10 @@ def request_for(url: str, offset: int) -> urllib.request.Request:
 
 
 def _size(path: str) -> int:
-    return os.path.getsize(path) if os.path.exists(path) else 0
+    try:
+        return os.stat(path).st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _number(text: str | None) -> int:
@@ -159,8 +168,7 @@ def _bring(url: str, part: str, opener: Opener, *, progress: str) -> None:
                 return
         except (OSError, ValueError, http.client.HTTPException) as exc:
             why = str(exc) or type(exc).__name__
-            # To the log of the job.
-            print(why, flush=True)
+            _say(why)
         left = _ATTEMPTS if _size(part) > before else left - 1
         if left:
             time.sleep(2 ** (_ATTEMPTS - left))
@@ -201,7 +209,7 @@ def download(url: str, path: str, checksum: str, *, opener: Opener, progress: st
         if not resumed:
             raise Failed(wrong)
         # What an earlier run left may be the beginning of another file.
-        print(wrong + "; starting over", flush=True)
+        _say(wrong + "; starting over")
         resumed = False
 
 
