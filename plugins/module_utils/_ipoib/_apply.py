@@ -130,13 +130,12 @@ class Applier:
     def _files(self, todo: IpoibPlan) -> list[str]:
         """The paths that were changed. Only files that others write to as well are worth a backup."""
         changed = []
-        shared = {path for backend in _registry.BACKENDS for path in backend.shared}
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
-            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in shared, root=self.root)
+            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in _registry.SHARED, root=self.root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)

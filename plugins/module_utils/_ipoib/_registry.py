@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networ
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
 BACKENDS: tuple[Backend, ...] = (
@@ -30,6 +31,12 @@ BACKENDS: tuple[Backend, ...] = (
     IFCFG,
     WICKED,
 )
+# The files that are not ours, with the back-ends that edit them.
+SHARED: t.Mapping[str, Backend] = {path: backend for backend in BACKENDS for path in backend.shared}
+
+
+class Undecided(Exception):
+    """A condensed state does not tell."""
 
 
 class NoBackend(Backend):
@@ -95,6 +102,15 @@ def is_ours(path: str, text: str) -> bool:
     if path in (*_boot.PATHS, _rename.RULE_PATH):
         return HEADER in text
     return any(backend.format.is_ours(path, text) for backend in BACKENDS)
+
+
+def conflicts(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The foreign files of a back-end that configure an interface. Raises Undecided where the state does not tell."""
+    if found.foreign is None:
+        return backend.format.conflicts(identify(name, found, guids), found.files)
+    if name not in found.examined:
+        raise Undecided
+    return found.foreign[backend.name].get(name, ())
 
 
 def file_mode(path: str) -> int:

@@ -18,10 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _legacy, _legacy_build, _plan, _symptoms
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found, Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import parse_dpkg_database
