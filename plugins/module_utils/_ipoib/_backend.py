@@ -106,6 +106,7 @@ class Backend:
 
     name = ""
     format: Format
+    driver: type[Driver] = Driver
     see = "'ip address' and 'journalctl'"
     """Where it says why something did not work."""
     service = ""
@@ -198,7 +199,7 @@ class Backend:
     # Acting
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return Driver(tools)
+        return self.driver(tools)
 
     def listens(self, found: Found) -> bool:
         """Whether it is there to be told that its files have gone."""

@@ -65,10 +65,10 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     wanted, found = planner.wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
         return None
-    if check(wanted, found) or planner.plan(wanted, found):
+    todo = planner.plan(wanted, found)
+    if todo or check(wanted, found):
         return None
-    result = planner.plan(wanted, found).result(planner.pending(wanted, found))
-    return {**result, "modules": describe(wanted, found), "warnings": planner.warnings(wanted, found)}
+    return {**todo.result(planner.pending(wanted, found)), "modules": describe(wanted, found), "warnings": planner.warnings(wanted, found)}
 
 
 def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:

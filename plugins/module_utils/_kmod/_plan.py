@@ -88,6 +88,11 @@ def is_loaded(module: str, found: Found) -> bool:
     return module in found.loaded or module in found.catalogue.builtin
 
 
+def unloaded(wanted: Wanted, found: Found) -> list[str]:
+    """The declared modules that are to be loaded now."""
+    return [module for module in sorted(kernel_names(wanted, found)) if wanted.load_now and not is_loaded(module, found)]
+
+
 def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
     """The modules for which our options are not yet the declared ones."""
     before = config.parse_options(found.options_text)
@@ -152,7 +157,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             file_change(config.RDMA_PATH, found.rdma_text, config.with_block(found.rdma_text, in_lists)),
             file_change(config.LOAD_PATH, found.load_text, config.load_text(elsewhere)),
             *_limit_changes(wanted, found),
-            *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
+            *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in unloaded(wanted, found)),
         )
     )
 
