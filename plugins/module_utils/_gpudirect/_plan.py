@@ -32,7 +32,8 @@ SUPPORT = "peerdirect_support"
 GPU_DRIVER = "gpu_driver"
 """An aspect of a kernel."""
 _SOURCE_1_2_SINCE = (5, 1)
-_UNIT_TEXT = (
+# `file` is what modprobe calls the module.
+UNIT_TEXT = (
     HEADER
     + """\
 [Unit]
@@ -57,11 +58,6 @@ class Wanted(t.NamedTuple):
 
     support: str = "auto"
     source: Source = Source("")
-
-
-def unit_text(file: str) -> str:
-    """The unit. `file` is what modprobe calls the module."""
-    return _UNIT_TEXT.format(file=file)
 
 
 def options_text(file: str, support: str) -> str:
@@ -124,7 +120,7 @@ def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None
         file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), options_text(file, support_of(wanted.support, found.ofed_version))),
         None if peer.users else _other_support(found, wanted),
         _module(PEERMEM, load=True) if not peer.loaded and not found.waits else None,
-        file_change(UNIT_PATH, found.text(UNIT_PATH), unit_text(file)),
+        file_change(UNIT_PATH, found.text(UNIT_PATH), UNIT_TEXT.format(file=file)),
         switch(UNIT, found.unit.enabled == "enabled", True),
         Change(Kind.UNIT, UNIT, STATE, found.unit.active, ACTIVE) if not found.waits else None,
     ]

@@ -117,7 +117,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
     """`declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or ""."""
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
-    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found)})
+    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found.facts)})
     return found._replace(
         netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
         files=_files(found),

@@ -226,14 +226,12 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
     """Options lines of others that set a declared parameter to another value: which one wins depends on file names."""
     warnings = []
     for directive in found.directives:
-        if directive.kind != "options" or directive.module not in wanted.options:
-            continue
+        declared = wanted.options.get(directive.module, {}) if directive.kind == "options" else {}
         for name, value in config.parse_assignments(directive.rest).items():
-            declared = wanted.options[directive.module].get(name)
-            if declared is not None and not same_value(declared, value.strip('"')):
+            if name in declared and not same_value(declared[name], value.strip('"')):
                 warnings.append(
                     "%s line %d sets %s %s=%s, but %s is declared: take the line out, modprobe reads both"
-                    % (directive.path, directive.line, directive.module, name, value, declared)
+                    % (directive.path, directive.line, directive.module, name, value, declared[name])
                 )
     return warnings
 

@@ -34,7 +34,7 @@ UNKNOWN = "modprobe: ERROR: could not insert 'nvidia_peermem': Unknown symbol in
 
 
 def test_the_unit_follows_openibd(tmp_path: pathlib.Path) -> None:
-    text = _plan.unit_text("nvidia_current_peermem")
+    text = _plan.UNIT_TEXT.format(file="nvidia_current_peermem")
     lines = text.splitlines()
     assert "PartOf=openibd.service" in lines
     assert "ExecStart=/usr/bin/env modprobe nvidia_current_peermem" in lines
@@ -303,7 +303,7 @@ def late(found: Found, wanted: Wanted, method: Method) -> list[str]:
 def made(found: Found = BARE, support: str = "") -> Found:
     """The node after a run."""
     peer = PEER._replace(loaded=True, peerdirect_support=support or "0")
-    files = {UNIT_PATH: _plan.unit_text("nvidia_peermem"), OPTIONS_PATH: _plan.options_text("nvidia_peermem", support)}
+    files = {UNIT_PATH: _plan.UNIT_TEXT.format(file="nvidia_peermem"), OPTIONS_PATH: _plan.options_text("nvidia_peermem", support)}
     unit = Unit(UNIT, load="loaded", active="active", enabled="enabled")
     return found._replace(gpu=found.gpu._replace(peers=(peer, Peer("nv_peer_mem"))), files=files, unit=unit)
 
