@@ -139,7 +139,7 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
 
 
 def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
-    after = naming_text(found.naming_text, wanted.device_names)
+    after = naming_text(found.text(NAMING_PATH), wanted.device_names)
     if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
         return None
     hint = "%s is a file of others with another rule: remove it first" % NAMING_PATH

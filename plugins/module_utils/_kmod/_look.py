@@ -40,6 +40,7 @@ _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "e
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
 
+_OWN = (*config.IMAGE_PATHS, config.LOAD_PATH, *limits.PATHS)
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 
@@ -165,25 +166,18 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         live=live,
         parameters=parameters,
         rdma_core=rdma_core,
-        rdma_text=lists[config.RDMA_PATH],
-        options_text=read_text(under(root, config.OPTIONS_PATH)),
+        files={config.RDMA_PATH: lists[config.RDMA_PATH], **{path: read_text(under(root, path)) for path in _OWN}},
         dracut=builder is not None and builder.tool == "dracut",
-        dracut_text=read_text(under(root, config.DRACUT_PATH)),
         dracut_network=bool(glob.glob(under(root, _DRACUT_NETWORK))),
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
-        hook_text=read_text(under(root, config.HOOK_PATH)),
-        load_text=read_text(under(root, config.LOAD_PATH)),
         entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
         directives=tuple(
             directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         container=in_container(root),
-        sessions_text=read_text(under(root, limits.SESSIONS_PATH)),
-        services_text=read_text(under(root, limits.SERVICES_PATH)),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
-        naming_text=read_text(under(root, config.NAMING_PATH)),
         devices=tuple(name for name in names_in(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 

@@ -16,8 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wan
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, UNIT_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import UNIT_TEXT
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
 PEER = Peer("nvidia_peermem", "nvidia_peermem", linked=True, loaded=True)
