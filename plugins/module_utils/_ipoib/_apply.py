@@ -44,7 +44,7 @@ NUDGE_FACTOR = 3
 
 @dataclasses.dataclass
 class Applier:
-    """One run of one plan. `sleep` and `clock` are for tests."""
+    """One run of one plan."""
 
     module: AnsibleModule
     run: Runner
@@ -54,8 +54,6 @@ class Applier:
     replan: t.Callable[[Found], IpoibPlan]
     root: str = "/"
     backup: bool = False
-    sleep: t.Callable[[float], None] = time.sleep
-    clock: t.Callable[[], float] = time.monotonic
     backups: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -188,18 +186,18 @@ class Applier:
 
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""
-        start = self.clock()
+        start = time.monotonic()
         deadline, due = start + SETTLE_TIMEOUT, start + NUDGE_AFTER
         while True:
             found = self.look()
             again = self.replan(found)
             if not again.plan:
                 return again
-            now = self.clock()
+            now = time.monotonic()
             if due <= now < deadline and not driver.busy(found):
                 driver.nudge(again, found)
                 # What it was told now may take long by itself.
-                told = self.clock()
+                told = time.monotonic()
                 deadline, due = max(deadline, told + SETTLE_TIMEOUT / NUDGE_FACTOR), start + NUDGE_FACTOR * (told - start)
                 continue
             if now >= deadline:
@@ -209,7 +207,7 @@ class Applier:
                     % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
                     left=left,
                 )
-            self.sleep(SETTLE_STEP)
+            time.sleep(SETTLE_STEP)
 
 
 def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netpla
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
@@ -73,13 +73,9 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
             "no network back-end that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
             "to learn what it lacks" % ", ".join(presences)
         )
+    # What another back-end hands its files to does not compete with it.
     renderers = {claim.renderer for claim in claims.values()}
-
-    def weight(name: str, claim: Claim) -> int:
-        # What another back-end hands its files to does not compete with it.
-        return min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight
-
-    weights = {name: weight(name, claim) for name, claim in claims.items()}
+    weights = {name: min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight for name, claim in claims.items()}
     strongest = [name for name in claims if weights[name] == max(weights.values())]
     if len(strongest) > 1:
         listed = "; ".join("%s (%s)" % (name, claims[name].because) for name in strongest)

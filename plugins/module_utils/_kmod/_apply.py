@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import typing as t
 
@@ -35,17 +36,16 @@ PATIENCE = 10.0
 
 # What modprobe prints, and what the user can do about it.
 _HINTS = (
-    ("key was rejected", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
-    ("required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
-    ("unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
-    ("invalid argument", "the kernel refused the module or its options: see the kernel log"),
+    (r"key was rejected|required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
+    (r"unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
+    (r"invalid argument", "the kernel refused the module or its options: see the kernel log"),
 )
 
 
 def _hint(stderr: str, found: Found) -> str:
     if "not permitted" in stderr.lower():
         return IN_CONTAINER if found.container else "the kernel allows no loading now: see kernel.modules_disabled and lockdown"
-    return next((hint for text, hint in _HINTS if text in stderr.lower()), "see the kernel log of the node")
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, stderr.lower())), "see the kernel log of the node")
 
 
 def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: float = 0.5) -> None:
