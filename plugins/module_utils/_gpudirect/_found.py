@@ -21,8 +21,6 @@ LEGACY = "nv_peer_mem"
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     gpu: Gpu = Gpu()
     kernel: str = ""
     """The release of the running one."""

@@ -54,8 +54,6 @@ WantedBy=multi-user.target openibd.service
 
 
 class Wanted(t.NamedTuple):
-    """The options."""
-
     support: str = "auto"
     source: Source = Source("")
 

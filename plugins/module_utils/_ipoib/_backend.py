@@ -102,8 +102,6 @@ class Format(t.Protocol):
 
 
 class Backend:
-    """A network back-end."""
-
     name = ""
     format: Format
     driver: type[Driver] = Driver

@@ -43,8 +43,6 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
 
 
 class Options(t.NamedTuple):
-    """The module's options."""
-
     interfaces: t.Any = ()
     backend: str = "auto"
     state: str = "present"

@@ -14,8 +14,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Cata
 
 
 class Found(t.NamedTuple):
-    """What the planner needs to know of a node."""
-
     release: str = ""
     """The running kernel."""
     installed: tuple[str, ...] = ()

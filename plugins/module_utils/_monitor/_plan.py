@@ -86,8 +86,6 @@ function check_rdma_ofed() {{
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     files: t.Mapping[str, str] = {}
     """The content of those in `FILES` that are there."""
     left: t.Mapping[str, str] = {}

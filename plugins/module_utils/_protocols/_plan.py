@@ -28,8 +28,6 @@ _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
 
 
 class Wanted(t.NamedTuple):
-    """The declared state."""
-
     names: tuple[str, ...] = ()
     source: str = "inbox"
     declared_conf: frozenset[str] = frozenset()
@@ -41,8 +39,6 @@ class Wanted(t.NamedTuple):
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     record: Record = Record()
     units: t.Mapping[str, Unit] = {}
     loaded: frozenset[str] = frozenset()
