@@ -18,14 +18,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import YES, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _timer
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._rollback import undo_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -214,7 +213,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
     if options.confirm:
         if not module.check_mode:
-            _timer.confirm(run, options.confirm, root)
+            _rollback.confirm(run, options.confirm, root)
         return dict(Plan().result(), backend="", interfaces=[])
 
     def look() -> Found:
@@ -226,7 +225,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     if module.check_mode or not todo.plan:
         return result_of(wanted, todo, found.netdevs, predicted=bool(todo.plan))
     if found.armed:
-        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % _timer.UNIT)
+        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % ROLLBACK)
 
     def replan(seen: Found) -> IpoibPlan:
         return plan(wanted, seen)
@@ -234,8 +233,8 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     extra: dict[str, t.Any] = {}
     applier = Applier(module, run, found, backend=_registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
     if todo.cutting:
-        _timer.arm(run, undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
-        extra["rollback"] = {"unit": _timer.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
+        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
+        extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
         after = applier.apply(todo)
     except RdmaError as exc:

@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connectio
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename, _timer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
@@ -29,6 +29,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+
+# The name of the timer and the service of a rollback, and the place of its script (_rollback.py).
+ROLLBACK = "rdma-ofed-ipoib-rollback"
+ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
 
 _SYSCTL = "proc/sys/net"
 
@@ -65,7 +69,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
-        armed=_timer.is_armed(run, root),
+        armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )
 
 
