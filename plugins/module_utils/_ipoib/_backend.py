@@ -38,8 +38,7 @@ class Evidence(t.NamedTuple):
     files: Files = {}
 
     def is_active(self, name: str) -> bool:
-        unit = self.units.get(name)
-        return unit is not None and unit.runs
+        return name in self.units and self.units[name].runs
 
 
 class Tools(t.NamedTuple):

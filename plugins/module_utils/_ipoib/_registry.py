@@ -86,9 +86,7 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
 
 def recorded(files: Files) -> dict[str, Record]:
     """What earlier runs did, with whatever back-end."""
-    found: dict[str, Record] = {}
-    for backend in BACKENDS:
-        found.update(backend.format.records(files))
+    found = {name: record for backend in BACKENDS for name, record in backend.format.records(files).items()}
     for name, mtu in _boot.recorded_mtus(files).items():
         found[name] = found.get(name, Record(name))._replace(mtu=mtu)
     return found

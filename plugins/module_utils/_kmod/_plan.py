@@ -79,11 +79,6 @@ def persisted_by(module: str, found: Found) -> str:
     return "udev" if module in found.catalogue.by_device else ""
 
 
-def uses_rdma_core(wanted: Wanted, found: Found) -> bool:
-    """Whether rdma-core's lists are the place for what is missing."""
-    return wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
-
-
 def is_loaded(module: str, found: Found) -> bool:
     return module in found.loaded or module in found.catalogue.builtin
 
@@ -149,7 +144,8 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     """
     names = kernel_names(wanted, found)
     missing = [name for module, name in names.items() if not persisted_by(module, found)]
-    in_lists, elsewhere = (missing, []) if uses_rdma_core(wanted, found) else ([], missing)
+    uses_rdma_core = wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
+    in_lists, elsewhere = (missing, []) if uses_rdma_core else ([], missing)
     return Plan(
         changes_of(
             # Without a builder there is no place for drivers, and `check` has refused them.

@@ -62,7 +62,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     if wanted.sample and not systemd:
         raise Unsupported("systemd does not run on this node: its timer runs the sampler, which is impossible in a container or chroot")
     found = look(run, textfile, systemd=systemd, root=root)
-    others = planner.foreign(found, files)
+    others = [path for path in files if path in found.files and not is_ours(found.files[path])]
     if others:
         raise Refused("not of this collection: %s. Move it away, and run the role again" % ", ".join(others))
     todo = planner.plan(wanted, found, files)

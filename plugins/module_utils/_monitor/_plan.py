@@ -99,11 +99,6 @@ def is_ours(text: str) -> bool:
     return HEADER.rstrip("\n") in lines[:2]
 
 
-def foreign(found: Found, files: t.Collection[str]) -> list[str]:
-    """Those of the paths that hold files of others."""
-    return [path for path in files if path in found.files and not is_ours(found.files[path])]
-
-
 def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
     """The files by path, in the order of `FILES`. `programs` are the texts of both, for the Python of the node."""
     found = {}

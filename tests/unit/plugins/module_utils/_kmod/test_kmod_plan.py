@@ -14,7 +14,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import chec
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     BEGIN,
     DRACUT_PATH,
-    DRACUT_TEXT,
     END,
     HOOK_PATH,
     LOAD_PATH,
@@ -315,7 +314,7 @@ def test_arguments_of_the_initramfs() -> None:
 
 
 def test_options_alone_are_written_for_dracut_as_before() -> None:
-    assert dracut_text(True, ()) == DRACUT_TEXT
+    assert dracut_text(True, ()) == HEADER + 'install_optional_items+=" /etc/modprobe.d/rdma-ofed.conf "\n'
     assert dracut_text(False, ()) == hook_text(()) == ""
 
 
