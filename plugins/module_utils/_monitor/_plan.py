@@ -117,12 +117,12 @@ def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def plan(wanted: Wanted, found: Found, files: t.Mapping[str, str]) -> Plan:
-    """The timer stops before its program goes, and starts when all is there. `files` shall be there; those of others stay."""
+def plan(wanted: Wanted, found: Found, wanted_files: t.Mapping[str, str]) -> Plan:
+    """The timer stops before its program goes, and starts when all is there. `wanted_files` shall be there; those of others stay."""
     ours = [path for path in FILES if path in found.files and is_ours(found.files[path])]
     timer = bool(wanted.sample)
     was = found.files.get(TIMER_PATH, "")
-    state = STOPPED if found.timer.active != "active" else RUNNING if was == files.get(TIMER_PATH, was) else RESTART
+    state = STOPPED if found.timer.active != "active" else RUNNING if was == wanted_files.get(TIMER_PATH, was) else RESTART
     units = (
         switch(places.TIMER, found.timer.enabled == "enabled", timer),
         Change(Kind.UNIT, places.TIMER, STATE, state, RUNNING if timer else STOPPED),
@@ -130,8 +130,8 @@ def plan(wanted: Wanted, found: Found, files: t.Mapping[str, str]) -> Plan:
     # What the programs write while they are wanted.
     kept = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
     kept |= {places.DRAINED} if SLURM_CHECK in wanted.checks else set()
-    written = [file_change(path, found.files.get(path, ""), text) for path, text in files.items()]
-    gone = [file_change(path, found.files[path], "") for path in ours if path not in files]
+    written = [file_change(path, found.files.get(path, ""), text) for path, text in wanted_files.items()]
+    gone = [file_change(path, found.files[path], "") for path in ours if path not in wanted_files]
     gone += [file_change(path, text, "") for path, text in sorted(found.left.items()) if path not in kept]
     # Units of others that are called so are left alone.
     mine = TIMER_PATH in ours or timer
