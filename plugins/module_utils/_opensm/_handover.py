@@ -110,10 +110,15 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
         )
 
 
+def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, SmInfo]:
+    """Those of the ports where a master answers, with the answer."""
+    answers = {port: _answer(run, port) for port in ports}
+    return {port: answer for port, answer in answers.items() if answer is not None and answer.is_master}
+
+
 def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
     """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    answers = [(port, _answer(run, port)) for port in ports] if len(ports) > 1 and can_ask(run) else []
-    return [port for port, answer in answers if answer is not None and answer.is_master] or list(ports)
+    return list((_mastered(run, ports) if len(ports) > 1 and can_ask(run) else {}) or ports)
 
 
 def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
@@ -152,9 +157,8 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
 def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
     free = {port.port_guid for port in ports} - set(taken)
-    bound = dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free))
-    answers = [(port, _answer(run, port)) for port in bound] if run.has("sminfo") else []
-    return [port for port, answer in answers if answer is not None and answer.is_master and answer.guid == port.port_guid]
+    bound = [port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)] if run.has("sminfo") else []
+    return [port for port, answer in _mastered(run, bound).items() if answer.guid == port.port_guid]
 
 
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
@@ -185,13 +189,14 @@ def _lowest_priority(unit: str) -> Change | None:
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
-def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
+def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, ports: t.Sequence[Port], patience: float) -> None:
+    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all of this host."""
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
     if lowered is None or not can_ask(run):
         return
-    own = {port.port_guid for port in ports}
-    for port in ports:
+    bound = bound_to(unit, found, ports)
+    own = {port.port_guid for port in bound}
+    for port in bound:
         try:
             if _master(run, port) != port.port_guid or not heirs(run, port, own):
                 continue
@@ -204,12 +209,6 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             _comes_about(functools.partial(_has_moved, run, port), patience)
 
 
-def _is_taken(run: Runner, port: Port, priority: int) -> bool:
-    """Whether the fabric of `port` has a master on another port that would hand over to this priority. Where it can't be asked, it has none."""
-    answer = _answer(run, port)
-    return answer is not None and answer.is_master and answer.guid != port.port_guid and answer.priority <= priority
-
-
 def _has_joined(run: Runner, port: Port) -> bool:
     """Whether the subnet manager on `port` has found out who is master."""
     answer = _answer(run, port, lid=port.lid)
@@ -217,7 +216,7 @@ def _has_joined(run: Runner, port: Port) -> bool:
 
 
 @contextlib.contextmanager
-def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> t.Iterator[None]:
+def joining(module: AnsibleModule, run: Runner, unit: str, *, port: Port, patience: float) -> t.Iterator[None]:
     """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
 
     A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
@@ -225,14 +224,14 @@ def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[
     """
     lowered = _lowest_priority(unit) if fabric_of(unit) else None
     priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
-    taken = [port for port in ports if _is_taken(run, port, priority)] if lowered is not None and can_ask(run) else []
-    if lowered is None or not taken:
+    master = _mastered(run, [port]).get(port) if lowered is not None and can_ask(run) else None
+    # There has to be one on another port that would hand over to this priority.
+    if lowered is None or master is None or master.guid == port.port_guid or master.priority > priority:
         yield
         return
     with _in_file(module, lowered):
         yield
-        for port in taken:
-            _comes_about(functools.partial(_has_joined, run, port), patience)
+        _comes_about(functools.partial(_has_joined, run, port), patience)
     Systemd(run).reload(unit, attempt=True)
 
 

@@ -16,29 +16,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET, template_command
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import (
-    FILES,
-    PACKAGED,
-    PARTITIONS,
-    PUBLIC,
-    RECORD,
-    ROTATION,
-    SETTINGS,
-    SYSTEMD,
-    TEMPLATE,
-    silence_path,
-)
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-WANTS = SYSTEMD + "/multi-user.target.wants"
+WANTS = _places.SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
 _OWN = re.compile(r"^rdma-opensm@.+\.service$")
@@ -107,7 +96,7 @@ def _predecessor(
     conf, text = choose(arguments.get(CONFIG), CONF)
     keys = {**values(text), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
     named = keys.get("partition_config_file", (UNSET,))[-1]
-    source, partitions = choose(None if named in (UNSET, "") else named, PARTITIONS)
+    source, partitions = choose(None if named in (UNSET, "") else named, _places.PARTITIONS)
     guid = keys.get("guid", ("",))[-1]
     digits = decimal(guid)
     guid = guid if digits is None else hex(digits)
@@ -171,14 +160,14 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
         live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
-    fabrics = entries(under(root, SETTINGS))
-    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
-    paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
-    hidden = {path: public and os.path.basename(path) not in PUBLIC for path in paths}
+    fabrics = entries(under(root, _places.SETTINGS))
+    settings = ["%s/%s/%s" % (_places.SETTINGS, fabric, name) for fabric in fabrics for name in _places.FILES]
+    paths = [_places.TEMPLATE, _places.ROTATION, *settings, *(_places.silence_path(fabric) for fabric in fabrics)]
+    hidden = {path: public and os.path.basename(path) not in _places.PUBLIC for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(under(root, path)) for path in paths}
     own = [name for name in running if _OWN.match(name)]
     predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
-    packaged = {unit: under(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
+    packaged = {unit: under(root, "%s/%s" % (_places.SYSTEMD, unit)) for unit in _places.PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
@@ -188,7 +177,7 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(under(root, DEFAULT_PATH)),
         template=_read_template(run) if template else "",
-        recorded=tuple(line for line in read_text(under(root, RECORD)).splitlines() if line and not line.startswith("#")),
+        recorded=tuple(line for line in read_text(under(root, _places.RECORD)).splitlines() if line and not line.startswith("#")),
         predecessors=predecessors,
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )

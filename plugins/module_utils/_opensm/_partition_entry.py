@@ -13,7 +13,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _codes
 
-VARIABLE = "opensm_partitions"
 KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
 MEMBERSHIPS = ("full", "limited", "both")
 DEFAULT_PKEY = 0x7FFF

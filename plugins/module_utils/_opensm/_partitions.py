@@ -16,17 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
-    DEFAULT_PKEY,
-    KEYWORDS,
-    VARIABLE,
-    Member,
-    Partition,
-    entry_problems,
-    read_entry,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, definition
 
+VARIABLE = "opensm_partitions"
 # Many hosts each, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
 _OTHERS = "every port that is not named"
