@@ -179,9 +179,7 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _named(ports: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    if not ports:
-        return "none: this host has no InfiniBand port (no HCA, or no driver for it)"
-    return describe_all(ports)
+    return describe_all(ports) if ports else "none: this host has no InfiniBand port (no HCA, or no driver for it)"
 
 
 def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:

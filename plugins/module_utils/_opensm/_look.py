@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET, template_command
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -48,14 +48,8 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     """Processes named opensm of this very PID namespace (not those of containers) that belong to none of `units`."""
     proc = under(root, "/proc")
     own = link_name(proc, "self/ns/pid")
-    found = []
-    for pid in process_ids(root):
-        if attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
-            continue
-        slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
-        if not any(unit in slices for unit in units):
-            found.append(decimal(pid, 0))
-    return tuple(found)
+    here = [pid for pid in process_ids(root) if attribute(proc, pid, "comm") == "opensm" and link_name(proc, pid, "ns/pid") == own]
+    return tuple(decimal(pid, 0) for pid in here if not set(units) & set(re.split(r"[/\n]", attribute(proc, pid, "cgroup"))))
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
@@ -71,7 +65,8 @@ def _read_template(run: Runner) -> str:
         return ""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, CONF)
-        run(template_command(path))
+        # Without `-F` opensm would give its present configuration as the defaults.
+        run(["opensm", "-F", "/dev/null", "-c", path])
         return read_text(path)
 
 
@@ -122,18 +117,14 @@ def _of_process(root: str, pid: int, template: str) -> Predecessor:
     return _predecessor(root, "process %d" % pid, template, arguments=arguments, folder=folder, saved=("", *_SAVED))
 
 
-def _of_files(root: str, template: str) -> list[Predecessor]:
-    """The settings that the installed opensm would start with, after those that one before it did: a package may have put its own files there."""
-    return [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
-
-
 def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
     """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
     def read(template: str) -> list[Predecessor]:
         found = [_of_process(root, pid, template) for pid in foreign]
         if files and not foreign and run.has("opensm"):
-            found = _of_files(root, template)
+            # What the installed opensm would start with comes after what one before it did: a package may have put its own files there.
+            found = [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
         return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.

@@ -152,20 +152,12 @@ def parse_template(text: str) -> dict[str, Option]:
     for line in text.splitlines():
         found = split(line)
         if found is None:
-            if line.startswith("#"):
-                comment.append(line.strip("# \t"))
-            else:
-                comment = []
+            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
             continue
         key, value = found
         options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))
         comment = []
     return options
-
-
-def template_command(path: str) -> list[str]:
-    """The command that writes the template to `path`. Without `-F` opensm would give its present configuration as the defaults."""
-    return ["opensm", "-F", "/dev/null", "-c", path]
 
 
 def _is_line(value: t.Any, key: str) -> bool:

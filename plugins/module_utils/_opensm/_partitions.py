@@ -67,36 +67,27 @@ def _hosts(member: Member, inventory: Inventory) -> list[str]:
     return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere] if member.kind == "group" else []
 
 
-def _claims(partition: Partition, inventory: Inventory) -> dict[str, dict[str, tuple[str, str, str]]]:
-    """Of each GUID, by kind of member: membership, host, and the name by which it is a member. The last one of a kind wins."""
-    found: dict[str, dict[str, tuple[str, str, str]]] = {}
-    for member in partition.members:
-        if member.kind == "port_guid":
-            found.setdefault(member.name, {})["port_guid"] = (member.membership, "", member.name)
-        for host in _hosts(member, inventory):
-            for guid in (inventory.guids or {}).get(host, ()):
-                found.setdefault(guid, {})[member.kind] = (member.membership, host, member.name)
-    return found
+def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]:
+    """The hosts that are members, and their membership. Of several for one host the last one counts: a host itself comes after its groups."""
+    return [
+        (host, member.membership) for kind in ("group", "host") for member in partition.members if member.kind == kind for host in _hosts(member, inventory)
+    ]
 
 
 def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
-    ports = []
-    for guid, kinds in sorted(_claims(partition, inventory).items()):
-        membership = next(kinds[kind][0] for kind in ("port_guid", "host", "group") if kind in kinds)
-        ports.append((guid, membership, next((kinds[kind][1] for kind in ("host", "group") if kind in kinds), "")))
-    return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
+    ports = {guid: (held, host) for host, held in _claims(partition, inventory) for guid in (inventory.guids or {}).get(host, ())}
+    for member in partition.members:
+        if member.kind == "port_guid":
+            ports[member.name] = (member.membership, ports[member.name][1] if member.name in ports else "")
+    named = tuple((name, keywords[name]) for name in KEYWORDS if name in keywords)
+    return Resolved(named, tuple((guid, held, host) for guid, (held, host) in sorted(ports.items())))
 
 
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
-    """The members of a checked partition whose port GUIDs are not known, with their membership: a host itself counts before its groups."""
-    guids = inventory.guids or {}
-    claims = {
-        kind: [(host, member.membership) for member in partition.members if member.kind == kind for host in _hosts(member, inventory)]
-        for kind in ("group", "host")
-    }
-    return {host: membership for host, membership in (*claims["group"], *claims["host"]) if not guids.get(host)}
+    """The members of a checked partition whose port GUIDs are not known, with their membership."""
+    return {host: membership for host, membership in _claims(partition, inventory) if not (inventory.guids or {}).get(host)}
 
 
 def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:

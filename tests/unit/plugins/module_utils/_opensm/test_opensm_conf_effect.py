@@ -127,7 +127,7 @@ def test_the_diff_shows_what_is_declared_or_changes() -> None:
 
 def test_the_diff_of_other_files_stays() -> None:
     hidden, same = without_secrets(
-        Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n")))
+        Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n"))), {}
     ).changes
     assert hidden.after == "sm_key (hidden)\n"
     assert same.after == "sm_key 0x5\n"
