@@ -150,27 +150,19 @@ def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
     return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
 
 
-class Regrouping(t.NamedTuple):
-    """A property of the broadcast group of a partition that changes."""
-
-    rule: Rule
-    flag: str
-    """`mtu`, `rate` or `sl`."""
-    before: str
-    """The code; "" for the default of the installed opensm."""
-    after: str
-
-
 def _group_flag(rule: Rule, flag: str) -> str:
     return rule.flags.get(flag, _COMMON.get(flag, ""))
 
 
-def regrouped(before: str, after: str) -> list[Regrouping]:
-    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
+def regrouped(before: str, after: str) -> list[tuple[Rule, str, str, str]]:
+    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only.
+
+    The rule, the flag, and its codes before and after; "" for the default of the installed opensm.
+    """
     old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
     new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
-    rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
-    return [row for row in rows if row.before != row.after]
+    rows = [(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
+    return [row for row in rows if row[2] != row[3]]
 
 
 def gone(before: str, after: str) -> list[Rule]:

@@ -62,9 +62,10 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
 
 
 def _hosts(member: Member, inventory: Inventory) -> list[str]:
+    """Those that a host or a group stands for."""
     if member.kind == "host":
         return [member.name]
-    return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere] if member.kind == "group" else []
+    return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere]
 
 
 def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]:
