@@ -183,15 +183,15 @@ def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
 
 
 def _lowest_priority(unit: str) -> Change | None:
-    """Of a unit of ours. None where there is no file, or where it has that priority."""
+    """None where the unit is not ours, where there is no file, and where it has that priority."""
     path = file_path(fabric_of(unit))
-    text = read_text(path)
+    text = read_text(path) if fabric_of(unit) else ""
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
 def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, ports: t.Sequence[Port], patience: float) -> None:
     """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all of this host."""
-    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+    lowered = _lowest_priority(unit)
     if lowered is None or not can_ask(run):
         return
     bound = bound_to(unit, found, ports)
@@ -222,7 +222,7 @@ def joining(module: AnsibleModule, run: Runner, unit: str, *, port: Port, patien
     A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
     would stand by until they have polled each other in vain.
     """
-    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+    lowered = _lowest_priority(unit)
     priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
     master = _mastered(run, [port]).get(port) if lowered is not None and can_ask(run) else None
     # There has to be one on another port that would hand over to this priority.
