@@ -19,8 +19,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 
-_STATES = {"MASTER": "master", "STANDBY": "standby"}
-
 
 class Misplaced(Refused):
     """A port is in another fabric than it is declared on."""
@@ -114,10 +112,11 @@ def intruder(run: Runner, bound: Bound, view: View) -> _sminfo.SmInfo | None:
 def misplaced(run: Runner, bound: Bound, met: _sminfo.SmInfo) -> Misplaced:
     """The refusal for a port that meets a subnet manager of another fabric."""
     manager = identify(run, bound, met)
+    what = met.state_name.lower() if met.is_master or met.is_standby else "subnet manager"
     return Misplaced(
         "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: "
         "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
-        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, _STATES.get(met.state_name, "subnet manager"), manager),
+        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, what, manager),
         master=manager.details(),
     )
 

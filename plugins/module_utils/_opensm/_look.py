@@ -30,7 +30,6 @@ if t.TYPE_CHECKING:
 WANTS = _places.SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
-_OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
 _LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
@@ -149,21 +148,21 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     if systemd_runs(root):
         shown = units_like(run, "opensm*", "rdma-opensm@*")
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
-        live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
+        live = [name for name in running if _places.fabric_of(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
     fabrics = entries(under(root, _places.SETTINGS))
     settings = ["%s/%s/%s" % (_places.SETTINGS, fabric, name) for fabric in fabrics for name in _places.FILES]
     paths = [_places.TEMPLATE, _places.ROTATION, *settings, *(_places.silence_path(fabric) for fabric in fabrics)]
     hidden = {path: public and os.path.basename(path) not in _places.PUBLIC for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(under(root, path)) for path in paths}
-    own = [name for name in running if _OWN.match(name)]
+    own = [name for name in running if _places.fabric_of(name)]
     predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
     packaged = {unit: under(root, "%s/%s" % (_places.SYSTEMD, unit)) for unit in _places.PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
         replaced=replaced,
-        enabled=tuple(name for name in entries(under(root, WANTS)) if _OWN.match(name)),
+        enabled=tuple(name for name in entries(under(root, WANTS)) if _places.fabric_of(name)),
         strays=_read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(under(root, DEFAULT_PATH)),

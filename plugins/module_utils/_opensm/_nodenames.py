@@ -87,13 +87,8 @@ def parse_line(line: str) -> tuple[str, str] | None:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Names by GUID, as the tools see them."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        pair = parse_line(line)
-        if pair is not None and pair[1]:
-            found.setdefault(*pair)
-    return found
+    """Names by GUID, as the tools see them: the first of two lines for one GUID counts."""
+    return {guid: name for guid, name in filter(None, map(parse_line, reversed(text.splitlines()))) if name}
 
 
 def _sections(text: str) -> tuple[str, str]:

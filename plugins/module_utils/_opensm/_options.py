@@ -136,12 +136,8 @@ def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
     engines = _ENGINES.search(_REMARK.sub("", comment))
     if engines:
         return "choices", tuple(engine.strip() for engine in engines.group(1).split(",")) + _MORE_CHOICES.get(key, ())
-    brackets, listed = _BRACKETS.search(comment), _VALUES.search(comment)
-    choices: tuple[str, ...] = ()
-    if brackets:
-        choices = tuple(brackets.group(1).split("|"))
-    elif listed:
-        choices = tuple(re.findall(r"[a-z]+", listed.group(1).replace(" and ", ", ")))
+    listed = _BRACKETS.search(comment) or _VALUES.search(comment)
+    choices = tuple(re.split(r"\||, | and ", listed.group(1))) if listed else ()
     return ("choice", choices) if value in choices else ("text", ())
 
 

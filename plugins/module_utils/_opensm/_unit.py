@@ -139,6 +139,11 @@ class Instance(t.NamedTuple):
     def log(self) -> str:
         return self.log_file or "/var/log/opensm/%s/opensm.log" % self.fabric
 
+    @property
+    def adopted_values(self) -> dict[str, t.Any]:
+        """As they are declared."""
+        return {key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}
+
     def path(self, name: str) -> str:
         return _places.file_path(self.fabric, name)
 
@@ -157,7 +162,7 @@ class Instance(t.NamedTuple):
         }
         named = (("root_guid_file", _places.ROOT_GUIDS, self.root_guids), ("qos_policy_file", _places.QOS_POLICY, self.qos_policy))
         keys.update({key: self.path(name) for key, name, text in named if text})
-        return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
+        return {**keys, **self.options, **self.adopted_values}
 
     def own_keys(self) -> list[str]:
         """The declared keys of this fabric, sorted."""
