@@ -113,12 +113,11 @@ def _ended(job: jobs.State) -> dict[str, t.Any]:
     return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
-def _conclude(run: Runner, job: jobs.State, *, running: str, root: str) -> Found:
-    """Look again. Raises CommandFailed where the job failed."""
+def _conclude(job: jobs.State, root: str) -> None:
+    """Raises CommandFailed where the job failed. After a success, its bundle is not needed any longer."""
     require_success(JOB, job, root)
     if job.memo["bundle"]:
         places.forget(root)
-    return look(run, running, root)
 
 
 def _finish(job: jobs.State, found: Found, left: Plan) -> dict[str, t.Any]:
@@ -163,10 +162,10 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         job = jobs.wait(JOB, parameters["poll"], root)
         if job.running:
             return _ended(job)
-    concluded = None if job is None else _conclude(run, job, running=running, root=root)
+        _conclude(job, root)
     if has_bundle:
         require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None))
-    found = look(run, running, root) if concluded is None else concluded
+    found = look(run, running, root)
     todo = plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
@@ -184,5 +183,6 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:
         return _ended(job)
-    found = _conclude(run, job, running=running, root=root)
+    _conclude(job, root)
+    found = look(run, running, root)
     return _finish(job, found, plan(policy, found, has_bundle=has_bundle).plan)

@@ -103,14 +103,6 @@ def strongest(effects: t.Iterable[str]) -> str:
     return max(effects, key=_ORDER.index, default=RUNNING)
 
 
-def separates(old: str, new: str) -> bool:
-    """Whether `sm_key` differs. Managers with different keys ignore each other (osm_sminfo_rcv.c), and each would be master.
-
-    So standbys stop before the master gets the key, and start with it afterwards.
-    """
-    return "sm_key" in changed_keys(old, new)
-
-
 def redact(old: str, new: str) -> tuple[str, str]:
     """Both texts for a diff: secrets are hidden, and a change of one still shows."""
     before, after = values(old), values(new)

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf, separates
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, changed_keys, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST, Master, outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
@@ -162,9 +162,12 @@ def guard(run: Runner, bound: Bound) -> Master | None:
 
 
 def require_one_key(run: Runner, bound: Bound, found: Found) -> None:
-    """Raises Refused where a new key would make two masters: managers with different keys ignore each other."""
+    """Raises Refused where a new key would make two masters: managers with different keys ignore each other (osm_sminfo_rcv.c).
+
+    So standbys stop before the master gets the key, and start with it afterwards.
+    """
     instance, port = bound
-    if instance.unit not in found.running or not separates(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):
+    if instance.unit not in found.running or "sm_key" not in changed_keys(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):
         return
     records = _saquery.sm_records(run, port.device, port.port) or ()
     others = [identify(run, bound, record).name for record in records if record.guid != instance.guid]

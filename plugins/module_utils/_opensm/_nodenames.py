@@ -77,10 +77,8 @@ def is_name(value: t.Any) -> bool:
 def parse_line(line: str) -> tuple[str, str] | None:
     """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they reject."""
     match = _NUMBER.match(line)
-    if match is None:
-        return None
-    guid = integer(match.group(1))
-    if guid is None:
+    guid = integer(match.group(1)) if match else None
+    if match is None or guid is None:
         return None
     names = [word for word in re.split(r'["#]', match.group(2)) if word]
     return "0x%016x" % guid, names[0] if names else ""

@@ -186,16 +186,6 @@ class Absentee(t.NamedTuple):
     membership: str
 
 
-class Recalled(t.NamedTuple):
-    """A text with the members that an earlier one tells of."""
-
-    text: str
-    kept: tuple[str, ...] = ()
-    """Hosts whose port GUIDs come from the earlier text."""
-    missing: tuple[str, ...] = ()
-    """Hosts that neither has."""
-
-
 def _shown(host: str) -> str:
     return "".join(letter if letter.isprintable() else "?" for letter in host)
 
@@ -221,8 +211,8 @@ def _placed(member: Line) -> tuple[int, str]:
     return (2 if who == "SELF" else 1 if is_guid(who) else 0, who if is_guid(who) else "")
 
 
-def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> Recalled:
-    """A rendered text with the absentees, by the port GUIDs that the text before it has for them.
+def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """A rendered text with the absentees, by the port GUIDs that the text before it has for them; the hosts that it has any for, and the others.
 
     `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.
     """
@@ -243,4 +233,4 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
         blocks.append(block)
     hosts = sorted({absentee.host for absentee in absentees})
     kept = tuple(host for host in hosts if known.get(_shown(host)))
-    return Recalled("\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept))
+    return "\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept)

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, definition
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, Line, definition
 
 VARIABLE = "opensm_partitions"
 # Many hosts each, which need to talk to each other. Switches and routers do not.
@@ -34,15 +34,6 @@ class Inventory(t.NamedTuple):
     """Port GUIDs of each host, from `port_guids`. None before facts are gathered: then no host is reported as missing."""
     elsewhere: t.Collection[str] = ()
     """Hosts without a port on this fabric: skipped in groups, refused where they are named themselves."""
-
-
-class Resolved(t.NamedTuple):
-    """A partition by ports."""
-
-    keywords: tuple[tuple[str, str], ...]
-    """Keyword and membership, from the most general to `SELF`."""
-    ports: tuple[tuple[str, str, str], ...]
-    """GUID, membership and host ("" for a bare GUID), by GUID."""
 
 
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
@@ -75,15 +66,17 @@ def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]
     ]
 
 
-def resolve(partition: Partition, inventory: Inventory) -> Resolved:
-    """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
+def resolve(partition: Partition, inventory: Inventory) -> tuple[list[tuple[str, str]], list[Line]]:
+    """A checked partition by keywords, from the most general to `SELF`, with their membership, and by ports, in the order of their GUIDs.
+
+    The more precise member wins: a port GUID before a host, a host before a group.
+    """
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
     ports = {guid: (held, host) for host, held in _claims(partition, inventory) for guid in (inventory.guids or {}).get(host, ())}
     for member in partition.members:
         if member.kind == "port_guid":
             ports[member.name] = (member.membership, ports[member.name][1] if member.name in ports else "")
-    named = tuple((name, keywords[name]) for name in KEYWORDS if name in keywords)
-    return Resolved(named, tuple((guid, held, host) for guid, (held, host) in sorted(ports.items())))
+    return [(name, keywords[name]) for name in KEYWORDS if name in keywords], [(guid, *ports[guid]) for guid in sorted(ports)]
 
 
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:

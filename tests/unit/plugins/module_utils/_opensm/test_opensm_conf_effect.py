@@ -15,7 +15,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import (
     changed_keys,
     effect,
     redact,
-    separates,
     strongest,
     without_secrets,
 )
@@ -80,8 +79,8 @@ def test_the_strongest_counts() -> None:
 
 
 def test_another_sm_key_separates_managers() -> None:
-    assert separates(OLD, render(TEMPLATE, {"sm_key": "0x2"}))
-    assert not separates(OLD, render(TEMPLATE, {"sm_key": 1, "sa_key": 5}))
+    assert changed_keys(OLD, render(TEMPLATE, {"sm_key": "0x2"})) == ["sm_key"]
+    assert "sm_key" not in changed_keys(OLD, render(TEMPLATE, {"sm_key": 1, "sa_key": 5}))
 
 
 def test_secrets_are_hidden_and_still_seen_to_change() -> None:
