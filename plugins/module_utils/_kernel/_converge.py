@@ -23,20 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs 
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import (
-    BUILDING,
-    DOCA_TOOL,
-    SCRIPT,
-    TOOLS,
-    WORK,
-    Found,
-    KernelPlan,
-    has_driver,
-    lacking,
-    plan,
-    release_of,
-    unsigned,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
@@ -50,10 +37,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 
 JOB = "kernel-policy"
-_SCRIPTS = {**places.SCRIPTS, SCRIPT: script}
+_SCRIPTS = {**places.SCRIPTS, planner.SCRIPT: script}
 
 
-def look(run: Runner, running: str, root: str = "/") -> Found:
+def look(run: Runner, running: str, root: str = "/") -> planner.Found:
     """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
     system = read_os(root)
     family = by_name(system.family)
@@ -64,7 +51,7 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
     names = family.kernel_packages(installed)
     there = read_kernels(root, running)
     stack = read_stack(run, root)
-    found = Found(
+    found = planner.Found(
         kernels=there,
         running=running,
         next_boot=following.release,
@@ -78,10 +65,10 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         stack=stack,
         record=read_selection(root),
         prebuilt=prebuilt(installed, stack.ofed_version),
-        tools=frozenset(tool for tool in TOOLS if run.has(tool)),
-        doca_tool=os.path.exists(under(root, DOCA_TOOL)),
+        tools=frozenset(tool for tool in planner.TOOLS if run.has(tool)),
+        doca_tool=os.path.exists(under(root, planner.DOCA_TOOL)),
     )
-    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and has_driver(found) else {}
+    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and planner.has_driver(found) else {}
     if "ib_core" in files and run.has("modinfo"):
         path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
         found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))
@@ -120,17 +107,17 @@ def _conclude(job: jobs.State, root: str) -> None:
         places.forget(root)
 
 
-def _finish(job: jobs.State, found: Found, left: Plan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: planner.Found, left: Plan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
-        raise CommandFailed(words % (job.memo["last"], lacking(found) or left.changes[0].words(), job.log), job=job.result())
-    if unsigned(found):
-        raise Refused(unsigned(found), changed=True, job=job.result())
+        raise CommandFailed(words % (job.memo["last"], planner.lacking(found) or left.changes[0].words(), job.log), job=job.result())
+    if planner.unsigned(found):
+        raise Refused(planner.unsigned(found), changed=True, job=job.result())
     return _ended(job)
 
 
-def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> jobs.State:
+def _start(module: AnsibleModule, run: Runner, *, found: planner.Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
     """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
     # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.
@@ -140,10 +127,10 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
         "target": found.target,
         "bundle": todo.way == "bundle",
         "changes": [list(change) for change in todo.plan.changes],
-        "last": todo.steps[-1].stage if policy != "build" else BUILDING + found.target,
+        "last": todo.steps[-1].stage if policy != "build" else planner.BUILDING + found.target,
     }
     places.prepare(place)
-    work = under(root, WORK)
+    work = under(root, planner.WORK)
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
@@ -166,23 +153,23 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     if has_bundle:
         require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None))
     found = look(run, running, root)
-    todo = plan(policy, found, has_bundle=has_bundle)
+    todo = planner.plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
         return _finish(job, found, todo.plan)
     if not todo.plan:
-        if unsigned(found):
-            raise Refused(unsigned(found))
+        if planner.unsigned(found):
+            raise Refused(planner.unsigned(found))
         return _result((), found.target)
-    place, needed = places.locate(run, parameters, version=release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
+    place, needed = places.locate(run, parameters, version=planner.release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
     reasons = check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
     if module.check_mode or place is None:
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
-    job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
+    job = _start(module, run, found=found, todo=planner.plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:
         return _ended(job)
     _conclude(job, root)
     found = look(run, running, root)
-    return _finish(job, found, plan(policy, found, has_bundle=has_bundle).plan)
+    return _finish(job, found, planner.plan(policy, found, has_bundle=has_bundle).plan)

@@ -64,14 +64,9 @@ def _line(guid: str, name: str) -> str:
 
 def is_name(value: t.Any) -> bool:
     """Whether a name can stand between quotes."""
-    return (
-        isinstance(value, str)
-        and bool(value.strip())
-        and value.isprintable()
-        and '"' not in value
-        and "#" not in value
-        and len(_line("0x" + 16 * "0", value)) < _LINE
-    )
+    if not isinstance(value, str) or not value.strip() or set(value) & set('"#'):
+        return False
+    return value.isprintable() and len(_line("0x" + 16 * "0", value)) < _LINE
 
 
 def parse_line(line: str) -> tuple[str, str] | None:

@@ -93,13 +93,9 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
         ("membership", entry.get("membership") in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
     )
     found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good]
-    if not is_true(entry.get("ipoib")):
-        found += [
-            Problem("%s.%s" % (where, key), entry[key], "nothing without ipoib: true", "it is a property of the broadcast group of IPoIB")
-            for key in _IPOIB_ONLY
-            if entry.get(key) is not None
-        ]
-    return found
+    useless = [key for key in _IPOIB_ONLY if entry.get(key) is not None and not is_true(entry.get("ipoib"))]
+    hint = "it is a property of the broadcast group of IPoIB"
+    return found + [Problem("%s.%s" % (where, key), entry[key], "nothing without ipoib: true", hint) for key in useless]
 
 
 def entry_problems(where: str, entry: t.Any) -> list[Problem]:

@@ -160,14 +160,11 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
 
 def _shared(inventory: Inventory) -> list[Problem]:
     """Port GUIDs of two hosts: a copied host_vars file, or facts of a node whose HCA has moved."""
-    owners: dict[str, str] = {}
-    found = []
-    for host, guids in (inventory.guids or {}).items():
-        for guid in guids:
-            owner = owners.setdefault(guid, host)
-            if owner != host:
-                found.append(Problem("opensm_port_guids of %s" % host, guid, "a port GUID of its own", "%s has it, too" % owner))
-    return found
+    pairs = [(guid, host) for host, guids in (inventory.guids or {}).items() for guid in guids]
+    first = dict(reversed(pairs))
+    return [
+        Problem("opensm_port_guids of %s" % host, guid, "a port GUID of its own", "%s has it, too" % first[guid]) for guid, host in pairs if host != first[guid]
+    ]
 
 
 def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
