@@ -83,7 +83,10 @@ def _service(run: Runner, change: Change, *, before_end: BeforeEnd, around_start
         return
     with around_start(unit):
         systemd.allow_start(unit)
-        (systemd.start if change.before == STOPPED else systemd.restart)(unit)
+        if change.before == STOPPED:
+            systemd.start(unit)
+        else:
+            systemd.restart(unit)
 
 
 def apply(

@@ -162,7 +162,7 @@ def regrouped(before: str, after: str) -> list[tuple[Rule, str, str, str]]:
     old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
     new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
     rows = [(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
-    return [row for row in rows if row[2] != row[3]]
+    return [(rule, flag, one, other) for rule, flag, one, other in rows if one != other]
 
 
 def gone(before: str, after: str) -> list[Rule]:

@@ -28,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KE
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -130,9 +131,7 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
     return sources
 
 
-def preview(
-    run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/"
-) -> tuple[list[str], packages.Transaction]:
+def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], Transaction]:
     """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
 
     Without `argv`, nothing is simulated. The errors name the repository.
@@ -156,7 +155,7 @@ def preview(
         if not offers.get(name):
             raise Refused("ofed_repository: %s has no package %s. Nothing was changed" % (address, name))
         if not argv:
-            return offers[name], packages.Transaction({}, {})
+            return offers[name], Transaction({}, {})
         options = [*common, "Dir::Etc::sourceparts=%s/sources" % folder, "Dir::Etc::preferencesparts=%s/preferences" % folder]
         simulated = _ask(run, apt.simulate(argv), options)
         if simulated.rc:

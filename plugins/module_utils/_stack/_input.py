@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about the RDMA stack and its upper-layer protocols, and on which distributions. Pure."""
+"""What may be declared about the RDMA stack and its upper-layer protocols, on which distributions, and where it is so already. Pure."""
 
 from __future__ import annotations
 

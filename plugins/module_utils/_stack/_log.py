@@ -155,9 +155,8 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
     if code == 1 and command:
         return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
     if code == 1 and package:
-        return Meaning(
-            "the package %s could not be installed" % package, "read %s" % (_last(_PACKAGE_LOG, output) or "the log of that package in its log folder")
-        )
+        log = _last(_PACKAGE_LOG, output) or "the log of that package in its log folder"
+        return Meaning("the package %s could not be installed" % package, "read %s" % log)
     return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
 
 
