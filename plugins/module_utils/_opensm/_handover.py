@@ -23,7 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import par
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -42,7 +41,7 @@ def can_ask(run: Runner) -> bool:
     return run.has("sminfo") and run.has("saquery")
 
 
-def _answer(run: Runner, port: Port, *, lid: int | None = None) -> SmInfo | None:
+def _answer(run: Runner, port: Port, *, lid: int | None = None) -> _sminfo.SmInfo | None:
     """The subnet manager of the fabric of `port`, or at `lid`; None also where it can't be asked."""
     with contextlib.suppress(RdmaError):
         return _sminfo.query(run, port.device, port.port, lid=lid)
@@ -110,7 +109,7 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
         )
 
 
-def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, SmInfo]:
+def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, _sminfo.SmInfo]:
     """Those of the ports where a master answers, with the answer."""
     answers = {port: _answer(run, port) for port in ports}
     return {port: answer for port, answer in answers.items() if answer is not None and answer.is_master}
