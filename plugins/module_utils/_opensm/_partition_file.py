@@ -154,15 +154,23 @@ def _group_flag(rule: Rule, flag: str) -> str:
     return rule.flags.get(flag, _COMMON.get(flag, ""))
 
 
-def regrouped(before: str, after: str) -> list[tuple[Rule, str, str, str]]:
-    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only.
+class Regrouping(t.NamedTuple):
+    """A property of the broadcast group of a partition that changes."""
 
-    The rule, the flag, and its codes before and after; "" for the default of the installed opensm.
-    """
+    rule: Rule
+    flag: str
+    """`mtu`, `rate` or `sl`."""
+    before: str
+    """The code; "" for the default of the installed opensm."""
+    after: str
+
+
+def regrouped(before: str, after: str) -> list[Regrouping]:
+    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
     old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
     new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
-    rows = [(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
-    return [(rule, flag, one, other) for rule, flag, one, other in rows if one != other]
+    rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
+    return [row for row in rows if row.before != row.after]
 
 
 def gone(before: str, after: str) -> list[Rule]:
@@ -184,6 +192,16 @@ class Absentee(t.NamedTuple):
     pkey: int
     host: str
     membership: str
+
+
+class Recalled(t.NamedTuple):
+    """A text with the members that an earlier one tells of."""
+
+    text: str
+    kept: tuple[str, ...] = ()
+    """Hosts whose port GUIDs come from the earlier text."""
+    missing: tuple[str, ...] = ()
+    """Hosts that neither has."""
 
 
 def _shown(host: str) -> str:
@@ -211,8 +229,8 @@ def _placed(member: Line) -> tuple[int, str]:
     return (2 if who == "SELF" else 1 if is_guid(who) else 0, who if is_guid(who) else "")
 
 
-def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """A rendered text with the absentees, by the port GUIDs that the text before it has for them; the hosts that it has any for, and the others.
+def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> Recalled:
+    """A rendered text with the absentees, by the port GUIDs that the text before it has for them.
 
     `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.
     """
@@ -233,4 +251,4 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
         blocks.append(block)
     hosts = sorted({absentee.host for absentee in absentees})
     kept = tuple(host for host in hosts if known.get(_shown(host)))
-    return "\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept)
+    return Recalled("\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept))

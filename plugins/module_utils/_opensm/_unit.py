@@ -172,8 +172,8 @@ class Instance(t.NamedTuple):
 
     def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
         """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
-        text, kept, missing = recall(self.partitions, files.get(self.path(_places.PARTITIONS), ""), self.absentees, owned=owned)
-        return self._replace(partitions=text, kept_hosts=kept, missing_hosts=missing) if self.absentees else self
+        found = recall(self.partitions, files.get(self.path(_places.PARTITIONS), ""), self.absentees, owned=owned)
+        return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
 
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
