@@ -25,8 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _concern as stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, unknown_distribution
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, settled, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, completed, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
@@ -100,7 +99,7 @@ class ActionModule(ControllerAction):
             if arguments["foresee"] and not problems and not unknown:
                 result["refusals"] = _refusals(host, variables, task_vars, place=place)
                 packages = _looks.recall(host, "packages")
-                result["stack_settled"] = stack.settled(variables, facts or {}, None if packages is None else dict(packages))
+                result["stack_settled"] = settled(variables, facts or {}, None if packages is None else dict(packages))
                 managers = _looks.recall(host, "opensm")
                 result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
             if not problems:

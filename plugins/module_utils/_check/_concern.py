@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of, is_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen

@@ -18,12 +18,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
@@ -60,7 +58,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         job = jobs.read_job(JOB, root)
         if job is not None and job.running:
             _await(module.params["timeout"], root)
-    wanted = Wanted(module.params["peerdirect_support"], Source(module.params["source"], module.params["commit"], module.params["checksum"]))
+    wanted = _plan.Wanted(module.params["peerdirect_support"], Source(module.params["source"], module.params["commit"], module.params["checksum"]))
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
@@ -121,7 +119,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
 
-def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
+def _need_source(wanted: _plan.Wanted, todo: Plan, root: str) -> None:
     """An archive must have its checksum, in check mode too; a repository is asked in the build only."""
     source = wanted.source
     if not _plan.builds(todo) or not source.is_archive:
@@ -134,7 +132,7 @@ def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
         raise InvalidInput([Problem("gpudirect_checksum", source.checksum, "the checksum of the archive", "%s. Nothing was unpacked" % exc)]) from None
 
 
-def _result(found: Found, wanted: Wanted, method: Method, *, todo: Plan) -> dict[str, t.Any]:
+def _result(found: Found, wanted: _plan.Wanted, method: Method, *, todo: Plan) -> dict[str, t.Any]:
     late = _plan.pending(found, wanted, method)
     reasons = [method.why] if method.why and not method.name else []
     if late and late[0].change.needs == "driver_reload":
@@ -162,7 +160,7 @@ def load(run: Runner, module: str, file: str) -> None:
     raise CommandFailed(explain(module, output.stderr or output.stdout, log), cmd=["modprobe", file], **output._asdict())
 
 
-def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
+def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: _plan.Wanted, todo: Plan, root: str) -> None:
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
     timeout, family, driver = module.params["timeout"], by_name(found.family) or FAMILIES[0], found.gpu.driver
     for change in todo.changes:

@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import m
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import content
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found, Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 
@@ -89,11 +89,7 @@ def _has_symbol(run: Runner, option: str, file: str) -> bool:
     if run.has("modprobe") and SYMBOL in parse_versions(run(["modprobe", option, file], ok=None, timeout=20).stdout):
         return True
     # A kernel without symbol versions. What is compressed then counts as empty.
-    try:
-        with open(file, "rb") as stream:
-            return SYMBOL.encode() in stream.read()
-    except OSError:
-        return False
+    return SYMBOL.encode() in content(file)
 
 
 def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str) -> Found:

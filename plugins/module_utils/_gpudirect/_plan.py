@@ -15,9 +15,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found, Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
@@ -33,7 +32,8 @@ SUPPORT = "peerdirect_support"
 GPU_DRIVER = "gpu_driver"
 """An aspect of a kernel."""
 _SOURCE_1_2_SINCE = (5, 1)
-_UNIT_TEXT = (
+# `file` is what modprobe calls the module.
+UNIT_TEXT = (
     HEADER
     + """\
 [Unit]
@@ -54,15 +54,8 @@ WantedBy=multi-user.target openibd.service
 
 
 class Wanted(t.NamedTuple):
-    """The options."""
-
     support: str = "auto"
     source: Source = Source("")
-
-
-def unit_text(file: str) -> str:
-    """The unit. `file` is what modprobe calls the module."""
-    return _UNIT_TEXT.format(file=file)
 
 
 def options_text(file: str, support: str) -> str:
@@ -125,7 +118,7 @@ def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None
         file_change(OPTIONS_PATH, found.text(OPTIONS_PATH), options_text(file, support_of(wanted.support, found.ofed_version))),
         None if peer.users else _other_support(found, wanted),
         _module(PEERMEM, load=True) if not peer.loaded and not found.waits else None,
-        file_change(UNIT_PATH, found.text(UNIT_PATH), unit_text(file)),
+        file_change(UNIT_PATH, found.text(UNIT_PATH), UNIT_TEXT.format(file=file)),
         switch(UNIT, found.unit.enabled == "enabled", True),
         Change(Kind.UNIT, UNIT, STATE, found.unit.active, ACTIVE) if not found.waits else None,
     ]

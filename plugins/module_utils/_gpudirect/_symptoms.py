@@ -70,16 +70,12 @@ def related(log: str, module: str) -> tuple[str, ...]:
     return tuple(lines[-_MOST_LINES:])
 
 
-def diagnose(said: str, log: str, module: str) -> Symptom | None:
-    """The cause; None where these words are not known."""
-    text = "\n".join([said, *related(log, module)])
-    return next((symptom for symptom in SYMPTOMS if symptom.pattern.search(text)), None)
-
-
 def explain(module: str, said: str, log: str) -> str:
     """The failure in words."""
-    symptom = diagnose(said, log, module)
-    quoted = " | ".join([" ".join(said.split()), *related(log, module)])
+    lines = related(log, module)
+    text = "\n".join([said, *lines])
+    symptom = next((symptom for symptom in SYMPTOMS if symptom.pattern.search(text)), None)
+    quoted = " | ".join([" ".join(said.split()), *lines])
     if symptom is None:
         return "%s could not be loaded: %s" % (module, quoted)
     return "%s could not be loaded: %s. Next step: %s. Said was: %s" % (module, symptom.meaning, symptom.next_step, quoted)

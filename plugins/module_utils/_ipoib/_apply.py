@@ -18,14 +18,13 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import YES, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _timer
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._rollback import undo_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -44,7 +43,7 @@ NUDGE_FACTOR = 3
 
 @dataclasses.dataclass
 class Applier:
-    """One run of one plan. `sleep` and `clock` are for tests."""
+    """One run of one plan."""
 
     module: AnsibleModule
     run: Runner
@@ -54,8 +53,6 @@ class Applier:
     replan: t.Callable[[Found], IpoibPlan]
     root: str = "/"
     backup: bool = False
-    sleep: t.Callable[[float], None] = time.sleep
-    clock: t.Callable[[], float] = time.monotonic
     backups: list[str] = dataclasses.field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -130,13 +127,12 @@ class Applier:
     def _files(self, todo: IpoibPlan) -> list[str]:
         """The paths that were changed. Only files that others write to as well are worth a backup."""
         changed = []
-        shared = {path for backend in _registry.BACKENDS for path in backend.shared}
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
             # The unit is disabled while systemd can still read what it is wanted by.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
-            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in shared, root=self.root)
+            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in _registry.SHARED, root=self.root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)
@@ -189,18 +185,18 @@ class Applier:
 
     def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
         """Look until nothing is left to do."""
-        start = self.clock()
+        start = time.monotonic()
         deadline, due = start + SETTLE_TIMEOUT, start + NUDGE_AFTER
         while True:
             found = self.look()
             again = self.replan(found)
             if not again.plan:
                 return again
-            now = self.clock()
+            now = time.monotonic()
             if due <= now < deadline and not driver.busy(found):
                 driver.nudge(again, found)
                 # What it was told now may take long by itself.
-                told = self.clock()
+                told = time.monotonic()
                 deadline, due = max(deadline, told + SETTLE_TIMEOUT / NUDGE_FACTOR), start + NUDGE_FACTOR * (told - start)
                 continue
             if now >= deadline:
@@ -210,14 +206,14 @@ class Applier:
                     % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
                     left=left,
                 )
-            self.sleep(SETTLE_STEP)
+            time.sleep(SETTLE_STEP)
 
 
 def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
     if options.confirm:
         if not module.check_mode:
-            _timer.confirm(run, options.confirm, root)
+            _rollback.confirm(run, options.confirm, root)
         return dict(Plan().result(), backend="", interfaces=[])
 
     def look() -> Found:
@@ -229,7 +225,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     if module.check_mode or not todo.plan:
         return result_of(wanted, todo, found.netdevs, predicted=bool(todo.plan))
     if found.armed:
-        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % _timer.UNIT)
+        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % ROLLBACK)
 
     def replan(seen: Found) -> IpoibPlan:
         return plan(wanted, seen)
@@ -237,8 +233,8 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     extra: dict[str, t.Any] = {}
     applier = Applier(module, run, found, backend=_registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
     if todo.cutting:
-        _timer.arm(run, undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
-        extra["rollback"] = {"unit": _timer.UNIT + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
+        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
+        extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
         after = applier.apply(todo)
     except RdmaError as exc:

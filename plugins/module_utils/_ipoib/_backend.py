@@ -38,8 +38,7 @@ class Evidence(t.NamedTuple):
     files: Files = {}
 
     def is_active(self, name: str) -> bool:
-        unit = self.units.get(name)
-        return unit is not None and unit.runs
+        return name in self.units and self.units[name].runs
 
 
 class Tools(t.NamedTuple):
@@ -102,10 +101,9 @@ class Format(t.Protocol):
 
 
 class Backend:
-    """A network back-end."""
-
     name = ""
     format: Format
+    driver: type[Driver] = Driver
     see = "'ip address' and 'journalctl'"
     """Where it says why something did not work."""
     service = ""
@@ -198,7 +196,7 @@ class Backend:
     # Acting
 
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return Driver(tools)
+        return self.driver(tools)
 
     def listens(self, found: Found) -> bool:
         """Whether it is there to be told that its files have gone."""

@@ -10,12 +10,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._guard import Undecided
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import choose
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import Undecided, choose
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, child_name, interfaces_of, settled
 
 if t.TYPE_CHECKING:
@@ -44,8 +43,6 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
 
 
 class Options(t.NamedTuple):
-    """The module's options."""
-
     interfaces: t.Any = ()
     backend: str = "auto"
     state: str = "present"

@@ -127,13 +127,9 @@ def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     number, addresses = _wanted.parse_number(item.get("mtu")), item.get("addresses")
     if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6:
         return []
-    if not isinstance(addresses, (list, tuple)) or not any(is_ipv6(address) for address in addresses):
+    if not isinstance(addresses, (list, tuple)) or not any(isinstance(address, str) and _wanted.version(address) == 6 for address in addresses):
         return []
     return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the least of IPv6")]
-
-
-def is_ipv6(address: t.Any) -> bool:
-    return isinstance(address, str) and ":" in address
 
 
 def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:

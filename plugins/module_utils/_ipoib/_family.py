@@ -37,9 +37,8 @@ def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
     found = []
     seen: dict[tuple[str, ...], str] = {}
     for key, path, value, allowed in (unique for entry in entries for unique in _unique(entry)):
-        if key in seen:
+        if seen.setdefault(key, path) != path:
             found.append(Problem(path, value, allowed, "%s says the same" % seen[key]))
-        seen.setdefault(key, path)
     return found
 
 

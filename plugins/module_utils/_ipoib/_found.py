@@ -92,8 +92,6 @@ class Presence(t.NamedTuple):
 
 
 class Found(t.NamedTuple):
-    """Everything that planning needs to know of a node."""
-
     netdevs: t.Mapping[str, Netdev] = {}
     files: t.Mapping[str, str] = {}
     """By path: what back-ends read, and the files of _boot and _rename."""

@@ -59,9 +59,9 @@ def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]
     return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
 
 
-def coming(found: Found) -> dict[str, str]:
+def coming(facts: t.Mapping[str, t.Any]) -> dict[str, str]:
     """What the kernel calls the interfaces of the ports when it makes them, with the GUID of the port."""
-    return {"ib%d" % position: str(port.get("port_guid") or "") for position, port in enumerate(infiniband_ports(found.facts))}
+    return {"ib%d" % position: str(port.get("port_guid") or "") for position, port in enumerate(infiniband_ports(facts))}
 
 
 def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) -> Identity:
@@ -76,7 +76,7 @@ def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) 
         return Identity(name, identify(match.group("parent"), found, guids).guid, hexadecimal(match.group("pkey"), 0))
     # An interface that is there has its port: the kernel's next name is for another one.
     taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
-    guid = (guids or {}).get(name) or coming(found).get(name, "")
+    guid = (guids or {}).get(name) or coming(found.facts).get(name, "")
     return Identity(name, "" if guid in taken and name not in (guids or {}) else guid)
 
 

@@ -11,8 +11,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems, mtu_range
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry_node import node_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of, infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -21,6 +22,8 @@ LIST = "ipoib_interfaces"
 # A change may take a while, and must be over before the timer goes off.
 ROLLBACK_MIN = 30
 ROLLBACK_MAX = 3600
+# Kinds of netdev (see rdma_facts) that this module configures.
+IPOIB_KINDS = ("ipoib", "ipoib_child")
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -46,7 +49,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     family = entries if of_bonds else together(entries)
     found += [] if of_bonds else _mtu_problems(family)
     if node is not None:
-        found += node_problems(family, node)
+        found += _node_problems(family, node)
     return found
 
 
@@ -82,3 +85,84 @@ def _entries(sound: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapp
             wanted = _wanted.entry_of(item)
             entries.append(Entry(path, item, wanted, namings.get(wanted.name)))
     return entries, list(resolution.problems)
+
+
+def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What this node can't do of what is declared."""
+    netdevs = {str(netdev.get("name")): netdev for netdev in facts.get("netdevs") or ()}
+    existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
+    loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())
+    ports = infiniband_ports(facts)
+    found: list[Problem] = []
+    absent = 0
+    for entry in entries:
+        path, wanted = entry.path, entry.wanted
+        if not wanted.present:
+            continue
+        netdev = netdevs.get(wanted.name)
+        if wanted.bond is not None:
+            found += _bond_problems(entry, netdev, netdevs)
+        elif netdev is None and entry.naming:
+            # It exists under another name, or comes with the driver and gets this one then.
+            found += _mode_problems(path, wanted._replace(name=entry.naming.current or wanted.name), facts)
+            continue
+        elif netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
+            allowed = "an IPoIB interface of this node: " + (", ".join(existing) or "it has none")
+            found.append(Problem(entry.name_path, wanted.name, allowed, "%s is not an IPoIB interface, but of kind %s" % (wanted.name, netdev.get("kind"))))
+            continue
+        else:
+            if netdev is None and not wanted.is_child:
+                absent += 1
+                fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports)
+                if fault:
+                    found.append(Problem(entry.name_path, wanted.name, *fault))
+                    continue
+            found += [*_mode_problems(path, wanted, facts), *_partition_problems(path, wanted, netdevs.get(wanted.parent))]
+        found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else DEFAULT, ""))
+    return found
+
+
+def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Problem]:
+    """A bond whose name something else has. Bonds of Ethernet interfaces are none of this module's business."""
+    if netdev is None:
+        return []
+    name = entry.wanted.name
+    if netdev.get("kind") != "bond":
+        return [Problem(entry.name_path, name, "a name that is free, or that of a bond", "%s is there, of kind %s" % (name, netdev.get("kind")))]
+    foreign = sorted(port for port in netdev.get("members") or () if netdevs.get(port, {}).get("kind") not in IPOIB_KINDS)
+    if foreign:
+        return [Problem(entry.name_path, name, "a name that is free", "%s is a bond of %s" % (name, ", ".join(foreign)))]
+    return []
+
+
+def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
+    """A child on the partition of its parent. A parent that is still to come is on the port's first one, by default 0xffff."""
+    own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
+    if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
+        return []
+    hint = "%s itself is on that partition (0x%04x): give the addresses to it" % (wanted.parent, own)
+    return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
+
+
+def _ipv6_problems(path: str, wanted: _wanted.Interface, refusal: str) -> list[Problem]:
+    addresses = [address for address in wanted.addresses if _wanted.version(address) == 6]
+    return [Problem(path + ".addresses", addresses[0], "IPv4 addresses on this node", refusal)] if refusal and addresses else []
+
+
+def _missing_fault(count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:
+    """Why an interface that is not there can't come, or None where it may: ib_ipoib makes one a port when it is loaded."""
+    if not ports:
+        return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"
+    if loaded and existing:
+        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is none of its interfaces"
+    if count > len(ports):
+        names = ", ".join(str(port.get("name")) for port in ports)
+        return "at most %d interface(s) without a parent" % len(ports), "the InfiniBand ports of this node are %s" % names
+    return None
+
+
+def _mode_problems(path: str, wanted: _wanted.Interface, facts: t.Mapping[str, t.Any]) -> list[Problem]:
+    if wanted.mode != "connected":
+        return []
+    capability = capability_of(wanted.name, wanted.parent, facts)
+    return [] if capability.capable else [Problem(path + ".mode", "connected", "datagram on this port", capability.reason)]

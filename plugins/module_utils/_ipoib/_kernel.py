@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadeci
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import ipv6_switch, is_ipv6_off
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, reset_mtu, unequal_routes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ipv6_switch, is_ipv6_off
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
 

@@ -5,7 +5,7 @@
 """Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection.
 
 The state leaves the node without the content of foreign files, which may hold secrets, and small. Planning on it comes to
-the same result, or raises _guard.Undecided.
+the same result, or raises _registry.Undecided.
 """
 
 from __future__ import annotations
@@ -18,17 +18,23 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connectio
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename, _timer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import ipv6_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+
+# The name of the timer and the service of a rollback, and the place of its script (_rollback.py).
+ROLLBACK = "rdma-ofed-ipoib-rollback"
+ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
+
+_SYSCTL = "proc/sys/net"
 
 
 def look(run: Runner, environ: t.Mapping[str, str], root: str = "/", *, declared: t.Mapping[str, str] | None = None) -> Found:
@@ -63,7 +69,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
-        armed=_timer.is_armed(run, root),
+        armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )
 
 
@@ -84,6 +90,26 @@ def read_bond(root: str, name: str) -> BondState:
     return BondState(word("mode"), integer(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
 
 
+def ipv6_switch(root: str, name: str) -> str:
+    """The file that says `1` where IPv6 is switched off on an interface."""
+    return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
+
+
+def is_ipv6_off(root: str, name: str) -> bool:
+    return read_text(ipv6_switch(root, name)).strip() == "1"
+
+
+def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
+    """Why an interface, or `DEFAULT`, can have no IPv6 address; one that can is not in it. `enabled`: the back-end switches IPv6 on by itself."""
+    if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
+        reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
+        return dict.fromkeys([*names, DEFAULT], reason)
+    reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
+    # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
+    off = [name for name in [*names, DEFAULT] if not enabled and is_ipv6_off(root, name) and not os.access(ipv6_switch(root, name), os.W_OK)]
+    return {name: reason % name for name in off}
+
+
 def read_files(root: str = "/") -> dict[str, str]:
     """The text of every file that a decision depends on, by its path below `root`."""
     patterns = [*_boot.PATHS, _rename.RULE_PATH, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
@@ -95,7 +121,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
     """`declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or ""."""
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
-    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found)})
+    names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found.facts)})
     return found._replace(
         netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
         files=_files(found),
@@ -127,9 +153,8 @@ def _netdev(netdev: _netdevs.Netdev) -> _netdevs.Netdev:
 
 
 def _files(found: Found) -> dict[str, str]:
-    shared = {path: backend for backend in _registry.BACKENDS for path in backend.shared}
-    files = {path: text for path, text in found.files.items() if path not in shared and _registry.is_ours(path, text)}
-    files.update({path: backend.outline(found.files[path]) for path, backend in shared.items() if path in found.files})
+    files = {path: text for path, text in found.files.items() if path not in _registry.SHARED and _registry.is_ours(path, text)}
+    files.update({path: backend.outline(found.files[path]) for path, backend in _registry.SHARED.items() if path in found.files})
     return files
 
 
@@ -138,5 +163,5 @@ def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
 
 
 def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[str, ...]]:
-    conflicts = {name: _guard.conflicts(backend, name, found, guids=guids) for name in names}
+    conflicts = {name: _registry.conflicts(backend, name, found, guids=guids) for name in names}
     return {name: paths for name, paths in conflicts.items() if paths}

@@ -11,11 +11,10 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import switch
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _guard, _registry, _rename
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._cutting import cutting
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import interface_changes, reasons_of, removal_changes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
@@ -50,7 +49,7 @@ class IpoibPlan(t.NamedTuple):
 def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     """Compare. Raises Refused for what would do harm; with `wanted.rollback`, what cuts the connection is only told.
 
-    Raises _guard.Undecided where a condensed state is not enough.
+    Raises _registry.Undecided where a condensed state is not enough.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
     renames, later, netdevs = _rename.sort_out(wanted.namings, found)
@@ -74,7 +73,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
-    cuts = cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
+    cuts = _cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
     if cuts and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
@@ -122,12 +121,36 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
     faults = backend.faults(interfaces, found)
     if faults:
         raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
-    conflicts = _guard.foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
+    conflicts = _foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
         raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
-    conflicts = _guard.masters(found, interfaces, records)
+    conflicts = _masters(found, interfaces, records)
     if conflicts:
         raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+
+
+def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str], namings: t.Sequence[Naming] = ()) -> list[str]:
+    """Files of others that configure a wanted interface, or lie where ours shall be."""
+    guids = {naming.name: naming.guid for naming in namings}
+    conflicting = []
+    # The back-ends whose foreign files matter beside those of `backend`.
+    rivals = {each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through}
+    for rival in sorted({backend, *rivals}, key=lambda each: each.name):
+        conflicting += [
+            "%s configures %s" % (path, interface.name) for interface in interfaces for path in _registry.conflicts(rival, interface.name, found, guids=guids)
+        ]
+    for path in sorted(paths):
+        text = found.files.get(path, "")
+        if text and path not in _registry.SHARED and not _registry.is_ours(path, text):
+            conflicting.append("%s exists and is not of this collection" % path)
+    return list(dict.fromkeys(conflicting))
+
+
+def _masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:
+    """Wanted interfaces that are in a bond, bridge or team which is not of this collection."""
+    names = [interface.name for interface in interfaces]
+    owners = {name: found.netdevs[name].master for name in names if name in found.netdevs}
+    return ["%s is a port of %s, which is not declared" % (name, owner) for name, owner in owners.items() if owner not in ("", *names, *records)]
 
 
 def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, *, backend: Backend) -> frozenset[str]:
@@ -135,6 +158,35 @@ def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, 
     names = {change.subject for change in changes if change.kind == Kind.INTERFACE}
     written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}
     return frozenset(names | {interface.name for interface in interfaces if written.intersection(backend.render([interface], found))})
+
+
+def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
+    """Changes that would cut the connection of this run. `touched`: the interfaces of which anything changes."""
+    cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
+    strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.format.records(found.files)}
+    held = backend.held(found)
+    for interface in interfaces:
+        netdev = found.netdevs.get(interface.name)
+        if netdev is None or interface.name not in found.ssh_path:
+            continue
+        if interface.name in strange:
+            cuts.append("%s would be handed over to %s" % (interface.name, backend.name))
+        if netdev.mode and netdev.mode != interface.mode:
+            cuts.append("%s would change its mode from %s to %s" % (interface.name, netdev.mode, interface.mode))
+        gone = [address for address in canonical(netdev.addresses) if address not in canonical(interface.addresses)]
+        if gone:
+            cuts.append("%s would lose %s" % (interface.name, ", ".join(gone)))
+        lost = unequal_routes(found.routes.get(interface.name, ()), interface.routes)[1]
+        if lost:
+            cuts.append("%s would lose the route to %s" % (interface.name, ", ".join(sorted(route.to for route in lost))))
+        if netdev.master != interface.master:
+            cuts.append("%s would go from %s to %s" % (interface.name, netdev.master or "no bond", interface.master or "no bond"))
+        leaving = sorted(set(netdev.members) - set(interface.bond.ports)) if interface.bond is not None else []
+        if leaving:
+            cuts.append("%s would lose its port %s" % (interface.name, ", ".join(leaving)))
+        if interface.name in touched and not interface.master and held is not None and interface.name not in held:
+            cuts.append("%s would be brought up again by %s" % (interface.name, backend.name))
+    return tuple(cuts)
 
 
 def _rank(found: Found, name: str) -> int:

@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming, infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming, is_guid
 
 PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"
@@ -33,8 +33,7 @@ class _Finder:
         self.ports = infiniband_ports(facts)
         self.functions = {str(hca.get("pci")): hca.get("name") for hca in facts.get("hcas") or () if hca.get("pci")}
         self._current = {netdev.get("port_guid"): str(netdev.get("name")) for netdev in facts.get("netdevs") or () if netdev.get("kind") == "ipoib"}
-        # The kernel counts in the order of the ports.
-        self._coming = {port.get("port_guid"): "ib%d" % position for position, port in enumerate(self.ports)}
+        self._coming = {guid: name for name, guid in coming(facts).items()}
 
     def current(self, guid: str) -> str:
         return self._current.get(guid, "")

@@ -19,7 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netpla
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
 BACKENDS: tuple[Backend, ...] = (
@@ -30,6 +31,12 @@ BACKENDS: tuple[Backend, ...] = (
     IFCFG,
     WICKED,
 )
+# The files that are not ours, with the back-ends that edit them.
+SHARED: t.Mapping[str, Backend] = {path: backend for backend in BACKENDS for path in backend.shared}
+
+
+class Undecided(Exception):
+    """A condensed state does not tell."""
 
 
 class NoBackend(Backend):
@@ -66,13 +73,9 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
             "no network back-end that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
             "to learn what it lacks" % ", ".join(presences)
         )
+    # What another back-end hands its files to does not compete with it.
     renderers = {claim.renderer for claim in claims.values()}
-
-    def weight(name: str, claim: Claim) -> int:
-        # What another back-end hands its files to does not compete with it.
-        return min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight
-
-    weights = {name: weight(name, claim) for name, claim in claims.items()}
+    weights = {name: min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight for name, claim in claims.items()}
     strongest = [name for name in claims if weights[name] == max(weights.values())]
     if len(strongest) > 1:
         listed = "; ".join("%s (%s)" % (name, claims[name].because) for name in strongest)
@@ -83,9 +86,7 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
 
 def recorded(files: Files) -> dict[str, Record]:
     """What earlier runs did, with whatever back-end."""
-    found: dict[str, Record] = {}
-    for backend in BACKENDS:
-        found.update(backend.format.records(files))
+    found = {name: record for backend in BACKENDS for name, record in backend.format.records(files).items()}
     for name, mtu in _boot.recorded_mtus(files).items():
         found[name] = found.get(name, Record(name))._replace(mtu=mtu)
     return found
@@ -95,6 +96,15 @@ def is_ours(path: str, text: str) -> bool:
     if path in (*_boot.PATHS, _rename.RULE_PATH):
         return HEADER in text
     return any(backend.format.is_ours(path, text) for backend in BACKENDS)
+
+
+def conflicts(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """The foreign files of a back-end that configure an interface. Raises Undecided where the state does not tell."""
+    if found.foreign is None:
+        return backend.format.conflicts(identify(name, found, guids), found.files)
+    if name not in found.examined:
+        raise Undecided
+    return found.foreign[backend.name].get(name, ())
 
 
 def file_mode(path: str) -> int:

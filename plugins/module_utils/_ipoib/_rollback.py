@@ -2,24 +2,38 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The script of a rollback, which puts files and interfaces back as they were. Pure. A timer runs it (_timer.py)."""
+"""The rollback: a script that puts files and interfaces back as they were, and the timer of systemd that runs it.
+
+The controller stops the timer over a connection that was opened after the change (see the action plugin `ipoib`).
+"""
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._timer import DIRECTORY, SCRIPT
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, ROLLBACK_DIRECTORY
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+
+# Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own.
+PATIENCE = 600
+SCRIPT = "undo"
+# The two never work at the same time: the rollback waits for a run that takes longer than the timer.
+_BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
 def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
@@ -58,7 +72,7 @@ def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
         kept[str(position)] = change.before
-        lines.append("install -D -m %o %s/%d %s" % (_registry.file_mode(path), DIRECTORY, position, shlex.quote(path)))
+        lines.append("install -D -m %o %s/%d %s" % (_registry.file_mode(path), ROLLBACK_DIRECTORY, position, shlex.quote(path)))
     if any(change.is_about(Kind.UNIT, _boot.UNIT) for change in todo.plan.changes):
         enabled = found.boot_unit.enabled == "enabled"
         lines += ["systemctl daemon-reload", "systemctl %s %s" % ("enable" if enabled else "disable", _boot.UNIT)]
@@ -105,3 +119,26 @@ def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str
     lines += ["ip link set dev %s mtu %d" % (name, netdev.mtu), "ip link set dev %s %s" % (name, "up" if netdev.up else "down")]
     lines += ["ip address replace %s%s dev %s" % (address, "" if ":" in address else " broadcast +", name) for address in canonical(netdev.addresses)]
     return lines + ["ip %s route replace %s" % (route.family, " ".join(route.words(name))) for route in routes]
+
+
+def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root: str = "/") -> None:
+    """Before the first change of the process `pid`: write the script down and set the timer."""
+    if not run.has("systemd-run"):
+        raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
+    directory = under(root, ROLLBACK_DIRECTORY)
+    shutil.rmtree(directory, ignore_errors=True)
+    # Keyfiles are for root only.
+    os.makedirs(directory, mode=0o700)
+    for name, text in {**undo, SCRIPT: _BEGIN % (PATIENCE, pid) + undo[SCRIPT]}.items():
+        with open(os.path.join(directory, name), "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write(text)
+    options = ["--unit=" + ROLLBACK, "--collect", "--on-active=%d" % seconds, "--timer-property=AccuracySec=1s"]
+    run(["systemd-run", *options, "/bin/sh", "%s/%s" % (ROLLBACK_DIRECTORY, SCRIPT)])
+
+
+def confirm(run: Runner, unit: str, root: str = "/") -> None:
+    """The node can be reached: stop the timer. Raises CommandFailed where it has gone off."""
+    if unit != ROLLBACK + ".timer" or not Systemd(run).is_active(ROLLBACK + ".timer"):
+        raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
+    Systemd(run).stop(ROLLBACK + ".timer")
+    shutil.rmtree(under(root, ROLLBACK_DIRECTORY), ignore_errors=True)

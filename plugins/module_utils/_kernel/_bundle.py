@@ -17,10 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import O
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites, look
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
@@ -121,14 +119,14 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     )
 
 
-def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: State | None = None, root: str, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
+def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: jobs.State | None = None, root: str, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
     path = under(root, wanted.path)
     checksum = "sha256:" + digest_of(path, "sha256") if os.path.isfile(path) else ""
     told = {"archive": wanted.path, "checksum": checksum, "version": wanted.version, "kernel": wanted.kernel}
     return {**Plan(tuple(changes)).result(reasons=reasons), **told, **({} if job is None else {"job": job.result()})}
 
 
-def _ended(wanted: Wanted, job: State, *, root: str) -> dict[str, t.Any]:
+def _ended(wanted: Wanted, job: jobs.State, *, root: str) -> dict[str, t.Any]:
     """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
     changes = [Change.of_row(row) for row in job.memo["changes"]]
     if job.running:

@@ -10,18 +10,25 @@ import os
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, Unsupported, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels, read_sources
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, SCRIPT, WORK, Found, KernelPlan, lacking, plan, release_of, unsigned
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
@@ -30,7 +37,42 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
 
 JOB = "kernel-policy"
-_SCRIPTS = {**places.SCRIPTS, SCRIPT: script}
+_SCRIPTS = {**places.SCRIPTS, planner.SCRIPT: script}
+
+
+def look(run: Runner, running: str, root: str = "/") -> planner.Found:
+    """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
+    system = read_os(root)
+    family = by_name(system.family)
+    if family is None:
+        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
+    following = read_next_boot(root)
+    installed = family.manager.database(run, root)
+    names = family.kernel_packages(installed)
+    there = read_kernels(root, running)
+    stack = read_stack(run, root)
+    found = planner.Found(
+        kernels=there,
+        running=running,
+        next_boot=following.release,
+        evidence=following.evidence,
+        sources=read_sources(root),
+        family=family.name,
+        kernel_packages=names,
+        held=family.manager.held(installed, names, root),
+        headers=frozenset(kernel.release for kernel in there if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
+        can_lock=family.manager.can_lock(root),
+        stack=stack,
+        record=read_selection(root),
+        prebuilt=prebuilt(installed, stack.ofed_version),
+        tools=frozenset(tool for tool in planner.TOOLS if run.has(tool)),
+        doca_tool=os.path.exists(under(root, planner.DOCA_TOOL)),
+    )
+    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and planner.has_driver(found) else {}
+    if "ib_core" in files and run.has("modinfo"):
+        path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
+        found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))
+    return found
 
 
 def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
@@ -58,25 +100,24 @@ def _ended(job: jobs.State) -> dict[str, t.Any]:
     return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
-def _conclude(run: Runner, job: jobs.State, *, running: str, root: str) -> Found:
-    """Look again. Raises CommandFailed where the job failed."""
+def _conclude(job: jobs.State, root: str) -> None:
+    """Raises CommandFailed where the job failed. After a success, its bundle is not needed any longer."""
     require_success(JOB, job, root)
     if job.memo["bundle"]:
         places.forget(root)
-    return look(run, running, root)
 
 
-def _finish(job: jobs.State, found: Found, left: Plan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: planner.Found, left: Plan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
-        raise CommandFailed(words % (job.memo["last"], lacking(found) or left.changes[0].words(), job.log), job=job.result())
-    if unsigned(found):
-        raise Refused(unsigned(found), changed=True, job=job.result())
+        raise CommandFailed(words % (job.memo["last"], planner.lacking(found) or left.changes[0].words(), job.log), job=job.result())
+    if planner.unsigned(found):
+        raise Refused(planner.unsigned(found), changed=True, job=job.result())
     return _ended(job)
 
 
-def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan, place: Place, root: str) -> jobs.State:
+def _start(module: AnsibleModule, run: Runner, *, found: planner.Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
     """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
     # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.
@@ -86,10 +127,10 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: KernelPlan
         "target": found.target,
         "bundle": todo.way == "bundle",
         "changes": [list(change) for change in todo.plan.changes],
-        "last": todo.steps[-1].stage if policy != "build" else BUILDING + found.target,
+        "last": todo.steps[-1].stage if policy != "build" else planner.BUILDING + found.target,
     }
     places.prepare(place)
-    work = under(root, WORK)
+    work = under(root, planner.WORK)
     # An earlier run that failed has left its logs there, and its half of the work.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
@@ -108,26 +149,27 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         job = jobs.wait(JOB, parameters["poll"], root)
         if job.running:
             return _ended(job)
-    concluded = None if job is None else _conclude(run, job, running=running, root=root)
+        _conclude(job, root)
     if has_bundle:
         require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None))
-    found = look(run, running, root) if concluded is None else concluded
-    todo = plan(policy, found, has_bundle=has_bundle)
+    found = look(run, running, root)
+    todo = planner.plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
         return _finish(job, found, todo.plan)
     if not todo.plan:
-        if unsigned(found):
-            raise Refused(unsigned(found))
+        if planner.unsigned(found):
+            raise Refused(planner.unsigned(found))
         return _result((), found.target)
-    place, needed = places.locate(run, parameters, version=release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
+    place, needed = places.locate(run, parameters, version=planner.release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
     reasons = check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
     if module.check_mode or place is None:
         return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
-    job = _start(module, run, found=found, todo=plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
+    job = _start(module, run, found=found, todo=planner.plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:
         return _ended(job)
-    found = _conclude(run, job, running=running, root=root)
-    return _finish(job, found, plan(policy, found, has_bundle=has_bundle).plan)
+    _conclude(job, root)
+    found = look(run, running, root)
+    return _finish(job, found, planner.plan(policy, found, has_bundle=has_bundle).plan)

@@ -6,12 +6,13 @@
 
 from __future__ import annotations
 
+import re
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, Image, builder_of, images_with, installed_images, rebuild
+from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, builder_of, images_with, installed_images, rebuild
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
@@ -35,17 +36,16 @@ PATIENCE = 10.0
 
 # What modprobe prints, and what the user can do about it.
 _HINTS = (
-    ("key was rejected", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
-    ("required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
-    ("unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
-    ("invalid argument", "the kernel refused the module or its options: see the kernel log"),
+    (r"key was rejected|required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
+    (r"unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
+    (r"invalid argument", "the kernel refused the module or its options: see the kernel log"),
 )
 
 
 def _hint(stderr: str, found: Found) -> str:
     if "not permitted" in stderr.lower():
         return IN_CONTAINER if found.container else "the kernel allows no loading now: see kernel.modules_disabled and lockdown"
-    return next((hint for text, hint in _HINTS if text in stderr.lower()), "see the kernel log of the node")
+    return next((hint for pattern, hint in _HINTS if re.search(pattern, stderr.lower())), "see the kernel log of the node")
 
 
 def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: float = 0.5) -> None:
@@ -117,12 +117,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         return look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
 
     found = observe()
-    if (
-        found.rdma_core
-        and wanted.load_now
-        and not module.check_mode
-        and not all(planner.is_loaded(name, found) for name in planner.kernel_names(wanted, found))
-    ):
+    if found.rdma_core and planner.unloaded(wanted, found) and not module.check_mode:
         settle(run, root)
         found = observe()
     need_modules(wanted, found)
@@ -132,10 +127,8 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     changed = planner.changed_options(wanted, found)
     everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)
     builder = builder_of(run) if changed or everywhere else None
-    stale: tuple[Image, ...] = ()
-    if builder is not None:
-        stale = installed_images(found.installed, root)
-        stale = stale if everywhere else images_with(run, builder, images=stale, modules=changed)
+    images = installed_images(found.installed, root) if builder is not None else ()
+    stale = images if builder is None or everywhere else images_with(run, builder, images=images, modules=changed)
     todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
     result = todo.result(planner.pending(wanted, found))
     if options["initramfs"] == "never":

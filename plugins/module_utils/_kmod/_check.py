@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted, is_loaded, kernel_names
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted, kernel_names, unloaded
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
@@ -54,7 +54,7 @@ def _similar(names: t.Sequence[str], otherwise: str) -> str:
 
 def need_modules(wanted: Wanted, found: Found) -> None:
     """Raise Unsupported where modules shall be loaded now and the files of the running kernel are missing."""
-    if not wanted.load_now or found.catalogue or all(is_loaded(module, found) for module in kernel_names(wanted, found)):
+    if found.catalogue or not unloaded(wanted, found):
         return
     if found.container:
         raise Unsupported("kernel modules can't be loaded: /lib/modules/%s is missing, and %s" % (found.release, IN_CONTAINER))
@@ -133,19 +133,13 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     if "ib_ipoib" in drivers and found.dracut and not found.dracut_network:
         return [Problem("kernel_modules_initramfs_drivers", drivers, "drivers without ib_ipoib", "for IPoIB, install the package dracut-network first")]
     if wanted.initramfs_cmdline and not found.dracut:
-        return [
-            Problem(
-                "kernel_modules_initramfs_cmdline",
-                list(wanted.initramfs_cmdline),
-                "nothing",
-                "only dracut can put it into an initramfs; give it to the boot loader",
-            )
-        ]
+        hint = "only dracut can put it into an initramfs; give it to the boot loader"
+        return [Problem("kernel_modules_initramfs_cmdline", list(wanted.initramfs_cmdline), "nothing", hint)]
     return []
 
 
 def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
-    after = naming_text(found.naming_text, wanted.device_names)
+    after = naming_text(found.text(NAMING_PATH), wanted.device_names)
     if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
         return None
     hint = "%s is a file of others with another rule: remove it first" % NAMING_PATH

@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, lasting, need_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import parse_list
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
@@ -38,7 +38,7 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
 
 def describe(wanted: planner.Wanted, found: Found) -> list[dict[str, t.Any]]:
     """What is known of each declared module."""
-    ours = {entry.name for text in (found.load_text, found.rdma_text) for entry in parse_list("", text)}
+    ours = {entry.name for path in (LOAD_PATH, RDMA_PATH) for entry in parse_list("", found.text(path))}
     return [
         {
             "name": name,
@@ -65,10 +65,10 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     wanted, found = planner.wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
         return None
-    if check(wanted, found) or planner.plan(wanted, found):
+    todo = planner.plan(wanted, found)
+    if todo or check(wanted, found):
         return None
-    result = planner.plan(wanted, found).result(planner.pending(wanted, found))
-    return {**result, "modules": describe(wanted, found), "warnings": planner.warnings(wanted, found)}
+    return {**todo.result(planner.pending(wanted, found)), "modules": describe(wanted, found), "warnings": planner.warnings(wanted, found)}
 
 
 def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:

@@ -23,7 +23,6 @@ ULPS_PATH = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 
 # By itself, dracut adds OPTIONS_PATH only to images for this host alone; this file adds it to all.
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
-DRACUT_TEXT = HEADER + 'install_optional_items+=" %s "\n' % OPTIONS_PATH
 # initramfs-tools runs this while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
 # Of the same name as the file of rdma-core, which it replaces.
@@ -136,7 +135,7 @@ def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[s
     IPoIB in the initramfs is useful only with a network, which dracut leaves out of the images of hosts that have their
     root on a disk.
     """
-    lines = [DRACUT_TEXT[len(HEADER) :]] if options else []
+    lines = ['install_optional_items+=" %s "\n' % OPTIONS_PATH] if options else []
     if drivers:
         lines.append('force_drivers+=" %s "\n' % " ".join(sorted(drivers)))
     if "ib_ipoib" in drivers:

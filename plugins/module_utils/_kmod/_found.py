@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive, Entry, parse_list, without_block
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, Directive, Entry, parse_list, without_block
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
 
 
 class Found(t.NamedTuple):
-    """What the planner needs to know of a node."""
-
     release: str = ""
     """The running kernel."""
     installed: tuple[str, ...] = ()
@@ -29,40 +27,36 @@ class Found(t.NamedTuple):
     """The parameters that modules have, with their types ("" where unknown), for the modules of interest that the kernel has."""
     rdma_core: bool = False
     """Whether rdma-core loads its lists on this node."""
-    rdma_text: str = ""
-    options_text: str = ""
+    files: t.Mapping[str, str] = {}
+    """The content of our files, and of rdma-core's list, by path."""
     dracut: bool = False
     """Whether dracut builds the node's initramfs."""
-    dracut_text: str = ""
     dracut_network: bool = False
     """Whether dracut has its part for networks, which is a package of its own on most distributions."""
     initramfs_tools: bool = False
     """Whether initramfs-tools builds the node's initramfs."""
-    hook_text: str = ""
-    load_text: str = ""
     entries: tuple[Entry, ...] = ()
     """The modules that files of others load at boot."""
     directives: tuple[Directive, ...] = ()
     """The lines of others in modprobe.d."""
     container: bool = False
-    sessions_text: str = ""
-    services_text: str = ""
-    """Our files about the limit of locked memory."""
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()
-    """What others say about it."""
+    """What others say about the limit of locked memory."""
     may_raise: bool = False
     """Whether this system may raise limits. pam_limits fails where it may not, and no session begins any longer."""
-    naming_text: str = ""
-    """The file that replaces rdma-core's rule for the names of RDMA devices."""
     devices: tuple[str, ...] = ()
     """The RDMA devices of adapters."""
+
+    def text(self, path: str) -> str:
+        return self.files.get(path, "")
 
     @property
     def ours(self) -> frozenset[str]:
         """The modules that our file and our block load at boot."""
-        block = {entry.name for entry in parse_list("", self.rdma_text)} - {entry.name for entry in parse_list("", without_block(self.rdma_text))}
-        return frozenset(block.union(entry.name for entry in parse_list("", self.load_text)))
+        listed = self.text(RDMA_PATH)
+        block = {entry.name for entry in parse_list("", listed)} - {entry.name for entry in parse_list("", without_block(listed))}
+        return frozenset(block.union(entry.name for entry in parse_list("", self.text(LOAD_PATH))))
 
 
 class Seen(t.NamedTuple):

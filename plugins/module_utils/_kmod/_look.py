@@ -29,8 +29,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
-_MODPROBE_DIRS = ("etc/modprobe.d", "run/modprobe.d", "usr/local/lib/modprobe.d", "usr/lib/modprobe.d", "lib/modprobe.d")
-_LOAD_DIRS = ("etc/modules-load.d", "run/modules-load.d", "usr/local/lib/modules-load.d", "usr/lib/modules-load.d", "lib/modules-load.d")
+_PLACES = ("etc", "run", "usr/local/lib", "usr/lib", "lib")
 
 # The number in its name was 40 in older releases.
 _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
@@ -40,16 +39,17 @@ _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "e
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
 
+_OWN = (*config.IMAGE_PATHS, config.LOAD_PATH, *limits.PATHS)
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 
-def _configuration(root: str, directories: t.Iterable[str], *own: str) -> t.Iterator[tuple[str, str]]:
+def _configuration(root: str, directory: str, *own: str) -> t.Iterator[tuple[str, str]]:
     """Path and text of each file in effect, but for the collection's own, in the order in which they are read."""
     files: dict[str, str] = {}
-    for directory in directories:
-        for name in names_in(root, directory):
+    for place in _PLACES:
+        for name in names_in(root, place, directory):
             if name.endswith(".conf"):
-                files.setdefault(name, "/%s/%s" % (directory, name))
+                files.setdefault(name, "/%s/%s/%s" % (place, directory, name))
     for name in sorted(files):
         if files[name] not in own:
             yield files[name], read_text(under(root, files[name]))
@@ -156,7 +156,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
     files = list({**lists, config.RDMA_PATH: config.without_block(lists[config.RDMA_PATH])}.items()) if rdma_core else []
-    files += _configuration(root, _LOAD_DIRS, config.LOAD_PATH, config.ULPS_PATH)
+    files += _configuration(root, "modules-load.d", config.LOAD_PATH, config.ULPS_PATH)
     return Found(
         release=release,
         installed=installed,
@@ -165,25 +165,18 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         live=live,
         parameters=parameters,
         rdma_core=rdma_core,
-        rdma_text=lists[config.RDMA_PATH],
-        options_text=read_text(under(root, config.OPTIONS_PATH)),
+        files={config.RDMA_PATH: lists[config.RDMA_PATH], **{path: read_text(under(root, path)) for path in _OWN}},
         dracut=builder is not None and builder.tool == "dracut",
-        dracut_text=read_text(under(root, config.DRACUT_PATH)),
         dracut_network=bool(glob.glob(under(root, _DRACUT_NETWORK))),
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
-        hook_text=read_text(under(root, config.HOOK_PATH)),
-        load_text=read_text(under(root, config.LOAD_PATH)),
         entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
         directives=tuple(
-            directive for path, text in _configuration(root, _MODPROBE_DIRS, config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
+            directive for path, text in _configuration(root, "modprobe.d", config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         container=in_container(root),
-        sessions_text=read_text(under(root, limits.SESSIONS_PATH)),
-        services_text=read_text(under(root, limits.SERVICES_PATH)),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
-        naming_text=read_text(under(root, config.NAMING_PATH)),
         devices=tuple(name for name in names_in(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 

@@ -79,19 +79,23 @@ def persisted_by(module: str, found: Found) -> str:
     return "udev" if module in found.catalogue.by_device else ""
 
 
-def uses_rdma_core(wanted: Wanted, found: Found) -> bool:
-    """Whether rdma-core's lists are the place for what is missing."""
-    return wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
-
-
 def is_loaded(module: str, found: Found) -> bool:
     return module in found.loaded or module in found.catalogue.builtin
 
 
+def unloaded(wanted: Wanted, found: Found) -> list[str]:
+    """The declared modules that are to be loaded now."""
+    return [module for module in sorted(kernel_names(wanted, found)) if wanted.load_now and not is_loaded(module, found)]
+
+
 def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
     """The modules for which our options are not yet the declared ones."""
-    before = config.parse_options(found.options_text)
+    before = config.parse_options(found.text(config.OPTIONS_PATH))
     return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
+
+
+def _file(path: str, found: Found, text: str) -> Change | None:
+    return file_change(path, found.text(path), text)
 
 
 def _dracut_text(wanted: Wanted, options: bool) -> str:
@@ -99,7 +103,7 @@ def _dracut_text(wanted: Wanted, options: bool) -> str:
 
 
 def naming_change(wanted: Wanted, found: Found) -> Change | None:
-    return file_change(config.NAMING_PATH, found.naming_text, config.naming_text(found.naming_text, wanted.device_names))
+    return _file(config.NAMING_PATH, found, config.naming_text(found.text(config.NAMING_PATH), wanted.device_names))
 
 
 def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
@@ -113,7 +117,7 @@ def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
     """Whether the images are to hold other drivers or arguments than our files list now."""
     after = _dracut_text(wanted, False) if found.dracut else config.hook_text(wanted.initramfs_drivers)
-    return _driver_lines(found.dracut_text + found.hook_text) != _driver_lines(after)
+    return _driver_lines(found.text(config.DRACUT_PATH) + found.text(config.HOOK_PATH)) != _driver_lines(after)
 
 
 def rule_changed(wanted: Wanted, found: Found) -> bool:
@@ -140,19 +144,20 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     """
     names = kernel_names(wanted, found)
     missing = [name for module, name in names.items() if not persisted_by(module, found)]
-    in_lists, elsewhere = (missing, []) if uses_rdma_core(wanted, found) else ([], missing)
+    uses_rdma_core = wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
+    in_lists, elsewhere = (missing, []) if uses_rdma_core else ([], missing)
     return Plan(
         changes_of(
             # Without a builder there is no place for drivers, and `check` has refused them.
-            file_change(config.DRACUT_PATH, found.dracut_text, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
-            file_change(config.HOOK_PATH, found.hook_text, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
-            file_change(config.OPTIONS_PATH, found.options_text, config.options_text(wanted.options)),
+            _file(config.DRACUT_PATH, found, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
+            _file(config.HOOK_PATH, found, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
+            _file(config.OPTIONS_PATH, found, config.options_text(wanted.options)),
             naming_change(wanted, found),
             *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
-            file_change(config.RDMA_PATH, found.rdma_text, config.with_block(found.rdma_text, in_lists)),
-            file_change(config.LOAD_PATH, found.load_text, config.load_text(elsewhere)),
+            _file(config.RDMA_PATH, found, config.with_block(found.text(config.RDMA_PATH), in_lists)),
+            _file(config.LOAD_PATH, found, config.load_text(elsewhere)),
             *_limit_changes(wanted, found),
-            *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in sorted(names) if wanted.load_now and not is_loaded(module, found)),
+            *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in unloaded(wanted, found)),
         )
     )
 
@@ -164,8 +169,8 @@ def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
         return "" if not found.may_raise or limits.others(lines, wanted.memlock) else render(wanted.memlock)
 
     return [
-        file_change(limits.SESSIONS_PATH, found.sessions_text, text(limits.sessions_text, found.session_limits)),
-        file_change(limits.SERVICES_PATH, found.services_text, text(limits.services_text, found.service_limits)),
+        _file(limits.SESSIONS_PATH, found, text(limits.sessions_text, found.session_limits)),
+        _file(limits.SERVICES_PATH, found, text(limits.services_text, found.service_limits)),
     ]
 
 
@@ -198,7 +203,7 @@ def _normal(text: str) -> int | str:
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
     """What is on the disk after this run, and in effect after a reload or a reboot: options of loaded modules, and names of devices."""
     changed = changed_options(wanted, found)
-    before = config.parse_options(found.options_text)
+    before = config.parse_options(found.text(config.OPTIONS_PATH))
     waiting = [Pending(change) for change in misnamed(wanted, found)]
     for module in sorted({*wanted.options, *changed} & set(found.loaded)):
         needs = "reboot" if found.loaded[module] else "driver_reload"
@@ -221,14 +226,12 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
     """Options lines of others that set a declared parameter to another value: which one wins depends on file names."""
     warnings = []
     for directive in found.directives:
-        if directive.kind != "options" or directive.module not in wanted.options:
-            continue
+        declared = wanted.options.get(directive.module, {}) if directive.kind == "options" else {}
         for name, value in config.parse_assignments(directive.rest).items():
-            declared = wanted.options[directive.module].get(name)
-            if declared is not None and not same_value(declared, value.strip('"')):
+            if name in declared and not same_value(declared[name], value.strip('"')):
                 warnings.append(
                     "%s line %d sets %s %s=%s, but %s is declared: take the line out, modprobe reads both"
-                    % (directive.path, directive.line, directive.module, name, value, declared)
+                    % (directive.path, directive.line, directive.module, name, value, declared[name])
                 )
     return warnings
 

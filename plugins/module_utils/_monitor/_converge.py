@@ -13,23 +13,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, show_units, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import (
-    EXECUTABLE,
-    FILES,
-    RUNNING,
-    STOPPED,
-    Found,
-    Programs,
-    files_of,
-    foreign,
-    is_ours,
-    plan,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import Found, is_ours
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -48,7 +38,7 @@ def _first_line(path: str) -> str:
 
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """`textfile` is the declared one; that of an earlier run is in its settings."""
-    texts = {path: read_text(under(root, path)) for path in FILES}
+    texts = {path: read_text(under(root, path)) for path in planner.FILES}
     settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
     before = settings.textfile if settings else ""
     written = {path: _first_line(under(root, path)) for path in (textfile, before) if path}
@@ -56,9 +46,8 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
     for path in (places.STATES, places.DRAINED):
         if os.path.exists(under(root, path)):
             left[path] = read_text(under(root, path)) or "\n"
-    timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else None
-    active = timer is not None and timer.active == "active"
-    return Found({path: text for path, text in texts.items() if text}, left, timer is not None and timer.enabled == "enabled", active)
+    timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else Unit(places.TIMER)
+    return Found({path: text for path, text in texts.items() if text}, left, timer)
 
 
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:
@@ -66,20 +55,21 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     require_none(problems(module.params))
     wanted = wanted_of(module.params)
     # -I: neither the variables nor the folders of a user have a say.
-    programs = Programs(*(program(entry, sys.executable + " -I") for entry in (_sampler, _health)))
+    programs = {path: program(entry, sys.executable + " -I") for path, entry in ((places.SAMPLER, _sampler), (places.HEALTH, _health))}
+    files = planner.files_of(wanted, programs)
     textfile = wanted.sample.textfile if wanted.sample else ""
     systemd = run.has("systemctl") and systemd_runs(root)
     if wanted.sample and not systemd:
         raise Unsupported("systemd does not run on this node: its timer runs the sampler, which is impossible in a container or chroot")
     found = look(run, textfile, systemd=systemd, root=root)
-    others = foreign(found, files_of(wanted, programs))
+    others = [path for path in files if path in found.files and not is_ours(found.files[path])]
     if others:
         raise Refused("not of this collection: %s. Move it away, and run the role again" % ", ".join(others))
-    todo = plan(wanted, found, programs)
+    todo = planner.plan(wanted, found, files)
     result = todo.result()
     if todo and not module.check_mode:
         apply(module, run, todo, root=root)
-        plan(wanted, look(run, textfile, systemd=systemd, root=root), programs).require_empty()
+        planner.plan(wanted, look(run, textfile, systemd=systemd, root=root), files).require_empty()
     return result
 
 
@@ -88,7 +78,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
     stale = False
     for change in todo.changes:
         if change.kind == Kind.FILE:
-            apply_file(module, change, mode=0o755 if change.subject in EXECUTABLE else 0o644, root=root)
+            apply_file(module, change, mode=0o755 if change.subject in planner.EXECUTABLE else 0o644, root=root)
             stale = stale or change.subject.startswith("/etc/systemd/")
             continue
         if stale:
@@ -106,9 +96,9 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
 def _unit(run: Runner, change: Change) -> None:
     if change.aspect == ENABLED:
         Systemd(run).set_enabled(change)
-    elif change.after == STOPPED:
+    elif change.after == planner.STOPPED:
         Systemd(run).stop(change.subject, places.SERVICE)
-    elif change.before == STOPPED and change.after == RUNNING:
+    elif change.before == planner.STOPPED and change.after == planner.RUNNING:
         Systemd(run).start(change.subject)
     else:
         Systemd(run).restart(change.subject)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, Unit, switch
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import NHC_CHECK, SLURM_CHECK, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
@@ -86,22 +86,11 @@ function check_rdma_ofed() {{
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     files: t.Mapping[str, str] = {}
     """The content of those in `FILES` that are there."""
     left: t.Mapping[str, str] = {}
     """What the programs have written, by path; of the textfile its first line."""
-    enabled: bool = False
-    """Whether the timer begins at boot."""
-    active: bool = False
-
-
-class Programs(t.NamedTuple):
-    """The texts of both, for the Python of the node."""
-
-    sampler: str
-    health: str
+    timer: Unit = Unit(places.TIMER)
 
 
 def is_ours(text: str) -> bool:
@@ -110,21 +99,16 @@ def is_ours(text: str) -> bool:
     return HEADER.rstrip("\n") in lines[:2]
 
 
-def foreign(found: Found, files: t.Collection[str]) -> list[str]:
-    """Those of the paths that hold files of others."""
-    return [path for path in files if path in found.files and not is_ours(found.files[path])]
-
-
-def files_of(wanted: Wanted, programs: Programs) -> dict[str, str]:
-    """The files by path."""
+def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
+    """The files by path, in the order of `FILES`. `programs` are the texts of both, for the Python of the node."""
     found = {}
     if wanted.sample:
-        found[places.SAMPLER] = programs.sampler
+        found[places.SAMPLER] = programs[places.SAMPLER]
         found[places.SAMPLE_CONF] = places.text_of(wanted.sample)
         found[SERVICE_PATH] = _SERVICE.format(program=places.SAMPLER)
         found[TIMER_PATH] = _TIMER.format(interval=wanted.interval, delay=wanted.interval // 10)
     if wanted.health:
-        found[places.HEALTH] = programs.health
+        found[places.HEALTH] = programs[places.HEALTH]
         found[places.HEALTH_CONF] = places.text_of(wanted.health)
     if SLURM_CHECK in wanted.checks:
         found[places.SLURM] = _SLURM.format(program=places.HEALTH)
@@ -133,26 +117,21 @@ def files_of(wanted: Wanted, programs: Programs) -> dict[str, str]:
     return found
 
 
-def kept_by(wanted: Wanted) -> set[str]:
-    """What the programs write while they are wanted."""
-    found = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
-    return found | ({places.DRAINED} if SLURM_CHECK in wanted.checks else set())
-
-
-def plan(wanted: Wanted, found: Found, programs: Programs) -> Plan:
-    """The timer stops before its program goes, and starts when all is there. Files of others stay."""
-    files = files_of(wanted, programs)
+def plan(wanted: Wanted, found: Found, wanted_files: t.Mapping[str, str]) -> Plan:
+    """The timer stops before its program goes, and starts when all is there. `wanted_files` shall be there; those of others stay."""
     ours = [path for path in FILES if path in found.files and is_ours(found.files[path])]
     timer = bool(wanted.sample)
     was = found.files.get(TIMER_PATH, "")
-    state = RESTART if found.active and was != files.get(TIMER_PATH, was) else RUNNING if found.active else STOPPED
+    state = STOPPED if found.timer.active != "active" else RUNNING if was == wanted_files.get(TIMER_PATH, was) else RESTART
     units = (
-        switch(places.TIMER, found.enabled, timer),
+        switch(places.TIMER, found.timer.enabled == "enabled", timer),
         Change(Kind.UNIT, places.TIMER, STATE, state, RUNNING if timer else STOPPED),
     )
-    kept = kept_by(wanted)
-    written = [file_change(path, found.files.get(path, ""), files[path]) for path in FILES if path in files]
-    gone = [file_change(path, found.files[path], "") for path in ours if path not in files]
+    # What the programs write while they are wanted.
+    kept = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
+    kept |= {places.DRAINED} if SLURM_CHECK in wanted.checks else set()
+    written = [file_change(path, found.files.get(path, ""), text) for path, text in wanted_files.items()]
+    gone = [file_change(path, found.files[path], "") for path in ours if path not in wanted_files]
     gone += [file_change(path, text, "") for path, text in sorted(found.left.items()) if path not in kept]
     # Units of others that are called so are left alone.
     mine = TIMER_PATH in ours or timer

@@ -37,15 +37,13 @@ GRACE_SECONDS = 15
 
 def _kill(pid: int) -> None:
     """SIGTERM, and SIGKILL after a while. A process that has ended by itself is fine."""
-    try:
+    with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
         deadline = time.monotonic() + GRACE_SECONDS
         while time.monotonic() < deadline:
             os.kill(pid, 0)
             time.sleep(0.1)
         os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
 
 
 def _mask(run: Runner, unit: str, *, wanted: bool, systemd: bool) -> None:
@@ -71,23 +69,24 @@ def _remove_empty(path: str) -> None:
 
 
 def _service(run: Runner, change: Change, *, before_end: BeforeEnd, around_start: AroundStart) -> None:
-    unit = change.subject
+    unit, systemd = change.subject, Systemd(run)
     if change.aspect == ENABLED:
-        Systemd(run).set_enabled(change)
-    elif change.after == STOPPED:
+        systemd.set_enabled(change)
+        return
+    if change.before == RELOAD:
+        systemd.reload(unit)
+        return
+    if change.before != STOPPED:
         before_end(unit)
-        Systemd(run).stop(unit)
-    elif change.before == STOPPED:
-        with around_start(unit):
-            Systemd(run).allow_start(unit)
-            Systemd(run).start(unit)
-    elif change.before == RELOAD:
-        Systemd(run).reload(unit)
-    else:
-        before_end(unit)
-        with around_start(unit):
-            Systemd(run).allow_start(unit)
-            Systemd(run).restart(unit)
+    if change.after == STOPPED:
+        systemd.stop(unit)
+        return
+    with around_start(unit):
+        systemd.allow_start(unit)
+        if change.before == STOPPED:
+            systemd.start(unit)
+        else:
+            systemd.restart(unit)
 
 
 def apply(

@@ -73,9 +73,8 @@ def foreseen(
         adopt=is_true(variables.get("opensm_adopt")),
         allow_removal=is_true(variables.get("rdma_allow_removal")),
     )
-    checks: tuple[t.Callable[[], object], ...] = (found.require_maskable, lambda: require_consent(inherit(wanted, found), found))
     refused = []
-    for check in checks:
+    for check in (found.require_maskable, lambda: require_consent(inherit(wanted, found), found)):
         try:
             check()
         except Refused as exc:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import typing as t
-from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
@@ -50,7 +49,7 @@ LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
 
 def parse_conf(text: str) -> dict[str, str]:
     """The keys with their values as written. The last one of two counts."""
-    return dict(pair for pair in map(split, text.splitlines()) if pair is not None)
+    return dict(filter(None, map(split, text.splitlines())))
 
 
 def with_key(text: str, key: str, value: t.Any) -> str:
@@ -76,10 +75,8 @@ def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
 def values(text: str) -> dict[str, tuple[str, ...]]:
     """The values of each key. There are several only where the key stands several times."""
     found: dict[str, list[str]] = {}
-    for line in text.splitlines():
-        pair = split(line)
-        if pair is not None:
-            found.setdefault(pair[0], []).append(_normal(pair[1]))
+    for key, value in filter(None, map(split, text.splitlines())):
+        found.setdefault(key, []).append(_normal(value))
     return {key: tuple(texts) for key, texts in found.items()}
 
 
@@ -106,14 +103,6 @@ def strongest(effects: t.Iterable[str]) -> str:
     return max(effects, key=_ORDER.index, default=RUNNING)
 
 
-def separates(old: str, new: str) -> bool:
-    """Whether `sm_key` differs. Managers with different keys ignore each other (osm_sminfo_rcv.c), and each would be master.
-
-    So standbys stop before the master gets the key, and start with it afterwards.
-    """
-    return "sm_key" in changed_keys(old, new)
-
-
 def redact(old: str, new: str) -> tuple[str, str]:
     """Both texts for a diff: secrets are hidden, and a change of one still shows."""
     before, after = values(old), values(new)
@@ -121,12 +110,9 @@ def redact(old: str, new: str) -> tuple[str, str]:
     def hide(text: str, mark: bool) -> str:
         lines = []
         for line in text.splitlines(keepends=True):
-            pair = split(line)
-            if pair is not None and is_secret(pair[0]):
-                differs = mark and before.get(pair[0]) != after.get(pair[0])
-                lines.append("%s %s\n" % (pair[0], "(hidden, another one)" if differs else HIDDEN))
-            else:
-                lines.append(line)
+            key, _value = split(line) or ("", "")
+            differs = mark and before.get(key) != after.get(key)
+            lines.append("%s %s\n" % (key, "(hidden, another one)" if differs else HIDDEN) if is_secret(key) else line)
         return "".join(lines)
 
     return hide(old, False), hide(new, bool(old))
@@ -143,7 +129,7 @@ def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, s
     return shown(old), shown(new)
 
 
-def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]] = MappingProxyType({})) -> Plan:
+def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]]) -> Plan:
     """The plan as it may be shown, without secrets. `declared`: by file, its keys that are not the package's defaults."""
 
     def shown(change: Change) -> Change:

@@ -6,27 +6,18 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import (
-    announce,
-    bound_to,
-    can_ask,
-    hand_over,
-    joining,
-    masters,
-    require_heirs,
-    require_successors,
-    without_heir,
-)
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
@@ -92,7 +83,7 @@ def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
 
-    _each(bounds if can_ask(run) else (), look_ahead)
+    _each(bounds if _handover.can_ask(run) else (), look_ahead)
     return reasons
 
 
@@ -114,7 +105,7 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
         instance = bound.instance
         new = instance.unit not in found.running
         try:
-            return (yield from settle(run, bound, timeout=timeout, announce=lambda told: announce(module, run, instance.unit, told=told), new=new))
+            return (yield from settle(run, bound, timeout=timeout, announce=lambda told: _handover.announce(module, run, instance.unit, told=told), new=new))
         except Misplaced:
             # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
             if new:
@@ -143,9 +134,9 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
     stops, patience = stopped(planned), wanted.wait_timeout / 2
     ports = read_ports() if stops else ()
     if not wanted.allow_removal:
-        require_heirs(run, stops, found, ports=ports, patience=0 if module.check_mode else patience, sweep=not module.check_mode)
+        _handover.require_heirs(run, stops, found, ports=ports, patience=0 if module.check_mode else patience, sweep=not module.check_mode)
     if not module.check_mode:
-        apply(module, run, planned, before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience))
+        apply(module, run, planned, before_end=functools.partial(_handover.hand_over, module, run, found=found, ports=ports, patience=patience))
     return result(planned, recorded=found.recorded)
 
 
@@ -181,19 +172,20 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     _each(bounds, lambda bound: require_one_key(run, bound, found))
     reasons = ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
     taken, patience = {bound.instance.guid for bound in bounds}, wanted.wait_timeout / 2
-    kept = without_heir(run, stopped(planned), found, ports=ports, taken=taken, patience=patience)
+    kept = _handover.without_heir(run, stopped(planned), found, ports=ports, taken=taken, patience=patience)
     if kept:
         planned = plan(wanted, found, [change.subject for change in kept])
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
-    left = masters(run, stopped(planned), found, ports=ports, taken=taken)
+    port_of = {instance.unit: port for instance, port in bounds}
+    left = _handover.masters(run, stopped(planned), found, ports=ports, taken=taken)
     apply(
         module,
         run,
         planned,
-        before_end=lambda unit: hand_over(module, run, unit, ports=bound_to(unit, found, ports), patience=patience),
-        around_start=lambda unit: joining(module, run, unit, ports=[bound.port for bound in bounds if bound.instance.unit == unit], patience=patience),
+        before_end=functools.partial(_handover.hand_over, module, run, found=found, ports=ports, patience=patience),
+        around_start=lambda unit: _handover.joining(module, run, unit, port=port_of[unit], patience=patience),
     )
-    require_successors(run, left, wanted.wait_timeout)
+    _handover.require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
     return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances)
 

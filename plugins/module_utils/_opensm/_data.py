@@ -21,15 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions impo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
 
 # The variables by which a host declares what its subnet manager does.
-_DECLARING = (
-    *("opensm_%s" % key for key in FIRST_CLASS),
-    "opensm_options",
-    "opensm_secret_options",
-    "opensm_root_guids",
-    "opensm_qos_policy",
-    "opensm_partitions",
-    "opensm_fabrics",
-)
+_DECLARING = tuple("opensm_%s" % name for name in (*FIRST_CLASS, "options", "secret_options", "root_guids", "qos_policy", "partitions", "fabrics"))
 
 Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
 """The `rdma` facts of a host; None where this run has gathered none."""

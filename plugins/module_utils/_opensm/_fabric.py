@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf, separates
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, changed_keys, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST, Master, outranks
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 
@@ -18,8 +18,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
-
-_STATES = {"MASTER": "master", "STANDBY": "standby"}
 
 
 class Misplaced(Refused):
@@ -114,10 +112,11 @@ def intruder(run: Runner, bound: Bound, view: View) -> _sminfo.SmInfo | None:
 def misplaced(run: Runner, bound: Bound, met: _sminfo.SmInfo) -> Misplaced:
     """The refusal for a port that meets a subnet manager of another fabric."""
     manager = identify(run, bound, met)
+    what = met.state_name.lower() if met.is_master or met.is_standby else "subnet manager"
     return Misplaced(
         "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: "
         "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
-        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, _STATES.get(met.state_name, "subnet manager"), manager),
+        % (bound.port.name, bound.port.port_guid, bound.instance.fabric, what, manager),
         master=manager.details(),
     )
 
@@ -163,9 +162,12 @@ def guard(run: Runner, bound: Bound) -> Master | None:
 
 
 def require_one_key(run: Runner, bound: Bound, found: Found) -> None:
-    """Raises Refused where a new key would make two masters: managers with different keys ignore each other."""
+    """Raises Refused where a new key would make two masters: managers with different keys ignore each other (osm_sminfo_rcv.c).
+
+    So standbys stop before the master gets the key, and start with it afterwards.
+    """
     instance, port = bound
-    if instance.unit not in found.running or not separates(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):
+    if instance.unit not in found.running or "sm_key" not in changed_keys(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):
         return
     records = _saquery.sm_records(run, port.device, port.port) or ()
     others = [identify(run, bound, record).name for record in records if record.guid != instance.guid]

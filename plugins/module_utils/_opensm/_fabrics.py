@@ -98,11 +98,8 @@ def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
     own = declared_of(variables, fabric)
     priority = read_int(own.get("priority", variables.get("opensm_priority")), MAX_PRIORITY)
     prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
-    return Settings(
-        DEFAULT_PRIORITY if priority is None else priority,
-        str(prefix).lower(),
-        str(own.get("log_file") or variables.get("opensm_log_file") or ""),
-    )
+    log_file = str(own.get("log_file") or variables.get("opensm_log_file") or "")
+    return Settings(DEFAULT_PRIORITY if priority is None else priority, str(prefix).lower(), log_file)
 
 
 def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:

@@ -23,7 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import par
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -42,7 +41,7 @@ def can_ask(run: Runner) -> bool:
     return run.has("sminfo") and run.has("saquery")
 
 
-def _answer(run: Runner, port: Port, *, lid: int | None = None) -> SmInfo | None:
+def _answer(run: Runner, port: Port, *, lid: int | None = None) -> _sminfo.SmInfo | None:
     """The subnet manager of the fabric of `port`, or at `lid`; None also where it can't be asked."""
     with contextlib.suppress(RdmaError):
         return _sminfo.query(run, port.device, port.port, lid=lid)
@@ -110,10 +109,15 @@ def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports
         )
 
 
+def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, _sminfo.SmInfo]:
+    """Those of the ports where a master answers, with the answer."""
+    answers = {port: _answer(run, port) for port in ports}
+    return {port: answer for port, answer in answers.items() if answer is not None and answer.is_master}
+
+
 def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
     """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    answers = [(port, _answer(run, port)) for port in ports] if len(ports) > 1 and can_ask(run) else []
-    return [port for port, answer in answers if answer is not None and answer.is_master] or list(ports)
+    return list((_mastered(run, ports) if len(ports) > 1 and can_ask(run) else {}) or ports)
 
 
 def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
@@ -152,9 +156,8 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
 def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
     free = {port.port_guid for port in ports} - set(taken)
-    bound = dict.fromkeys(port for stop in stops for port in bound_to(stop.subject, found, ports, free=free))
-    answers = [(port, _answer(run, port)) for port in bound] if run.has("sminfo") else []
-    return [port for port, answer in answers if answer is not None and answer.is_master and answer.guid == port.port_guid]
+    bound = [port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)] if run.has("sminfo") else []
+    return [port for port, answer in _mastered(run, bound).items() if answer.guid == port.port_guid]
 
 
 def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
@@ -179,19 +182,20 @@ def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
 
 
 def _lowest_priority(unit: str) -> Change | None:
-    """Of a unit of ours. None where there is no file, or where it has that priority."""
+    """None where the unit is not ours, where there is no file, and where it has that priority."""
     path = file_path(fabric_of(unit))
-    text = read_text(path)
+    text = read_text(path) if fabric_of(unit) else ""
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
-def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
-    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, ports: t.Sequence[Port], patience: float) -> None:
+    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all of this host."""
+    lowered = _lowest_priority(unit)
     if lowered is None or not can_ask(run):
         return
-    own = {port.port_guid for port in ports}
-    for port in ports:
+    bound = bound_to(unit, found, ports)
+    own = {port.port_guid for port in bound}
+    for port in bound:
         try:
             if _master(run, port) != port.port_guid or not heirs(run, port, own):
                 continue
@@ -204,12 +208,6 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequenc
             _comes_about(functools.partial(_has_moved, run, port), patience)
 
 
-def _is_taken(run: Runner, port: Port, priority: int) -> bool:
-    """Whether the fabric of `port` has a master on another port that would hand over to this priority. Where it can't be asked, it has none."""
-    answer = _answer(run, port)
-    return answer is not None and answer.is_master and answer.guid != port.port_guid and answer.priority <= priority
-
-
 def _has_joined(run: Runner, port: Port) -> bool:
     """Whether the subnet manager on `port` has found out who is master."""
     answer = _answer(run, port, lid=port.lid)
@@ -217,22 +215,22 @@ def _has_joined(run: Runner, port: Port) -> bool:
 
 
 @contextlib.contextmanager
-def joining(module: AnsibleModule, run: Runner, unit: str, *, ports: t.Sequence[Port], patience: float) -> t.Iterator[None]:
+def joining(module: AnsibleModule, run: Runner, unit: str, *, port: Port, patience: float) -> t.Iterator[None]:
     """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
 
     A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
     would stand by until they have polled each other in vain.
     """
-    lowered = _lowest_priority(unit) if fabric_of(unit) else None
+    lowered = _lowest_priority(unit)
     priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
-    taken = [port for port in ports if _is_taken(run, port, priority)] if lowered is not None and can_ask(run) else []
-    if lowered is None or not taken:
+    master = _mastered(run, [port]).get(port) if lowered is not None and can_ask(run) else None
+    # There has to be one on another port that would hand over to this priority.
+    if lowered is None or master is None or master.guid == port.port_guid or master.priority > priority:
         yield
         return
     with _in_file(module, lowered):
         yield
-        for port in taken:
-            _comes_about(functools.partial(_has_joined, run, port), patience)
+        _comes_about(functools.partial(_has_joined, run, port), patience)
     Systemd(run).reload(unit, attempt=True)
 
 

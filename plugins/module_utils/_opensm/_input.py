@@ -179,9 +179,7 @@ def _value_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _named(ports: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    if not ports:
-        return "none: this host has no InfiniBand port (no HCA, or no driver for it)"
-    return describe_all(ports)
+    return describe_all(ports) if ports else "none: this host has no InfiniBand port (no HCA, or no driver for it)"
 
 
 def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
@@ -230,12 +228,3 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if found or not manages or variables.get("rdma_fabrics"):
         return found
     return port_problems(variables.get("opensm_port") or "", variables.get("opensm_port_guid") or "", ports)
-
-
-def choose_port(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> int:
-    """The index of the declared port, or of the first InfiniBand port. For a declaration without `port_problems`."""
-    return next(
-        index
-        for index, port in enumerate(ports)
-        if port["link_layer"] == "InfiniBand" and all(find(declared, (port,)) is not None for declared in (name, guid) if declared)
-    )

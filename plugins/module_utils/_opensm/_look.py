@@ -16,32 +16,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import att
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET, template_command
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import (
-    FILES,
-    PACKAGED,
-    PARTITIONS,
-    PUBLIC,
-    RECORD,
-    ROTATION,
-    SETTINGS,
-    SYSTEMD,
-    TEMPLATE,
-    silence_path,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
-WANTS = SYSTEMD + "/multi-user.target.wants"
+WANTS = _places.SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
-_OWN = re.compile(r"^rdma-opensm@.+\.service$")
 # Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
 _LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
@@ -59,14 +47,8 @@ def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
     """Processes named opensm of this very PID namespace (not those of containers) that belong to none of `units`."""
     proc = under(root, "/proc")
     own = link_name(proc, "self/ns/pid")
-    found = []
-    for pid in process_ids(root):
-        if attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
-            continue
-        slices = re.split(r"[/\n]", attribute(proc, pid, "cgroup"))
-        if not any(unit in slices for unit in units):
-            found.append(decimal(pid, 0))
-    return tuple(found)
+    here = [pid for pid in process_ids(root) if attribute(proc, pid, "comm") == "opensm" and link_name(proc, pid, "ns/pid") == own]
+    return tuple(decimal(pid, 0) for pid in here if not set(units) & set(re.split(r"[/\n]", attribute(proc, pid, "cgroup"))))
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
@@ -82,7 +64,8 @@ def _read_template(run: Runner) -> str:
         return ""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, CONF)
-        run(template_command(path))
+        # Without `-F` opensm would give its present configuration as the defaults.
+        run(["opensm", "-F", "/dev/null", "-c", path])
         return read_text(path)
 
 
@@ -107,7 +90,7 @@ def _predecessor(
     conf, text = choose(arguments.get(CONFIG), CONF)
     keys = {**values(text), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
     named = keys.get("partition_config_file", (UNSET,))[-1]
-    source, partitions = choose(None if named in (UNSET, "") else named, PARTITIONS)
+    source, partitions = choose(None if named in (UNSET, "") else named, _places.PARTITIONS)
     guid = keys.get("guid", ("",))[-1]
     digits = decimal(guid)
     guid = guid if digits is None else hex(digits)
@@ -133,18 +116,14 @@ def _of_process(root: str, pid: int, template: str) -> Predecessor:
     return _predecessor(root, "process %d" % pid, template, arguments=arguments, folder=folder, saved=("", *_SAVED))
 
 
-def _of_files(root: str, template: str) -> list[Predecessor]:
-    """The settings that the installed opensm would start with, after those that one before it did: a package may have put its own files there."""
-    return [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
-
-
 def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
     """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
     def read(template: str) -> list[Predecessor]:
         found = [_of_process(root, pid, template) for pid in foreign]
         if files and not foreign and run.has("opensm"):
-            found = _of_files(root, template)
+            # What the installed opensm would start with comes after what one before it did: a package may have put its own files there.
+            found = [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
         return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.
@@ -169,26 +148,26 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     if systemd_runs(root):
         shown = units_like(run, "opensm*", "rdma-opensm@*")
         running = tuple(sorted(name for name, unit in shown.items() if _UNIT.match(name) and unit.runs))
-        live = [name for name in running if _OWN.match(name) and shown[name].main_pid]
+        live = [name for name in running if _places.fabric_of(name) and shown[name].main_pid]
         replaced = tuple(name for name in live if stack_replaced or _runs_replaced(shown[name].main_pid, root))
-    fabrics = entries(under(root, SETTINGS))
-    settings = ["%s/%s/%s" % (SETTINGS, fabric, name) for fabric in fabrics for name in FILES]
-    paths = [TEMPLATE, ROTATION, *settings, *(silence_path(fabric) for fabric in fabrics)]
-    hidden = {path: public and os.path.basename(path) not in PUBLIC for path in paths}
+    fabrics = entries(under(root, _places.SETTINGS))
+    settings = ["%s/%s/%s" % (_places.SETTINGS, fabric, name) for fabric in fabrics for name in _places.FILES]
+    paths = [_places.TEMPLATE, _places.ROTATION, *settings, *(_places.silence_path(fabric) for fabric in fabrics)]
+    hidden = {path: public and os.path.basename(path) not in _places.PUBLIC for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(under(root, path)) for path in paths}
-    own = [name for name in running if _OWN.match(name)]
+    own = [name for name in running if _places.fabric_of(name)]
     predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
-    packaged = {unit: under(root, "%s/%s" % (SYSTEMD, unit)) for unit in PACKAGED}
+    packaged = {unit: under(root, "%s/%s" % (_places.SYSTEMD, unit)) for unit in _places.PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
         replaced=replaced,
-        enabled=tuple(name for name in entries(under(root, WANTS)) if _OWN.match(name)),
+        enabled=tuple(name for name in entries(under(root, WANTS)) if _places.fabric_of(name)),
         strays=_read_strays(root, running),
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(under(root, DEFAULT_PATH)),
         template=_read_template(run) if template else "",
-        recorded=tuple(line for line in read_text(under(root, RECORD)).splitlines() if line and not line.startswith("#")),
+        recorded=tuple(line for line in read_text(under(root, _places.RECORD)).splitlines() if line and not line.startswith("#")),
         predecessors=predecessors,
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )

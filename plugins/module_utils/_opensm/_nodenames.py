@@ -64,36 +64,24 @@ def _line(guid: str, name: str) -> str:
 
 def is_name(value: t.Any) -> bool:
     """Whether a name can stand between quotes."""
-    return (
-        isinstance(value, str)
-        and bool(value.strip())
-        and value.isprintable()
-        and '"' not in value
-        and "#" not in value
-        and len(_line("0x" + 16 * "0", value)) < _LINE
-    )
+    if not isinstance(value, str) or not value.strip() or set(value) & set('"#'):
+        return False
+    return value.isprintable() and len(_line("0x" + 16 * "0", value)) < _LINE
 
 
 def parse_line(line: str) -> tuple[str, str] | None:
     """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they reject."""
     match = _NUMBER.match(line)
-    if match is None:
-        return None
-    guid = integer(match.group(1))
-    if guid is None:
+    guid = integer(match.group(1)) if match else None
+    if match is None or guid is None:
         return None
     names = [word for word in re.split(r'["#]', match.group(2)) if word]
     return "0x%016x" % guid, names[0] if names else ""
 
 
 def parse(text: str) -> dict[str, str]:
-    """Names by GUID, as the tools see them."""
-    found: dict[str, str] = {}
-    for line in text.splitlines():
-        pair = parse_line(line)
-        if pair is not None and pair[1]:
-            found.setdefault(*pair)
-    return found
+    """Names by GUID, as the tools see them: the first of two lines for one GUID counts."""
+    return {guid: name for guid, name in filter(None, map(parse_line, reversed(text.splitlines()))) if name}
 
 
 def _sections(text: str) -> tuple[str, str]:

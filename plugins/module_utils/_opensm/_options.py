@@ -136,12 +136,8 @@ def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
     engines = _ENGINES.search(_REMARK.sub("", comment))
     if engines:
         return "choices", tuple(engine.strip() for engine in engines.group(1).split(",")) + _MORE_CHOICES.get(key, ())
-    brackets, listed = _BRACKETS.search(comment), _VALUES.search(comment)
-    choices: tuple[str, ...] = ()
-    if brackets:
-        choices = tuple(brackets.group(1).split("|"))
-    elif listed:
-        choices = tuple(re.findall(r"[a-z]+", listed.group(1).replace(" and ", ", ")))
+    listed = _BRACKETS.search(comment) or _VALUES.search(comment)
+    choices = tuple(re.split(r"\||, | and ", listed.group(1))) if listed else ()
     return ("choice", choices) if value in choices else ("text", ())
 
 
@@ -152,20 +148,12 @@ def parse_template(text: str) -> dict[str, Option]:
     for line in text.splitlines():
         found = split(line)
         if found is None:
-            if line.startswith("#"):
-                comment.append(line.strip("# \t"))
-            else:
-                comment = []
+            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
             continue
         key, value = found
         options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))
         comment = []
     return options
-
-
-def template_command(path: str) -> list[str]:
-    """The command that writes the template to `path`. Without `-F` opensm would give its present configuration as the defaults."""
-    return ["opensm", "-F", "/dev/null", "-c", path]
 
 
 def _is_line(value: t.Any, key: str) -> bool:

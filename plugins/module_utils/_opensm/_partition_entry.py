@@ -13,7 +13,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _codes
 
-VARIABLE = "opensm_partitions"
 KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
 MEMBERSHIPS = ("full", "limited", "both")
 DEFAULT_PKEY = 0x7FFF
@@ -84,27 +83,19 @@ def _member_problems(where: str, member: t.Any) -> list[Problem]:
 
 
 def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
-    checks: tuple[tuple[str, t.Callable[[t.Any], bool], str], ...] = (
-        ("rate", lambda value: _codes.rate_code(value) is not None, "a rate in Gb/s: %s" % ", ".join("%g" % rate for rate in sorted(_codes.RATES))),
-        ("mtu", lambda value: _codes.mtu_code(value) is not None, "an MTU in bytes: %s" % ", ".join(str(mtu) for mtu in _codes.MTUS)),
-        ("sl", lambda value: _sl(value) is not None, "a service level from 0 to %d" % _MAX_SL),
-        (
-            "scope",
-            lambda value: bool(_scopes(value)) and all(_codes.scope_code(item) is not None for item in _scopes(value)),
-            "one or more of %s, or numbers from 1 to 15" % ", ".join(_codes.SCOPES),
-        ),
-        ("ipoib", is_boolean, BOOLEAN),
-        ("isolate", is_boolean, BOOLEAN),
-        ("membership", lambda value: value in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
+    rate, mtu, sl, scope = (entry.get(key) for key in ("rate", "mtu", "sl", "scope"))
+    checks = (
+        ("rate", _codes.rate_code(rate) is not None, "a rate in Gb/s: %s" % ", ".join("%g" % known for known in sorted(_codes.RATES))),
+        ("mtu", _codes.mtu_code(mtu) is not None, "an MTU in bytes: %s" % ", ".join(map(str, _codes.MTUS))),
+        ("sl", _sl(sl) is not None, "a service level from 0 to %d" % _MAX_SL),
+        ("scope", bool(scope) and None not in map(_codes.scope_code, _scopes(scope)), "one or more of %s, or numbers from 1 to 15" % ", ".join(_codes.SCOPES)),
+        *((key, is_boolean(entry.get(key)), BOOLEAN) for key in ("ipoib", "isolate")),
+        ("membership", entry.get("membership") in MEMBERSHIPS, ", ".join(MEMBERSHIPS)),
     )
-    found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good(entry[key])]
-    if not is_true(entry.get("ipoib")):
-        found += [
-            Problem("%s.%s" % (where, key), entry[key], "nothing without ipoib: true", "it is a property of the broadcast group of IPoIB")
-            for key in _IPOIB_ONLY
-            if entry.get(key) is not None
-        ]
-    return found
+    found = [Problem("%s.%s" % (where, key), entry[key], allowed) for key, good, allowed in checks if entry.get(key) is not None and not good]
+    useless = [key for key in _IPOIB_ONLY if entry.get(key) is not None and not is_true(entry.get("ipoib"))]
+    hint = "it is a property of the broadcast group of IPoIB"
+    return found + [Problem("%s.%s" % (where, key), entry[key], "nothing without ipoib: true", hint) for key in useless]
 
 
 def entry_problems(where: str, entry: t.Any) -> list[Problem]:

@@ -150,6 +150,10 @@ def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
     return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
 
 
+def _group_flag(rule: Rule, flag: str) -> str:
+    return rule.flags.get(flag, _COMMON.get(flag, ""))
+
+
 class Regrouping(t.NamedTuple):
     """A property of the broadcast group of a partition that changes."""
 
@@ -159,10 +163,6 @@ class Regrouping(t.NamedTuple):
     before: str
     """The code; "" for the default of the installed opensm."""
     after: str
-
-
-def _group_flag(rule: Rule, flag: str) -> str:
-    return rule.flags.get(flag, _COMMON.get(flag, ""))
 
 
 def regrouped(before: str, after: str) -> list[Regrouping]:

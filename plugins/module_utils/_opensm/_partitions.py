@@ -16,17 +16,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import (
-    DEFAULT_PKEY,
-    KEYWORDS,
-    VARIABLE,
-    Member,
-    Partition,
-    entry_problems,
-    read_entry,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, definition
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, Line, definition
 
+VARIABLE = "opensm_partitions"
 # Many hosts each, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
 _OTHERS = "every port that is not named"
@@ -41,15 +34,6 @@ class Inventory(t.NamedTuple):
     """Port GUIDs of each host, from `port_guids`. None before facts are gathered: then no host is reported as missing."""
     elsewhere: t.Collection[str] = ()
     """Hosts without a port on this fabric: skipped in groups, refused where they are named themselves."""
-
-
-class Resolved(t.NamedTuple):
-    """A partition by ports."""
-
-    keywords: tuple[tuple[str, str], ...]
-    """Keyword and membership, from the most general to `SELF`."""
-    ports: tuple[tuple[str, str, str], ...]
-    """GUID, membership and host ("" for a bare GUID), by GUID."""
 
 
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
@@ -69,41 +53,35 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
 
 
 def _hosts(member: Member, inventory: Inventory) -> list[str]:
+    """Those that a host or a group stands for."""
     if member.kind == "host":
         return [member.name]
-    return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere] if member.kind == "group" else []
+    return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere]
 
 
-def _claims(partition: Partition, inventory: Inventory) -> dict[str, dict[str, tuple[str, str, str]]]:
-    """Of each GUID, by kind of member: membership, host, and the name by which it is a member. The last one of a kind wins."""
-    found: dict[str, dict[str, tuple[str, str, str]]] = {}
+def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]:
+    """The hosts that are members, and their membership. Of several for one host the last one counts: a host itself comes after its groups."""
+    return [
+        (host, member.membership) for kind in ("group", "host") for member in partition.members if member.kind == kind for host in _hosts(member, inventory)
+    ]
+
+
+def resolve(partition: Partition, inventory: Inventory) -> tuple[list[tuple[str, str]], list[Line]]:
+    """A checked partition by keywords, from the most general to `SELF`, with their membership, and by ports, in the order of their GUIDs.
+
+    The more precise member wins: a port GUID before a host, a host before a group.
+    """
+    keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
+    ports = {guid: (held, host) for host, held in _claims(partition, inventory) for guid in (inventory.guids or {}).get(host, ())}
     for member in partition.members:
         if member.kind == "port_guid":
-            found.setdefault(member.name, {})["port_guid"] = (member.membership, "", member.name)
-        for host in _hosts(member, inventory):
-            for guid in (inventory.guids or {}).get(host, ()):
-                found.setdefault(guid, {})[member.kind] = (member.membership, host, member.name)
-    return found
-
-
-def resolve(partition: Partition, inventory: Inventory) -> Resolved:
-    """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
-    keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
-    ports = []
-    for guid, kinds in sorted(_claims(partition, inventory).items()):
-        membership = next(kinds[kind][0] for kind in ("port_guid", "host", "group") if kind in kinds)
-        ports.append((guid, membership, next((kinds[kind][1] for kind in ("host", "group") if kind in kinds), "")))
-    return Resolved(tuple((name, keywords[name]) for name in KEYWORDS if name in keywords), tuple(ports))
+            ports[member.name] = (member.membership, ports[member.name][1] if member.name in ports else "")
+    return [(name, keywords[name]) for name in KEYWORDS if name in keywords], [(guid, *ports[guid]) for guid in sorted(ports)]
 
 
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
-    """The members of a checked partition whose port GUIDs are not known, with their membership: a host itself counts before its groups."""
-    guids = inventory.guids or {}
-    claims = {
-        kind: [(host, member.membership) for member in partition.members if member.kind == kind for host in _hosts(member, inventory)]
-        for kind in ("group", "host")
-    }
-    return {host: membership for host, membership in (*claims["group"], *claims["host"]) if not guids.get(host)}
+    """The members of a checked partition whose port GUIDs are not known, with their membership."""
+    return {host: membership for host, membership in _claims(partition, inventory) if not (inventory.guids or {}).get(host)}
 
 
 def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
@@ -182,14 +160,11 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
 
 def _shared(inventory: Inventory) -> list[Problem]:
     """Port GUIDs of two hosts: a copied host_vars file, or facts of a node whose HCA has moved."""
-    owners: dict[str, str] = {}
-    found = []
-    for host, guids in (inventory.guids or {}).items():
-        for guid in guids:
-            owner = owners.setdefault(guid, host)
-            if owner != host:
-                found.append(Problem("opensm_port_guids of %s" % host, guid, "a port GUID of its own", "%s has it, too" % owner))
-    return found
+    pairs = [(guid, host) for host, guids in (inventory.guids or {}).items() for guid in guids]
+    first = dict(reversed(pairs))
+    return [
+        Problem("opensm_port_guids of %s" % host, guid, "a port GUID of its own", "%s has it, too" % first[guid]) for guid, host in pairs if host != first[guid]
+    ]
 
 
 def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:

@@ -13,15 +13,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER as _HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import MASKED, STATE, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places, _unit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames, _places, _unit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import render as render_names
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
@@ -46,20 +43,20 @@ def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:
 
 def _record(found: Found, entries: t.Collection[str]) -> Change | None:
     """The record with these entries, and without any, none."""
-    texts = [_HEADER + "".join(entry + "\n" for entry in sorted(set(lines))) if lines else "" for lines in (found.recorded, entries)]
+    texts = [HEADER + "".join(entry + "\n" for entry in sorted(set(lines))) if lines else "" for lines in (found.recorded, entries)]
     return file_change(_places.RECORD, *texts)
 
 
-def _removal(found: Found, *, keep_package: bool) -> Plan:
+def _removal(wanted: Wanted, found: Found) -> Plan:
     """What the role set up goes: its units and files, and the masks that it is on record for. Subnet managers of others stay."""
     ours = [unit for unit in found.running if _places.fabric_of(unit)]
     return Plan(
         changes_of(
             *(Change(Kind.UNIT, unit, STATE, RUNNING, STOPPED) for unit in ours),
             *_removals(found, (), ()),
-            *([file_change(DEFAULT_PATH, found.node_names, render_names(found.node_names, {}))] if BEGIN in found.node_names else []),
+            file_change(_nodenames.DEFAULT_PATH, found.node_names, _named(wanted, found, stays=False)),
             *(switch(unit, True, False, aspect=MASKED) for unit in found.masked if unit in found.recorded),
-            _record(found, [PACKAGE] if keep_package and PACKAGE in found.recorded else ()),
+            _record(found, [PACKAGE] if wanted.package_installed and PACKAGE in found.recorded else ()),
         )
     )
 
@@ -112,14 +109,12 @@ def require_consent(wanted: Wanted, found: Found) -> None:
             )
 
 
-def _named(wanted: Wanted, found: Found, stays: bool) -> str:
+def _named(wanted: Wanted, found: Found, *, stays: bool) -> str:
     """The wanted file of the names of nodes. `stays`: an instance that is not wanted stays, and goes on reading the file."""
     if not wanted.instances:
         # A file that has none of ours is not touched.
-        return found.node_names if stays or BEGIN not in found.node_names else render_names(found.node_names, {})
-    if wanted.node_names is None:
-        return found.node_names
-    return render_names(found.node_names, *wanted.node_names)
+        return found.node_names if stays or _nodenames.BEGIN not in found.node_names else _nodenames.render(found.node_names, {})
+    return found.node_names if wanted.node_names is None else _nodenames.render(found.node_names, *wanted.node_names)
 
 
 def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -> str:
@@ -140,7 +135,7 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
     Raises InvalidInput for options that the installed opensm does not take.
     """
     if not wanted.present:
-        return _removal(found, keep_package=wanted.package_installed)
+        return _removal(wanted, found)
     instances = wanted.instances
     texts = {instance.unit: instance.files(found.template) for instance in instances}
     files = {path: text for own in texts.values() for path, text in own.items()}
@@ -157,7 +152,7 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
         *_partition_changes(found, instances, files),
         *_removals(found, keep, {*files, *kept}),
         *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(files.items())),
-        file_change(DEFAULT_PATH, found.node_names, _named(wanted, found, bool(fabrics))),
+        file_change(_nodenames.DEFAULT_PATH, found.node_names, _named(wanted, found, stays=bool(fabrics))),
         *(switch(unit, unit in found.enabled, True) for unit in texts),
         *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
     )

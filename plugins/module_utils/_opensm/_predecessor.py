@@ -28,21 +28,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.
-_OWN = frozenset(
-    (
-        "guid",
-        "sm_priority",
-        MASTER_PRIORITY,
-        "log_file",
-        "log_max_size",
-        "accum_log_file",
-        "dump_files_dir",
-        "daemon",
-        "partition_config_file",
-        "node_name_map_name",
-        "config",
-    )
-)
+_OWN_TEXT = """
+guid sm_priority log_file log_max_size accum_log_file dump_files_dir daemon partition_config_file node_name_map_name config
+"""
+_OWN = frozenset((*_OWN_TEXT.split(), MASTER_PRIORITY))
 # No run of ours may have them: RESERVED in _input.py says why.
 _NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
 
@@ -176,8 +165,7 @@ def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predeces
 def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
     """The instance with the adopted keys that the installed opensm takes, and the others with their values, as they may be shown."""
     options = parse_template(template)
-    adopted = {key: own[0] if len(own) == 1 else list(own) for key, own in instance.adopted.items()}
-    wrong = [key for key, value in adopted.items() if template and problems({key: value}, options)]
+    wrong = [key for key, value in instance.adopted_values.items() if template and problems({key: value}, options)]
     shown = {key: Setting(key, ", ".join(instance.adopted[key]), "").shown for key in wrong}
     return instance._replace(adopted={key: own for key, own in instance.adopted.items() if key not in wrong}), shown
 

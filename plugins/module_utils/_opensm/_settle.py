@@ -142,8 +142,5 @@ def _note(run: Runner, bound: Bound, *, answer: SmInfo | None, found: Election) 
         name = master.name
     if not found.late:
         return ""
-    return "fabric %s is still managed by %s, with priority %d: it hands over when this role has run there, and this one stands by" % (
-        instance.fabric,
-        name,
-        answer.priority,
-    )
+    words = "fabric %s is still managed by %s, with priority %d: it hands over when this role has run there, and this one stands by"
+    return words % (instance.fabric, name, answer.priority)

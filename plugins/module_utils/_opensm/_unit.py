@@ -10,6 +10,7 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
@@ -17,18 +18,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall, regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import (
-    ADOPTED_PARTITIONS,
-    DECLARED,
-    PARTITIONS,
-    QOS_POLICY,
-    READ_AGAIN,
-    RECORDS,
-    ROOT_GUIDS,
-    file_path,
-    silence_path,
-    unit_name,
-)
 
 # A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
 # It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
@@ -144,14 +133,19 @@ class Instance(t.NamedTuple):
 
     @property
     def unit(self) -> str:
-        return unit_name(self.fabric)
+        return _places.unit_name(self.fabric)
 
     @property
     def log(self) -> str:
         return self.log_file or "/var/log/opensm/%s/opensm.log" % self.fabric
 
+    @property
+    def adopted_values(self) -> dict[str, t.Any]:
+        """As they are declared."""
+        return {key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}
+
     def path(self, name: str) -> str:
-        return file_path(self.fabric, name)
+        return _places.file_path(self.fabric, name)
 
     def values(self) -> dict[str, t.Any]:
         """The keys of opensm.conf that are ours. It names the file of partitions even where there is none, so a new one needs no restart."""
@@ -163,12 +157,12 @@ class Instance(t.NamedTuple):
             # A last resort, in MB, where nothing rotates it.
             "log_max_size": 128,
             "dump_files_dir": "/var/cache/opensm/%s/" % self.fabric,
-            "partition_config_file": self.path(PARTITIONS),
+            "partition_config_file": self.path(_places.PARTITIONS),
             "node_name_map_name": DEFAULT_PATH,
         }
-        named = (("root_guid_file", ROOT_GUIDS, self.root_guids), ("qos_policy_file", QOS_POLICY, self.qos_policy))
+        named = (("root_guid_file", _places.ROOT_GUIDS, self.root_guids), ("qos_policy_file", _places.QOS_POLICY, self.qos_policy))
         keys.update({key: self.path(name) for key, name, text in named if text})
-        return {**keys, **self.options, **{key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}}
+        return {**keys, **self.options, **self.adopted_values}
 
     def own_keys(self) -> list[str]:
         """The declared keys of this fabric, sorted."""
@@ -178,7 +172,7 @@ class Instance(t.NamedTuple):
 
     def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
         """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
-        found = recall(self.partitions, files.get(self.path(PARTITIONS), ""), self.absentees, owned=owned)
+        found = recall(self.partitions, files.get(self.path(_places.PARTITIONS), ""), self.absentees, owned=owned)
         return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
 
     def conf(self, template: str = "") -> str:
@@ -191,27 +185,27 @@ class Instance(t.NamedTuple):
         adopted = "".join("%s %s\n" % (key, value) for key, own in sorted(self.adopted.items()) for value in own)
         texts = {
             CONF: self.conf(template),
-            PARTITIONS: "\n".join(text for text in (self.partitions or (HEADER if self.adopted_partitions else ""), self.adopted_partitions) if text),
-            ROOT_GUIDS: self.root_guids,
-            QOS_POLICY: self.qos_policy,
+            _places.PARTITIONS: "\n".join(text for text in (self.partitions or (HEADER if self.adopted_partitions else ""), self.adopted_partitions) if text),
+            _places.ROOT_GUIDS: self.root_guids,
+            _places.QOS_POLICY: self.qos_policy,
             ADOPTED: HEADER + adopted if adopted else "",
-            ADOPTED_PARTITIONS: HEADER + self.adopted_partitions if self.adopted_partitions else "",
-            DECLARED: "".join([HEADER, *(key + "\n" for key in self.own_keys())]) if self.own_keys() else "",
+            _places.ADOPTED_PARTITIONS: HEADER + self.adopted_partitions if self.adopted_partitions else "",
+            _places.DECLARED: "".join([HEADER, *(key + "\n" for key in self.own_keys())]) if self.own_keys() else "",
         }
         silence = SILENCE_TEXT if any(is_secret(key) for key in (*self.options, *self.adopted)) else ""
-        return {**{self.path(name): text for name, text in texts.items()}, silence_path(self.fabric): silence}
+        return {**{self.path(name): text for name, text in texts.items()}, _places.silence_path(self.fabric): silence}
 
 
 def file_effect(path: str, before: str, after: str) -> str:
     """The state of a running opensm with regard to the new content of one of its files."""
     name = os.path.basename(path)
-    if before == after or name in RECORDS:
+    if before == after or name in _places.RECORDS:
         return RUNNING
     if name == CONF:
         return effect(before, after)
-    if name == PARTITIONS and regrouped(before, after):
+    if name == _places.PARTITIONS and regrouped(before, after):
         return RESTART
-    return RELOAD if name in READ_AGAIN else RESTART
+    return RELOAD if name in _places.READ_AGAIN else RESTART
 
 
 def rotation_text(instances: t.Iterable[Instance]) -> str:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port, declared_keys, is_set, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import declared_keys, is_set, port_problems, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
@@ -150,7 +151,8 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
         if missing:
             wrong += missing
             continue
-        port = ports[choose_port(instance.port, instance.guid, facts)]
+        declared = [name for name in (instance.port, instance.guid) if name]
+        port = next(port for port in ports if port.infiniband and all(find(name, [port._asdict()]) is not None for name in declared))
         holder = next((bound for bound in found if bound.port.name == port.name), None)
         if holder is not None:
             hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric

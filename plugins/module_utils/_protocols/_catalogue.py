@@ -25,8 +25,6 @@ AT_BOOT = "boot"
 
 
 class Service(t.NamedTuple):
-    """A unit of a protocol."""
-
     name: str
     start: str = NOW
     shared: bool = False
@@ -36,8 +34,6 @@ class Service(t.NamedTuple):
 
 
 class Protocol(t.NamedTuple):
-    """An upper-layer protocol."""
-
     name: str
     modules: tuple[str, ...] = ()
     services: tuple[Service, ...] = ()

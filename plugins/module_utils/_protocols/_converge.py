@@ -27,8 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols import _plan 
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import PATH as CONF_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import edited
+from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -42,7 +41,7 @@ def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/"
         units=show_units(run, planner.unit_names(wanted, record)),
         loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
         load_text=read_text(under(root, ULPS_PATH)),
-        conf_text=read_text(under(root, CONF_PATH)),
+        conf_text=read_text(under(root, _openibd.PATH)),
     )
 
 
@@ -80,7 +79,7 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
     def write(path: str, before: str, after: str) -> None:
         change = file_change(path, before, after)
         if change is not None:
-            apply_file(module, change, backup=path == CONF_PATH, root=root)
+            apply_file(module, change, backup=path == _openibd.PATH, root=root)
 
     def write_record(record: Record) -> None:
         write("/" + RECORD, read_text(os.path.join(root, RECORD)), record_text(record))
@@ -91,7 +90,7 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
     systemd.disable_and_stop(*planner.units_off(wanted, found))
     write(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)))
     if found.conf_text:
-        write(CONF_PATH, found.conf_text, edited(found.conf_text, planner.conf_values(wanted, found)))
+        write(_openibd.PATH, found.conf_text, _openibd.edited(found.conf_text, planner.conf_values(wanted, found)))
     missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
     if wanted.start and missing:
         load(run, missing, modules, root=root)

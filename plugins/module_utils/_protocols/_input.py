@@ -25,16 +25,11 @@ def part(facts: t.Mapping[str, t.Any] | None, name: str) -> t.Mapping[str, t.Any
 def _name_problem(where: str, name: t.Any) -> Problem | None:
     if isinstance(name, str) and name in NAMES:
         return None
-    allowed = ", ".join(NAMES)
-    if not isinstance(name, str):
-        return Problem(where, name, allowed)
-    low = name.lower()
-    if low in GONE:
-        return Problem(where, name, allowed, GONE[low])
+    low = name.lower() if isinstance(name, str) else ""
+    hint = GONE.get(low) or did_you_mean(ALIASES.get(low, low), NAMES)
     if low in TARGETS:
         hint = "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load"
-        return Problem(where, name, allowed, hint)
-    return Problem(where, name, allowed, did_you_mean(ALIASES.get(low, low), NAMES))
+    return Problem(where, name, ", ".join(NAMES), hint)
 
 
 def name_problems(value: t.Any) -> list[Problem]:

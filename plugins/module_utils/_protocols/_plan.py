@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
 
+# It is active once systemd has seen an RDMA device.
 HARDWARE = "rdma-hw.target"
 
 # What needs no link of its own to be started: static units are another one's, generated ones are made at each boot.
@@ -27,8 +28,6 @@ _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
 
 
 class Wanted(t.NamedTuple):
-    """The declared state."""
-
     names: tuple[str, ...] = ()
     source: str = "inbox"
     declared_conf: frozenset[str] = frozenset()
@@ -40,8 +39,6 @@ class Wanted(t.NamedTuple):
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     record: Record = Record()
     units: t.Mapping[str, Unit] = {}
     loaded: frozenset[str] = frozenset()
@@ -53,18 +50,13 @@ class Found(t.NamedTuple):
     def unit(self, name: str) -> Unit:
         return self.units.get(name, Unit(name))
 
-    @property
-    def hardware(self) -> bool:
-        """Whether systemd has seen an RDMA device."""
-        return self.unit(HARDWARE).active == "active"
-
 
 def is_enabled(unit: Unit) -> bool:
     return unit.enabled in _ENABLED
 
 
 def runs(service: Service, wanted: Wanted, found: Found) -> bool:
-    return wanted.start and service.start != AT_BOOT and (service.start != WITH_HARDWARE or found.hardware)
+    return wanted.start and service.start != AT_BOOT and (service.start != WITH_HARDWARE or found.unit(HARDWARE).active == "active")
 
 
 def unit_names(wanted: Wanted, record: Record) -> list[str]:

@@ -27,7 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INF
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_files
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import module_of, parse_files
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -35,8 +35,6 @@ if t.TYPE_CHECKING:
 JOB = "driver-reload"
 # What a running system can't do without.
 _VITAL = ("/", "/usr")
-# Where the files of the loaded driver may still be: those of the kernel stay beside those of a vendor, and DKMS keeps what it replaced.
-_FOLDERS = ("lib/modules/%s", "var/lib/dkms")
 
 
 def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
@@ -114,12 +112,10 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
 
 
 def _candidates(names: t.Collection[str], release: str, root: str) -> list[str]:
-    found = []
-    for folder in _FOLDERS:
-        top = os.path.join(root, folder % release if "%" in folder else folder)
-        for path, _folders, files in os.walk(top):
-            found += [os.path.join(path, file) for file in files if ".ko" in file and file.partition(".ko")[0].replace("-", "_") in names]
-    return sorted(found)
+    """Where the files of the loaded driver may still be: those of the kernel stay beside those of a vendor, and DKMS keeps what it replaced."""
+    tops = [os.path.join(root, folder) for folder in ("lib/modules/" + release, "var/lib/dkms")]
+    paths = [os.path.join(path, file) for top in tops for path, _folders, files in os.walk(top) for file in files if ".ko" in file]
+    return sorted(path for path in paths if module_of(path) in names)
 
 
 def former_files(modules: t.Sequence[Module], run: Runner, *, release: str, root: str = "/") -> dict[str, str]:
@@ -130,7 +126,7 @@ def former_files(modules: t.Sequence[Module], run: Runner, *, release: str, root
         return {}
     found: dict[str, str] = {}
     for path, fields in parse_files(run(["modinfo", *paths], ok=None, timeout=60).stdout).items():
-        name = os.path.basename(path).partition(".ko")[0].replace("-", "_")
+        name = module_of(path)
         # Those of Debian's kernels have none, and those of a vendor have one. Folders of the kernel come before those for updates.
         if fields.get("srcversion", "") == wanted.get(name):
             found.setdefault(name, path)

@@ -20,17 +20,16 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 
 PATH = "/etc/infiniband/openib.conf"
 
-# The keys that openibd of any release from 4.9 on reads, with yes or no.
+# The keys that openibd of any release from 4.9 on reads, most of them with yes or no.
 _SWITCHES_TEXT = """
 ALLOW_STOP CX3_ETH_ONLY ENABLE_FW_TRACER ESP_OFFLOAD_LOAD E_IPOIB_LOAD FORCE_MODE IPOIB_LOAD LOAD_EIPOIB MLX4_EN_LOAD MLX4_LOAD MLX5_FPGA_LOAD MLX5_LOAD ONBOOT
 RDMA_CM_LOAD RDMA_UCM_LOAD RENICE_IB_MAD RUN_AFFINITY_TUNER RUN_FW_UPDATER_ONBOOT RUN_MLNX_TUNE RUN_SYSCTL SRP_DAEMON_ENABLE SRP_LOAD SRP_TARGET_LOAD
 UCM_LOAD UMAD_LOAD UVERBS_LOAD
 """
-SWITCHES = tuple(_SWITCHES_TEXT.split())
+CHOICES: t.Mapping[str, tuple[str, ...]] = {**dict.fromkeys(_SWITCHES_TEXT.split(), ("yes", "no")), "SET_IPOIB_CM": ("yes", "no", "auto")}
 NUMBERS = ("IPOIB_MTU", "NODE_DESC_TIME_BEFORE_UPDATE", "NODE_DESC_UPDATE_TIMEOUT", "POST_START_DELAY")
-CHOICES: t.Mapping[str, tuple[str, ...]] = {"SET_IPOIB_CM": ("yes", "no", "auto")}
 TEXTS = ("NODE_DESC", "OPENIBD_POST_START", "OPENIBD_POST_STOP", "OPENIBD_PRE_START", "OPENIBD_PRE_STOP", "SMARTNIC_PF_MAC_CONF")
-KEYS = tuple(sorted((*SWITCHES, *NUMBERS, *CHOICES, *TEXTS)))
+KEYS = tuple(sorted((*CHOICES, *NUMBERS, *TEXTS)))
 
 # One assignment that has its line for itself: what stands before the value, the value, and what follows it.
 _SIMPLE = re.compile(r"""^((?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=)((?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|<>()])*)(\s*|\s+#.*)\Z""")
@@ -146,17 +145,15 @@ def value_text(value: t.Any) -> str:
 
 def _allowed(key: str, value: t.Any) -> str:
     """What is allowed instead; "" where the value is fine."""
-    if isinstance(value, bool):
-        return "" if key in SWITCHES or key in CHOICES else "a number from 0 on" if key in NUMBERS else "a text"
     if not isinstance(value, (str, int)):
         return "a text, a number, yes or no"
-    text = str(value)
-    if key in SWITCHES:
-        return "" if text in ("yes", "no") else "yes, no"
+    text = value_text(value)
     if key in CHOICES:
         return "" if text in CHOICES[key] else ", ".join(CHOICES[key])
     if key in NUMBERS:
         return "" if re.match(r"^[0-9]{1,9}\Z", text) else "a number from 0 on"
+    if isinstance(value, bool):
+        return "a text"
     return "" if re.match(r"^[^\0\n\r\ud800-\udfff]*\Z", text) else "a text of one line"
 
 

@@ -57,8 +57,6 @@ class Netdev(t.NamedTuple):
 
 
 class Found(t.NamedTuple):
-    """The node."""
-
     links: t.Mapping[str, Link] = {}
     """The software RDMA devices; their netdev is "" where it is unknown."""
     hardware: frozenset[str] = frozenset()

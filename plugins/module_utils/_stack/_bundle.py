@@ -23,7 +23,6 @@ VERSION_WORDS = "a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.
 INSTALLER = "mlnxofedinstall"
 
 _VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
-_VERSION_ALONE = re.compile(r"^%s\Z" % _VERSION)
 # What is built for a kernel ends with -ext, and the installer names it without the processor.
 _NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)(-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?|-ext)\Z" % _VERSION)
 # Longest first, so that no form is taken for a shorter one.
@@ -58,7 +57,7 @@ class Place(t.NamedTuple):
 
 
 def is_version(text: str) -> bool:
-    return _VERSION_ALONE.match(text) is not None
+    return re.fullmatch(_VERSION, text) is not None
 
 
 def _stem(name: str) -> tuple[str, str]:

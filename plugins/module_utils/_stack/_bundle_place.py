@@ -20,7 +20,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import unde
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, check_executable, check_here
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -84,7 +83,7 @@ def _check_room(path: str, into: str, size: int) -> None:
         raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
 
 
-def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size: int, root: str) -> Place:
+def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size: int, root: str) -> bundles.Place:
     """`size` are the bytes that it takes, 0 where they are not known."""
     loop = form == "iso" and read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
     part = tree if loop else tree + ".part"
@@ -98,21 +97,15 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size
     if loop:
         # It stays mounted after a failure neither: a later run mounts it again.
         unmount = Step("cleaning up", ("umount", tree), always=True)
-        return Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
+        return bundles.Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
     _check_room(path, part, size)
     move = Step(UNPACK_STAGE, ("mv", "--no-target-directory", "--", part, tree))
     # Half of a bundle is of no use to anybody, and may be what has filled the file system.
     drop = Step("cleaning up", ("rm", "-rf", "--", part), always=True)
-    return Place(tree, part, (Step(UNPACK_STAGE, argv), move, drop), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
+    return bundles.Place(tree, part, (Step(UNPACK_STAGE, argv), move, drop), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
 
 
-def _downloading(source: Source, path: str) -> Step:
-    """Its checksum is compared before the file gets its name."""
-    environment = ((downloader.URL, source.location), *downloader.inherited(os.environ))
-    return Step(DOWNLOAD_STAGE, script_argv("download.py", path, source.checksum.lower()), environment=environment)
-
-
-def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str = "/") -> Place | None:
+def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str = "/") -> bundles.Place | None:
     """Where the bundle is, or will be after it has been downloaded; None where it has to be brought to the node first."""
     form = bundles.parse_name(source.location).form
     if form == "directory" and source.on == "controller" and not source.is_url:
@@ -122,9 +115,9 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     if form == "directory":
         if not os.path.isdir(path):
             raise Refused("ofed_bundle: there is no folder %s on the node. %s" % (path, _PUT_THERE))
-        check_here(path, version=version, arch=arch)
-        check_executable(path)
-        return Place(path)
+        bundles.check_here(path, version=version, arch=arch)
+        bundles.check_executable(path)
+        return bundles.Place(path)
     if source.is_elsewhere:
         if not source.checksum:
             return None
@@ -132,22 +125,26 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     elif not os.path.isfile(path):
         raise Refused("ofed_bundle: there is no file %s on the node. %s" % (path, _PUT_THERE))
     tree = os.path.join(under(root, bundles.DIRECTORY), _key(source, path) if os.path.exists(path) or source.checksum else "")
-    if os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
+    if form == "tar" and os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
+        bundles.check_here(tree, version=version, arch=arch)
         kept = [path] if source.is_elsewhere else []
-        if form == "tar":
-            check_here(tree, version=version, arch=arch)
-            return Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
+        return bundles.Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
     wrong = downloader.mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
-    size = 0 if wrong else check_here(path, version=version, arch=arch)
+    size = 0 if wrong else bundles.check_here(path, version=version, arch=arch)
     place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, size=size, root=root)
     if not wrong:
         return place
-    return place._replace(unpack=(_downloading(source, path), *place.unpack)) if source.is_url else None
+    if not source.is_url:
+        return None
+    # Its checksum is compared before the file gets its name.
+    environment = ((downloader.URL, source.location), *downloader.inherited(os.environ))
+    download = Step(DOWNLOAD_STAGE, script_argv("download.py", path, source.checksum.lower()), environment=environment)
+    return place._replace(unpack=(download, *place.unpack))
 
 
-def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> tuple[Place | None, dict[str, str]]:
+def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> tuple[bundles.Place | None, dict[str, str]]:
     """Where the bundle is that the options of a module name; None where it has to be brought to the node first.
 
     Then a part of the module's result tells the action plugin to give the `checksum`, or to `transfer` the file. With release and
@@ -173,7 +170,7 @@ def _accept(source: Source, staged: str, root: str) -> None:
     os.chmod(path, 0o600)
 
 
-def prepare(place: Place) -> None:
+def prepare(place: bundles.Place) -> None:
     """An empty folder to unpack into; what an interrupted run left in it is of no use."""
     if place.prepare:
         shutil.rmtree(place.prepare, ignore_errors=True)

@@ -146,20 +146,6 @@ def _running(job: jobs.State, root: str) -> dict[str, t.Any]:
     return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=job.memo.get("after", _NOT_RECORDED), job=job)
 
 
-def _memo(parameters: t.Mapping[str, t.Any], *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Iterable[Change], place: Place) -> dict[str, t.Any]:
-    """What has to be known when the job has ended."""
-    key = parameters["repository_key"] or ""
-    return {
-        "changes": [list(change) for change in changes],
-        "wanted": wanted.purpose(),
-        "record": {**wanted.selection(), "repository_key": key if "://" in key else ""},
-        "before": _version(found),
-        "after": _expected(wanted, found, todo),
-        "bundle": places.shown(parameters["bundle"] or ""),
-        "tree": place.tree,
-    }
-
-
 def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
     """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
@@ -171,13 +157,27 @@ def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
     return jobs.wait(JOB, module.params["poll"], root)
 
 
-def _apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, memo: dict[str, t.Any], root: str) -> dict[str, t.Any]:
+def _apply(
+    module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, changes: t.Sequence[Change], place: Place, root: str
+) -> dict[str, t.Any]:
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
+    key = module.params["repository_key"] or ""
+    # What has to be known when the job has ended.
+    memo = {
+        "changes": [list(change) for change in changes],
+        "wanted": wanted.purpose(),
+        "record": {**wanted.selection(), "repository_key": key if "://" in key else ""},
+        "before": _version(found),
+        "after": _expected(wanted, found, todo),
+        "bundle": places.shown(module.params["bundle"] or ""),
+        "tree": place.tree,
+    }
+    places.prepare(place)
     for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.STACK) else ())):
         apply_file(module, change, root=root)
     if not todo.steps:
         _configure(module, root)
-        return _result(_recorded(memo), before=memo["before"], after=memo["before"])
+        return _result(changes, before=_version(found), after=_version(found))
     jobs.start(run, JOB, todo.steps, timeout=module.params["timeout"], memo=memo, root=root, scripts=places.SCRIPTS)
     job = jobs.wait(JOB, module.params["poll"], root)
     if job.running:
@@ -242,6 +242,4 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         return {**_result((), before=before, after=before), **needed}
     todo = plan(wanted, found, place=place, force=bool(foreign))
     todo = todo._replace(steps=(*todo.steps, *initramfs.rebuilding(run, images)))
-    memo = _memo(parameters, wanted=wanted, found=found, todo=todo, changes=changes, place=place)
-    places.prepare(place)
-    return _apply(module, run, wanted=wanted, found=found, todo=todo, memo=memo, root=root)
+    return _apply(module, run, wanted=wanted, found=found, todo=todo, changes=changes, place=place, root=root)

@@ -2,16 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about the RDMA stack and its upper-layer protocols, and on which distributions. Pure."""
+"""What may be declared about the RDMA stack and its upper-layer protocols, on which distributions, and where it is so already. Pure."""
 
 from __future__ import annotations
 
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name, due
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import names_of as package_names
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems, part, ulp_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems, value_text
@@ -176,3 +177,21 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         found += vendor_problems(variables, facts) + vendor_ulp_problems(variables, str(part(facts, "os").get("family", "")))
     # A stack of a vendor that is there can go on any of them.
     return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)
+
+
+def settled(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], installed: t.Mapping[str, str] | None) -> bool:
+    """Whether the role ofed has nothing to do on a node, for sure: it has the stack of its distribution, as declared, and nothing of a vendor.
+
+    `variables` are those of the host, without problems; `facts` its `rdma` facts; `installed` the packages that the look found, with their versions.
+    """
+    wanted = {**{name: entry["default"] for name, entry in VARIABLES.items()}, **variables}
+    stack, machine = facts.get("stack") or {}, facts.get("machine") or {}
+    family = by_name((facts.get("os") or {}).get("family"))
+    if family is None or (wanted["ofed_state"], wanted["ofed_source"], stack.get("kind")) != ("present", "inbox", "inbox"):
+        return False
+    if stack.get("protected") or stack.get("ulps") or wanted["ofed_ulps"]:
+        return False
+    if machine.get("kind") != "container" and any(module.get("differs") for module in facts.get("modules") or ()):
+        return False
+    purposes = ["core", "tools"] if is_true(wanted["ofed_tools"]) else ["core"]
+    return not due(package_names(family, purposes, wanted["ofed_extra_packages"]), "present", installed)

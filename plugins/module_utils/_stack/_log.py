@@ -135,11 +135,6 @@ def dependants_named(output: str) -> list[str]:
     return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", named[-1] if named else "")})
 
 
-def package_log(output: str) -> str:
-    """The log of the package that could not be installed; "" where none is named."""
-    return _last(_PACKAGE_LOG, output)
-
-
 def said_in(log: str, lines: int) -> list[str]:
     """The last lines of such a log, without what the installer appends to it: the command, versions and all packages of the node."""
     found = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
@@ -160,7 +155,8 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
     if code == 1 and command:
         return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
     if code == 1 and package:
-        return Meaning("the package %s could not be installed" % package, "read %s" % (package_log(output) or "the log of that package in its log folder"))
+        log = _last(_PACKAGE_LOG, output) or "the log of that package in its log folder"
+        return Meaning("the package %s could not be installed" % package, "read %s" % log)
     return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
 
 
@@ -200,7 +196,7 @@ def _installer_failure(job: jobs.State, root: str, details: t.Mapping[str, t.Any
     builds = "--add-kernel-support" in names_of(options)
     words = explain(job.rc, output, kernel_support=builds, tmpdir=value_of(options, "--tmpdir") or "/tmp", log=job.log)
     folder = log_folder(output)
-    log = package_log(output) or (folder + "/general.log" if folder else "")
+    log = _last(_PACKAGE_LOG, output) or (folder + "/general.log" if folder else "")
     return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
 
 

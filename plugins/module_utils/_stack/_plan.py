@@ -11,20 +11,8 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _changes
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import (
-    FIRMWARE_PACKAGE,
-    additions,
-    lift,
-    missing,
-    protect,
-    protects,
-    removal_changes,
-    repair_changes,
-    repository_changes,
-    stack_changes,
-    to_come,
-)
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
@@ -154,10 +142,10 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
 
 def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) -> StackPlan:
     """By the installer of a bundle."""
-    changes, files, lacking = stack_changes(wanted, found), repository_changes(wanted, found), missing(wanted, found)
+    changes, files, lacking = _changes.stack_changes(wanted, found), _changes.repository_changes(wanted, found), _changes.missing(wanted, found)
     if not changes:
         # Half installed packages of others are left alone by a run that changes nothing else.
-        return StackPlan(files + additions(lacking), _distribution_steps(found, lacking))
+        return StackPlan(files + _changes.additions(lacking), _distribution_steps(found, lacking))
     broken = packages.broken(found.packages)
     # The installer treats the metapackages of DOCA as foreign ones that depend on its own.
     former = _former(wanted, found)
@@ -172,7 +160,7 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
         # The installer for DEB installs what it lacks of the distribution itself.
         argv = script_argv("installer_run.py", "run", *found.manager.add, "--", *argv)
     return StackPlan(
-        files + repair_changes(found, broken) + changes + additions(lacking),
+        files + _changes.repair_changes(found, broken) + changes + _changes.additions(lacking),
         (
             # A bundle that is not available, or another one, ends the job before the first change.
             *place.unpack,
@@ -192,12 +180,12 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
 
 def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     """From a repository, through the metapackage of the set or profile."""
-    files, changes, lacking = repository_changes(wanted, found), stack_changes(wanted, found), missing(wanted, found)
+    files, changes, lacking = _changes.repository_changes(wanted, found), _changes.stack_changes(wanted, found), _changes.missing(wanted, found)
     # Where the stack is replaced, so is all that comes along: what is there belongs to the former one.
     along = tuple(names[0] for names in wanted.also) if changes else lacking
-    firmware = (FIRMWARE_PACKAGE,) if wanted.firmware_update and FIRMWARE_PACKAGE not in found.packages else ()
+    firmware = (_changes.FIRMWARE_PACKAGE,) if wanted.firmware_update and _changes.FIRMWARE_PACKAGE not in found.packages else ()
     stays = wanted.source == "doca" == found.stack.kind and not any(change.is_about(Kind.STACK) for change in changes)
-    changes += additions((*firmware, *lacking))
+    changes += _changes.additions((*firmware, *lacking))
     if not changes:
         return StackPlan(files)
     broken = packages.broken(found.packages)
@@ -217,16 +205,16 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     # apt has that to settle before it installs anything. The removal of a stack settles it, too.
     mend = (Step(_MEND_STAGE, apt.MEND),) if broken and found.manager.simulates else ()
     steps = (*_recovery(found, broken), *former.steps, *lists, *mend, install)
-    return StackPlan(files + repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
+    return StackPlan(files + _changes.repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 
 
 def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
     """Take the vendor's stack away, and the repository that an earlier run declared."""
-    files = repository_changes(wanted, found)
+    files = _changes.repository_changes(wanted, found)
     if not found.is_vendors and not found.broken:
         return StackPlan(files)
     broken, removal = packages.broken(found.packages), _removal(found, wanted.keep)
-    changes = files + repair_changes(found, broken) + removal_changes(wanted, found)
+    changes = files + _changes.repair_changes(found, broken) + _changes.removal_changes(wanted, found)
     return StackPlan(changes, (*_recovery(found, broken), *removal.steps), removal.removes, removal.simulate)
 
 
@@ -239,11 +227,11 @@ def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: boo
     else:
         todo = _plan_installer(wanted, found, place=place or Place(""), force=force)
     # A job renews the protection at its end, and where the stack changes lifts it first.
-    if not protects(wanted, found):
-        return todo._replace(changes=lift(found) + todo.changes)
+    if not _changes.protects(wanted, found):
+        return todo._replace(changes=_changes.lift(found) + todo.changes)
     if not todo.steps:
-        return todo._replace(changes=protect(found) + todo.changes)
-    return todo._replace(changes=todo.changes + to_come(wanted, found))
+        return todo._replace(changes=_changes.protect(found) + todo.changes)
+    return todo._replace(changes=todo.changes + _changes.to_come(wanted, found))
 
 
 def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:

@@ -23,6 +23,11 @@ INTERNAL = "OFED-internal"
 _RELEASE = re.compile(r"^\s*(MLNX_OFED_LINUX|OFED-internal|MLNX_EN|mlnx-en)-(\d+(?:\.\d+)+(?:-\d+(?:\.\d+)*)*)")
 
 
+def module_of(path: str) -> str:
+    """The module in a file, as the kernel spells it."""
+    return path.rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+
+
 def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
     """`modinfo NAME ...` -> the fields of each module; of a field that is repeated, the first.
 
@@ -31,7 +36,7 @@ def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
     """
     found: dict[str, dict[str, str]] = {}
     for path, fields in parse_files(stdout).items():
-        name = path.rpartition("/")[2].partition(".ko")[0].replace("-", "_")
+        name = module_of(path)
         found[name] = {**fields, **found.get(name, {})}
     return found
 

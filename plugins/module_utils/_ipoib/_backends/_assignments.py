@@ -79,11 +79,6 @@ def quoted(value: str) -> str:
     return '"%s"' % re.sub(r'([\\"$`])', r"\\\1", value)
 
 
-def lines_of(variables: t.Iterable[tuple[str, str]]) -> list[str]:
-    """One assignment a line, in the given order."""
-    return ["%s=%s" % (name, quoted(value)) for name, value in variables]
-
-
 class Folder:
     """A folder of files `KIND-NAME`. Those of the first kind describe an interface by assignments of a shell."""
 
@@ -97,8 +92,8 @@ class Folder:
         return "%s/%s-%s" % (self._directory, kind or self._main, name)
 
     def described(self, name: str, variables: t.Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The file that describes an interface, by its path."""
-        return {self.path_of(name): HEADER + "\n".join(lines_of(variables)) + "\n"}
+        """The file that describes an interface, by its path: one assignment a line, in the given order."""
+        return {self.path_of(name): HEADER + "".join("%s=%s\n" % (key, quoted(value)) for key, value in variables)}
 
     def is_ours(self, path: str, text: str) -> bool:
         """A file that belongs to this collection: by its name and its first line."""

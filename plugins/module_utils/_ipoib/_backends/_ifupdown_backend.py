@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
 
@@ -44,6 +44,7 @@ class IfupdownDriver(Driver):
 class Ifupdown(Backend):
     name = "ifupdown"
     format = _ifupdown
+    driver = IfupdownDriver
     see = "'ifquery --state' and 'ip address'"
     tool = "ifup"
     units = (UNIT,)
@@ -74,9 +75,6 @@ class Ifupdown(Backend):
 
     def held(self, found: Found) -> frozenset[str] | None:
         return frozenset(self.active(found))
-
-    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return IfupdownDriver(tools)
 
 
 IFUPDOWN = Ifupdown()

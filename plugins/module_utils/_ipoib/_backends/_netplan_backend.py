@@ -21,6 +21,7 @@ import re
 import shutil
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import content
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
@@ -81,14 +82,6 @@ def renderer_of(files: Files) -> str:
     """The word of `RENDERERS` that the administrator's files say."""
     stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^[^\S\n]*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
     return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
-
-
-def _content(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
 
 
 class Netplan(Backend):
@@ -170,7 +163,7 @@ class Netplan(Backend):
         aside = under(root, ASIDE)
         for link in glob.glob(os.path.join(aside, PATTERN)):
             path = os.path.join(under(root, FOLDER), os.path.basename(link))
-            if _content(link) == _content(path):
+            if content(link) == content(path):
                 # Between two names of one file, this does nothing.
                 os.replace(link, path)
         shutil.rmtree(aside, ignore_errors=True)

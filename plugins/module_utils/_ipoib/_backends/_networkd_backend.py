@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Interfaces, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
 
@@ -73,6 +73,7 @@ def is_read(paths: t.Iterable[str]) -> bool:
 class Networkd(Backend):
     name = "systemd-networkd"
     format = _networkd
+    driver = NetworkdDriver
     see = "'networkctl status' and 'journalctl -u systemd-networkd'"
     service = UNIT
     patterns = tuple("%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev"))
@@ -90,9 +91,6 @@ class Networkd(Backend):
 
     def held(self, found: Found) -> frozenset[str] | None:
         return None
-
-    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return NetworkdDriver(tools)
 
     def listens(self, found: Found) -> bool:
         return self.presence(found).claim is not None

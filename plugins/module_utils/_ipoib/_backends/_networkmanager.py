@@ -177,11 +177,8 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
     NetworkManager makes default profiles for Ethernet devices only. Of a hardware address of InfiniBand, it compares the last 8 bytes.
     """
-    found = []
-    for path, text in sorted(files.items()):
-        if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path) and not is_ours(path, text) and _applies(interface, text):
-            found.append(path)
-    return tuple(found)
+    read = [path for path in sorted(files) if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path)]
+    return tuple(path for path in read if not is_ours(path, files[path]) and _applies(interface, files[path]))
 
 
 def _applies(identity: Identity, text: str) -> bool:

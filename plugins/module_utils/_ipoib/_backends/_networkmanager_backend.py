@@ -113,6 +113,7 @@ class NetworkManagerDriver(Driver):
 class NetworkManager(Backend):
     name = "networkmanager"
     format = _networkmanager
+    driver = NetworkManagerDriver
     see = "'nmcli device' and 'journalctl -u NetworkManager'"
     service = "NetworkManager.service"
     tool = "nmcli"
@@ -141,9 +142,6 @@ class NetworkManager(Backend):
     def held(self, found: Found) -> frozenset[str] | None:
         profiles = {name: active.profile for name, active in self.active(found).items()}
         return frozenset(name for name, profile in profiles.items() if profile in (_networkmanager.connection_id(name), _networkmanager.generated_id(name)))
-
-    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return NetworkManagerDriver(tools)
 
     def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
         presence = self.presence(found)

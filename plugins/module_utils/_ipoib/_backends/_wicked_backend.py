@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
@@ -51,6 +51,7 @@ class WickedDriver(Driver):
 class Wicked(Backend):
     name = "wicked"
     format = _wicked
+    driver = WickedDriver
     see = "'wicked show all' and 'journalctl -u wickedd'"
     service = "wickedd.service"
     tool = "wicked"
@@ -67,9 +68,6 @@ class Wicked(Backend):
             for interface in interfaces
             if interface.is_limited
         )
-
-    def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
-        return WickedDriver(tools)
 
     def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
         held = [name for name in names if name in (self.held(found) or ())]

@@ -87,7 +87,7 @@ def test_a_node_that_is_as_declared_is_not_visited() -> None:
         (FOUND, {"load": list(USUAL), "load_now": False}),
         (FOUND, {"load": "no list of names", "state": "wrong"}),
         (FOUND._replace(rdma_core=False), {"load": [], "assume_rdma_core": True}),
-        (FOUND._replace(load_text="something of ours"), {"load": list(USUAL)}),
+        (FOUND._replace(files={**FOUND.files, LOAD_PATH: "something of ours"}), {"load": list(USUAL)}),
     ],
 )
 def test_any_other_node_is_visited(found: Found, arguments: dict[str, t.Any]) -> None:

@@ -13,7 +13,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _timer
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _look
 from ipoib_node import CAPABLE, FakeNode
 
 SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
@@ -143,7 +143,7 @@ def test_another_unit_is_not_stopped(tmp_path: pathlib.Path) -> None:
     node.timers.add("logrotate.timer")
     with pytest.raises(CommandFailed, match="logrotate"):
         node.call(confirm="logrotate.timer")
-    assert _timer.UNIT in TIMER
+    assert _look.ROLLBACK in TIMER
 
 
 def test_the_way_back_takes_off_what_was_added(tmp_path: pathlib.Path) -> None:

@@ -227,7 +227,9 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
     monkeypatch.setattr(_converge, "look", lambda run, **_: Found(running=(unit,), enabled=(unit,)))
-    monkeypatch.setattr(_converge, "without_heir", lambda *_, **__: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {})
+    monkeypatch.setattr(
+        _converge._handover, "without_heir", lambda *_, **__: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {}
+    )
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
     assert ("service %s: running -> stopped" % unit in done) == stops

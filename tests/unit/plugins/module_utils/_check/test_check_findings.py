@@ -25,9 +25,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, load_text, naming_text, options_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +49,7 @@ PORT = Port(
 IB0 = Netdev(name="ib0", kind="ipoib", port="mlx5_0/1", port_guid=OWN, pkey="0xffff", mode="datagram", mtu=2044, up=True, addresses=("10.20.0.2/24",))
 BACKEND = "systemd-networkd"
 DECLARED_MODULES = kmod.Wanted(load=frozenset(("ib_umad", "ib_ipoib")))
-MODULES = Modules(loaded={"ib_umad": False, "ib_ipoib": False}, load_text=load_text(["ib_ipoib", "ib_umad"]))
+MODULES = Modules(loaded={"ib_umad": False, "ib_ipoib": False}, files={LOAD_PATH: load_text(["ib_ipoib", "ib_umad"])})
 
 ADDRESSES = ["10.20.0.2/24"]
 IPOIB = " (run rdma.ofed.site --tags ipoib)"
@@ -179,7 +179,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
             id="module not loaded",
         ),
         pytest.param(
-            GOOD._replace(kmod=MODULES._replace(load_text=load_text(["ib_umad"]))),
+            GOOD._replace(kmod=MODULES._replace(files={LOAD_PATH: load_text(["ib_umad"])})),
             "file %s: wanted as declared, found other content (run rdma.ofed.site)" % LOAD_PATH,
             id="module not persisted",
         ),
@@ -328,7 +328,7 @@ def test_a_part_of_the_declared_modules_can_be_checked() -> None:
 
 def test_options_that_only_the_role_was_given_are_no_finding() -> None:
     options = {"ib_ipoib": {"send_queue_size": "256"}}
-    node = GOOD._replace(kmod=MODULES._replace(options_text=options_text(options)))
+    node = GOOD._replace(kmod=MODULES._replace(files={**MODULES.files, OPTIONS_PATH: options_text(options)}))
     assert words(WANTED, node) == []
     other = WANTED._replace(kmod=DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}}))
     assert words(other, node) == ["file /etc/modprobe.d/rdma-ofed.conf: wanted as declared, found other content (run rdma.ofed.site)"]
@@ -336,7 +336,8 @@ def test_options_that_only_the_role_was_given_are_no_finding() -> None:
 
 def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
-    able = MODULES._replace(may_raise=True, sessions_text=sessions_text("unlimited"), services_text=services_text("unlimited"))
+    files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
+    able = MODULES._replace(may_raise=True, files=files)
     node = GOOD._replace(kmod=able, limits={"session": "unlimited", "service": "8192"})
     (line,) = words(wanted, node)
     assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
@@ -345,7 +346,7 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     # Where they may not be raised, or are to be kept, nothing is wrong.
     assert words(WANTED, GOOD._replace(limits=node.limits)) == []
     assert words(wanted, GOOD._replace(limits=node.limits)) == []
-    foreign = able._replace(services_text="", service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
+    foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
     (line,) = words(wanted, node._replace(kmod=foreign))
     assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
 
@@ -481,7 +482,7 @@ INTERFACES = st.one_of(
 )
 MODULE_SETS = st.frozensets(st.sampled_from(("ib_umad", "ib_ipoib", "rdma_ucm")))
 FOUND_MODULES = st.builds(
-    Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), load_text=MODULE_SETS.map(lambda names: load_text(sorted(names)))
+    Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), files=MODULE_SETS.map(lambda names: {LOAD_PATH: load_text(sorted(names))})
 )
 FOUND = st.builds(
     lambda netdevs, **rest: with_interfaces(Found(**rest), *netdevs),
@@ -550,7 +551,7 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
         "file %s: wanted as declared, found none (run rdma.ofed.site)" % NAMING_PATH,
         "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
-    named = MODULES._replace(naming_text=naming_text("", "kernel"), devices=("mlx5_0",))
+    named = MODULES._replace(files={**MODULES.files, NAMING_PATH: naming_text("", "kernel")}, devices=("mlx5_0",))
     assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []
 
 

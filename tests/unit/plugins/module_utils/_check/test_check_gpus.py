@@ -16,8 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wan
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, UNIT_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import UNIT_TEXT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import unit_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 
 PEER = Peer("nvidia_peermem", "nvidia_peermem", linked=True, loaded=True)
@@ -26,7 +26,7 @@ GOOD = Found(
     GPU,
     "6.1.0-50-amd64",
     "mlnx_ofed",
-    files={UNIT_PATH: unit_text("nvidia_peermem")},
+    files={UNIT_PATH: UNIT_TEXT.format(file="nvidia_peermem")},
     unit=Unit(UNIT, enabled="enabled", active="active"),
     shows_clients=True,
 )

@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Fi
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
 
 GUID = "0x0000000000100001"
 SMINFO = "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 SMINFO_MASTER\n"
@@ -89,7 +90,7 @@ def test_a_node(node: pathlib.Path) -> None:
     run = tools()
     found = look(run, Wanted(kmod=MODULES), RELEASE, environ={}, root=str(node))
     assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
-    assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.load_text) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
+    assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.text(LOAD_PATH)) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
     assert found.gpus is None
     assert found.master is not None
     assert (found.master.guid, found.master.state, found.master.description) == (GUID, 3, "node1")

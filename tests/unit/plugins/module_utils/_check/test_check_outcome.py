@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import load_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
@@ -73,7 +73,7 @@ def test_what_stays_as_it_is_is_not_waited_for() -> None:
 
 def test_the_result_is_plain_data() -> None:
     wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
-    result = judge(wanted, Found(kmod=Modules(load_text=load_text(["ib_umad"])))).result()
+    result = judge(wanted, Found(kmod=Modules(files={LOAD_PATH: load_text(["ib_umad"])}))).result()
     (entry,) = result["deviations"]
     assert entry == {
         **entry,

@@ -12,9 +12,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _portname as portname
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import PortName
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import choose_port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind
 
 GUIDS = ("0x0002c90300001021", "0x0002c90300001022", "0x0c42a10300000011")
 
@@ -67,7 +69,7 @@ def test_address_and_guid_outlive_a_renaming(there: list[dict[str, t.Any]], name
     variables = {"rdma_fabrics": {"ib": [name], "storage": ["0000:41:00.1/1"]}, "opensm_fabrics": {"storage": {"subnet_prefix": "0xfe80000000000001"}}}
     assert opensm_problems(variables, {"ports": there}, manages=True) == []
     assert opensm_problems({"opensm_port": name}, {"ports": there}, manages=True) == []
-    assert choose_port(name, "", there) == 1
+    assert [bound.port.port_guid for bound in bind([Instance("ib", "", 0, port=name)], [Port(**port) for port in there])] == [GUIDS[1]]
     assert guids_of("ib", "node1", {"node1": variables}, facts=lambda _host: {"ports": there}) == [GUIDS[1]]
 
 

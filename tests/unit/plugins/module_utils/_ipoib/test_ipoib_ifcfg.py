@@ -16,7 +16,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import assignments, lines_of, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments, quoted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
@@ -124,7 +124,8 @@ def test_a_shell_reads_what_we_read(backend: str, shell: str, tmp_path: pathlib.
 @given(st.text(st.characters(min_codepoint=32, max_codepoint=126)))
 @settings(max_examples=settings.default.max_examples + 10)
 def test_quoting_is_read_back(value: str) -> None:
-    assert assignments("\n".join(lines_of([("NAME", value)]))) == {"NAME": value}
+    (text,) = Folder("/etc", ("ifcfg",)).described("ib0", [("NAME", value)]).values()
+    assert assignments(text) == {"NAME": value}
 
 
 @pytest.mark.parametrize("value", ["", "a b", "$(reboot)", "`reboot`", 'a"b', "a\\b", "it's", "#x", "a;b", "ib0.8001", "10.0.0.1/24", "fd00::1/64"])

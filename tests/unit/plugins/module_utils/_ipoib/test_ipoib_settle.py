@@ -11,7 +11,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import Applier
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
@@ -42,10 +42,9 @@ class Node:
 
     def settle(self) -> None:
         stack: t.Any = self
-        applier = Applier(
-            mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge, sleep=self.sleep, clock=lambda: self.time
-        )
-        applier._settle(self.judge(None), stack)
+        applier = _apply.Applier(mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge)
+        with mock.patch.object(_apply, "time", mock.Mock(sleep=self.sleep, monotonic=lambda: self.time)):
+            applier._settle(self.judge(None), stack)
 
 
 def test_it_is_told_again_ever_less_often() -> None:

@@ -65,7 +65,7 @@ def test_what_is_seen(root: pathlib.Path) -> None:
     assert found.catalogue.loadable == {"ib_ipoib", "ib_uverbs"}
     assert found.live == {"ib_ipoib": {"debug_level": "0"}}
     assert found.parameters == {"ib_ipoib": {"debug_level": "", "send_queue_size": "int", "port_type_array": "array of int"}}
-    assert found.options_text.startswith("options ib_ipoib debug_level=1")
+    assert found.text(OPTIONS_PATH).startswith("options ib_ipoib debug_level=1")
     assert (found.rdma_core, found.container, found.dracut) == (False, False, False)
 
 

@@ -14,7 +14,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import chec
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     BEGIN,
     DRACUT_PATH,
-    DRACUT_TEXT,
     END,
     HOOK_PATH,
     LOAD_PATH,
@@ -31,7 +30,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     without_block,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     Wanted,
@@ -57,7 +55,7 @@ ENTRIES = (
     Entry("ib_ipoib", "/etc/rdma/modules/infiniband.conf", 3),
     Entry("ib_umad", "/etc/rdma/modules/infiniband.conf", 6),
 )
-NODE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE, rdma_core=True, rdma_text=RDMA_TEXT, entries=ENTRIES)
+NODE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE, rdma_core=True, files={RDMA_PATH: RDMA_TEXT}, entries=ENTRIES)
 BARE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE)
 DEFAULT = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
 
@@ -70,14 +68,18 @@ FOUND = st.builds(
     catalogue=st.just(CATALOGUE),
     loaded=st.dictionaries(st.sampled_from(POOL), st.booleans()),
     rdma_core=st.booleans(),
-    rdma_text=st.sampled_from(("", RDMA_TEXT, RDMA_TEXT.strip(), RDMA_TEXT + BEGIN + "ib_srp\n" + END)),
-    options_text=st.sampled_from(("", HEADER + "options ib_ipoib a=1\n", "options ib_srp b=2\n")),
+    files=st.fixed_dictionaries(
+        {
+            RDMA_PATH: st.sampled_from(("", RDMA_TEXT, RDMA_TEXT.strip(), RDMA_TEXT + BEGIN + "ib_srp\n" + END)),
+            OPTIONS_PATH: st.sampled_from(("", HEADER + "options ib_ipoib a=1\n", "options ib_srp b=2\n")),
+            DRACUT_PATH: st.sampled_from(("", dracut_text(True, {"ib_srp"}))),
+            HOOK_PATH: st.sampled_from(("", hook_text({"ib_srp"}))),
+            LOAD_PATH: st.sampled_from(("", HEADER + "ib_srp\n")),
+            NAMING_PATH: st.sampled_from(("", naming_text("", "kernel"), naming_text("", "persistent"), "# of others\n")),
+        }
+    ),
     dracut=st.booleans(),
-    dracut_text=st.sampled_from(("", dracut_text(True, {"ib_srp"}))),
     initramfs_tools=st.booleans(),
-    hook_text=st.sampled_from(("", hook_text({"ib_srp"}))),
-    load_text=st.sampled_from(("", HEADER + "ib_srp\n")),
-    naming_text=st.sampled_from(("", naming_text("", "kernel"), naming_text("", "persistent"), "# of others\n")),
     devices=st.sampled_from(((), ("mlx5_0", "ibp3s0"))),
     entries=st.sampled_from(((), ENTRIES)),
 )
@@ -90,20 +92,9 @@ def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
 
 def applied(found: Found, todo: Plan) -> Found:
     """The node after the plan."""
-    fields = {
-        OPTIONS_PATH: "options_text",
-        DRACUT_PATH: "dracut_text",
-        HOOK_PATH: "hook_text",
-        RDMA_PATH: "rdma_text",
-        LOAD_PATH: "load_text",
-        SESSIONS_PATH: "sessions_text",
-        SERVICES_PATH: "services_text",
-        NAMING_PATH: "naming_text",
-    }
     for change in todo.changes:
         if change.kind == Kind.FILE:
-            after: dict[str, t.Any] = {fields[change.subject]: change.after}
-            found = found._replace(**after)
+            found = found._replace(files={**found.files, change.subject: change.after})
         elif change.kind == Kind.MODULE:
             found = found._replace(loaded={**found.loaded, change.subject: False})
     return found
@@ -168,13 +159,13 @@ def test_properties(found: Found, load: list[str], options: dict[str, dict[str, 
     shuffled = list(load)
     random.shuffle(shuffled)
     assert plan(declared(shuffled, options=dict(reversed(list(options.items()))), mechanism=mechanism), found) == todo
-    assert without_block(after.rdma_text).splitlines() == without_block(found.rdma_text).splitlines()
+    assert without_block(after.text(RDMA_PATH)).splitlines() == without_block(found.text(RDMA_PATH)).splitlines()
     absent = declared(load, options=options, state="absent")
     bare = applied(after, plan(absent, after))
-    assert not bare.options_text
-    assert not bare.load_text
-    assert not bare.dracut_text
-    assert BEGIN not in bare.rdma_text
+    assert not bare.text(OPTIONS_PATH)
+    assert not bare.text(LOAD_PATH)
+    assert not bare.text(DRACUT_PATH)
+    assert BEGIN not in bare.text(RDMA_PATH)
     assert bare.loaded == after.loaded
 
 
@@ -308,7 +299,7 @@ def test_drivers_of_the_initramfs(node: Found, path: str, line: str) -> None:
 
 
 def test_a_node_that_changed_its_builder_loses_the_hook() -> None:
-    node = NODE._replace(dracut=True, hook_text=hook_text({"ib_umad"}))
+    node = NODE._replace(dracut=True, files={**NODE.files, HOOK_PATH: hook_text({"ib_umad"})})
     assert words(plan(declared((), initramfs_drivers=("ib_umad",)), node)) == ["create file " + DRACUT_PATH, "remove file " + HOOK_PATH]
 
 
@@ -323,7 +314,7 @@ def test_arguments_of_the_initramfs() -> None:
 
 
 def test_options_alone_are_written_for_dracut_as_before() -> None:
-    assert dracut_text(True, ()) == DRACUT_TEXT
+    assert dracut_text(True, ()) == HEADER + 'install_optional_items+=" /etc/modprobe.d/rdma-ofed.conf "\n'
     assert dracut_text(False, ()) == hook_text(()) == ""
 
 
@@ -345,7 +336,7 @@ def test_a_policy_for_the_names_of_devices(policy: str, rule: str, wrong: str) -
 
 def test_the_rule_of_others_for_names_stays() -> None:
     wanted = declared((), device_names="kernel")
-    same, other = NODE._replace(naming_text="# mine\n" + naming_rule("kernel")), NODE._replace(naming_text="# mine\n" + naming_rule("persistent"))
+    same, other = (NODE._replace(files={**NODE.files, NAMING_PATH: "# mine\n" + naming_rule(policy)}) for policy in ("kernel", "persistent"))
     for node in (same, other):
         assert not plan(wanted, node) and not plan(declared(()), node)
     assert check(wanted, same) == []
@@ -355,4 +346,4 @@ def test_the_rule_of_others_for_names_stays() -> None:
 def test_dracut_has_the_rule_in_every_image() -> None:
     wanted = declared((), device_names="kernel")
     assert rule_changed(wanted, NODE._replace(dracut=True)) and not rule_changed(wanted, NODE)
-    assert not rule_changed(wanted, NODE._replace(dracut=True, naming_text=naming_text("", "kernel")))
+    assert not rule_changed(wanted, NODE._replace(dracut=True, files={**NODE.files, NAMING_PATH: naming_text("", "kernel")}))

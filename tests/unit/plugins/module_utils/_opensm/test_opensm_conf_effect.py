@@ -15,7 +15,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import (
     changed_keys,
     effect,
     redact,
-    separates,
     strongest,
     without_secrets,
 )
@@ -80,8 +79,8 @@ def test_the_strongest_counts() -> None:
 
 
 def test_another_sm_key_separates_managers() -> None:
-    assert separates(OLD, render(TEMPLATE, {"sm_key": "0x2"}))
-    assert not separates(OLD, render(TEMPLATE, {"sm_key": 1, "sa_key": 5}))
+    assert changed_keys(OLD, render(TEMPLATE, {"sm_key": "0x2"})) == ["sm_key"]
+    assert "sm_key" not in changed_keys(OLD, render(TEMPLATE, {"sm_key": 1, "sa_key": 5}))
 
 
 def test_secrets_are_hidden_and_still_seen_to_change() -> None:
@@ -127,7 +126,7 @@ def test_the_diff_shows_what_is_declared_or_changes() -> None:
 
 def test_the_diff_of_other_files_stays() -> None:
     hidden, same = without_secrets(
-        Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n")))
+        Plan((Change(Kind.FILE, "/etc/opensm/ib/opensm.conf", "", "", "sm_key 0x5\n"), Change(Kind.FILE, "/etc/other", "", "", "sm_key 0x5\n"))), {}
     ).changes
     assert hidden.after == "sm_key (hidden)\n"
     assert same.after == "sm_key 0x5\n"

@@ -88,9 +88,13 @@ def conf(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     return path
 
 
+def found_with(conf: pathlib.Path) -> Found:
+    return Found(files={str(conf): read_text(str(conf))})
+
+
 def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> None:
     fabric, before = Fabric(conf), conf.read_text()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
     assert fabric.master == THEIRS
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
     assert read_text(str(conf)) == before
@@ -109,7 +113,7 @@ def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> No
             return super().__call__(argv, ok, timeout)
 
     fabric = Sweeping(conf)
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
     assert fabric.master == THEIRS
     assert not fabric.looks
 
@@ -137,7 +141,7 @@ class Joined(Fabric):
 
 
 def start(fabric: Joined) -> None:
-    with _handover.joining(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT._replace(lid=9)], patience=30):
+    with _handover.joining(t.cast(t.Any, Module()), fabric, UNIT, port=PORT._replace(lid=9), patience=30):
         fabric(["systemctl", "start", UNIT])
 
 
@@ -179,20 +183,20 @@ def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) 
 
 def test_without_a_standby_nothing_is_given_away(conf: pathlib.Path) -> None:
     fabric = Fabric(conf, standby=None)
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_who_is_not_master_has_nothing_to_give(conf: pathlib.Path) -> None:
     fabric = Fabric(conf)
     fabric.master = THEIRS
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_a_unit_of_a_package_is_not_told_anything() -> None:
     fabric = Fabric()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", found=Found(), ports=[PORT], patience=30)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
@@ -252,7 +256,7 @@ def test_a_standby_that_has_ended_is_no_heir(conf: pathlib.Path) -> None:
     fabric.gone = True
     found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     assert list(_handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30)) == [STOP]
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, ports=[PORT], patience=30)
+    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
     assert fabric.master == OURS
 
 

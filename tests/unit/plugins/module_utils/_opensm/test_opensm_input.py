@@ -8,9 +8,12 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _options
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import RESERVED, choose_port, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import RESERVED, port_problems, problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -115,7 +118,8 @@ def test_good_values() -> None:
     [("", "", 1), ("mlx5_1/2", "", 2), ("", "0xc42a10300000012", 2)],
 )
 def test_the_port(name: str, guid: str, index: int) -> None:
-    assert choose_port(name, guid, PORTS) == index
+    ports = [Port(device="mlx5_0", port=1, **port) for port in PORTS]
+    assert [bound.port for bound in bind([Instance("ib", guid, 0, port=name)], ports)] == [ports[index]]
     assert port_problems(name, guid, PORTS) == []
 
 

@@ -214,10 +214,6 @@ def test_opensm_reads_what_is_written() -> None:
     assert read == values(written)
 
 
-def test_the_template_is_not_made_from_the_present_configuration() -> None:
-    assert _options.template_command("/tmp/x") == ["opensm", "-F", "/dev/null", "-c", "/tmp/x"]
-
-
 def test_opensm_prints_the_secrets_that_it_reads() -> None:
     """Why its unit must not pass its output on."""
     assert "sm_key = 0x0000000000123456" in (CORPUS / "secret_on_stdout.txt").read_text(encoding="utf-8")

@@ -236,7 +236,7 @@ def test_what_a_package_said_that_could_not_be_installed() -> None:
     assert "the package srptools could not be installed. Next: read /tmp/MLNX_OFED_LINUX.7.logs/srptools.debinstall.log" in text
     log = "/usr/bin/dpkg -i x.deb\n\ndpkg: error processing package srptools\nProcessing triggers for man-db\n\n---------------- START OF DEBUG INFO ---\nuname"
     assert codes.said_in(log, 1) == ["dpkg: error processing package srptools"]
-    assert codes.package_log("nothing") == ""
+    assert "Next: read the log of that package in its log folder" in codes.explain(1, "Failed to install srptools DEB\n")
 
 
 def test_the_command_that_failed_is_named() -> None:

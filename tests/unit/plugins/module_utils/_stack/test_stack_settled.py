@@ -8,7 +8,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._concern import settled
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import settled
 
 
 def facts(**changed: t.Any) -> dict[str, t.Any]:
