@@ -14,8 +14,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
-# The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
+# The file of each container manager, in the order in which they count.
 _MANAGER_FILES: t.Mapping[str, str] = {"docker": ".dockerenv", "podman": "run/.containerenv", "kubernetes": "run/secrets/kubernetes.io"}
+# The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
 _DMI_WORDS: t.Mapping[str, tuple[str, ...]] = {
     "kvm": ("KVM", "OpenStack", "KubeVirt"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import glob
-import importlib
+import gzip
 import os
 import re
 import tempfile
@@ -108,10 +108,15 @@ def read_trust(root: str = "/") -> Trust:
 
 def _unpacked(path: str, run: Runner) -> bytes:
     """The end of a module's file, which may be compressed. Raises OSError where it can't be read."""
-    if path.endswith((".gz", ".xz")):
-        # Not every Python is built with lzma.
-        with importlib.import_module("gzip" if path.endswith(".gz") else "lzma").open(path) as stream:
-            return bytes(stream.read()[-TAIL:])
+    if path.endswith(".gz"):
+        with gzip.open(path) as stream:
+            return stream.read()[-TAIL:]
+    if path.endswith(".xz"):
+        # Not every Python is built with it.
+        import lzma
+
+        with lzma.open(path) as stream:
+            return stream.read()[-TAIL:]
     if path.endswith(".zst"):
         with tempfile.TemporaryDirectory() as folder:
             plain = os.path.join(folder, "module.ko")
