@@ -27,6 +27,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
 # The limits of root are not those of everybody.
@@ -36,8 +37,10 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read_parts(run: Runner, root: str = "/") -> tuple[tuple[Port, ...], tuple[Netdev, ...]]:
-    """Ports and network interfaces."""
+def read_parts(run: Runner, known: Interfaces | None, root: str = "/") -> tuple[tuple[Port, ...], tuple[Netdev, ...]]:
+    """Ports and network interfaces: those that are `known`, where the concern ipoib has read them."""
+    if known is not None:
+        return known.ports, tuple(known.netdevs.values())
     ports = tuple(read_ports(root))
     return ports, tuple(read_netdevs(root, ports, links=read_links(run)))
 
