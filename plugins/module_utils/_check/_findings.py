@@ -172,16 +172,10 @@ _ELSEWHERE = "; the designated host %s is not among the hosts of this run: run r
 
 
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
+    host = wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY)
+
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(
-            code,
-            Topic.SUBNET_MANAGER,
-            wanted.fabric,
-            "",
-            wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY),
-            master,
-            detail,
-        )
+        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", host, master, detail)
 
     result = []
     master, masters = found.live.master, found.live.masters

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, require_none
@@ -14,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import gu
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 
 # Unicast LIDs of the specification.
 _LAST_LID = 0xBFFF
@@ -44,23 +46,23 @@ def names_of(text: str) -> set[str]:
     return {whole, first, first.partition(".")[0]} - {""}
 
 
+def _node_names(subnet: Subnet, node: Node) -> set[str]:
+    return {*names_of(node.description), *names_of(subnet.names[node.guid])}
+
+
 def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple[Gap, ...]]:
     """GUIDs of the nodes that are named, None for all; and the names that no node has."""
     if not any(wanted):
         return None, ()
-    found: dict[t.Any, set[str]] = {}
+    found: dict[t.Any, set[str]] = collections.defaultdict(set)
     for node in subnet.nodes:
-        for name in {*names_of(node.description), *names_of(subnet.names[node.guid])}:
-            found.setdefault(name, set()).add(node.guid)
-        for guid in (node.guid, node.port_guid, node.system_guid):
-            found.setdefault(guid, set()).add(node.guid)
-        if node.lid:
-            found.setdefault(node.lid, set()).add(node.guid)
+        for key in (*_node_names(subnet, node), node.guid, node.port_guid, node.system_guid, node.lid):
+            found[key].add(node.guid)
     for port in subnet.ports:
-        found.setdefault(port.port_guid, set()).add(port.node_guid)
         # With an LMC, a port has all LIDs that differ in their last bits.
-        for lid in range(port.lid, port.lid + (1 << port.lmc)) if port.lid else ():
-            found.setdefault(lid, set()).add(port.node_guid)
+        lids = range(port.lid, port.lid + (1 << port.lmc)) if port.lid else ()
+        for key in (port.port_guid, *lids):
+            found[key].add(port.node_guid)
     keys = [*(host.strip().lower() for host in wanted.hosts), *wanted.guids, *wanted.lids]
     absent = [str(key) for key in keys if key not in found]
     gaps = gaps_of(Code.NO_SUCH_NODE, "", absent)
@@ -92,7 +94,7 @@ def _node_guids(subnet: Subnet, address: Address) -> list[str]:
     wanted = address.node.strip().lower()
     if address.guid:
         return sorted({node.guid for node in subnet.nodes if address.guid in (node.guid, node.port_guid)})
-    return [node.guid for node in subnet.nodes if wanted in {*names_of(node.description), *names_of(subnet.names[node.guid])}]
+    return [node.guid for node in subnet.nodes if wanted in _node_names(subnet, node)]
 
 
 def find(subnet: Subnet, address: Address) -> Port:
