@@ -46,17 +46,6 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
     return found._replace(live=look_live(run, scope, ports=ports, netdevs=netdevs, root=root))
 
 
-def until_ok(look: t.Callable[[], Outcome], wait: float, *, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
-    """Look until all findings that are left are lasting, or `wait` seconds are over. Returns the last outcome and the seconds that it took."""
-    start = clock()
-    while True:
-        outcome = look()
-        waited = clock() - start
-        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
-            return outcome, waited
-        sleep(PAUSE)
-
-
 def settled(
     run: Runner,
     wanted: Wanted,
@@ -71,7 +60,13 @@ def settled(
 
     Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
-    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, environ=os.environ, root=root)), wait, clock=clock, sleep=sleep)
+    start = clock()
+    while True:
+        outcome = judge(wanted, look(run, wanted, release, environ=os.environ, root=root))
+        waited = clock() - start
+        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
+            break
+        sleep(PAUSE)
     if wanted.links is None and wanted.firmware is None:
         return outcome, waited
     return judge(wanted, look_at_adapters(run, wanted, outcome.found, root=root)), waited
