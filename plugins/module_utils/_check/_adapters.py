@@ -17,8 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as images
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask, of_link, targets
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
@@ -26,8 +26,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted as WantedConfig
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted as WantedConfig
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"

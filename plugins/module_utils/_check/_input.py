@@ -11,8 +11,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedFirmware, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input

@@ -17,9 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import b
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
