@@ -11,6 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 
 if t.TYPE_CHECKING:
@@ -85,11 +86,6 @@ class Address(t.NamedTuple):
     """0 where the node has only one port with a link."""
 
 
-def spot(port: Port) -> str:
-    """`leaf1 port 6`."""
-    return "%s port %d" % (port.name, port.port)
-
-
 def _node_guids(subnet: Subnet, address: Address) -> list[str]:
     wanted = address.node.strip().lower()
     if address.guid:
@@ -112,7 +108,8 @@ def find(subnet: Subnet, address: Address) -> Port:
         there = []
     if len(there) == 1:
         return there[0]
-    spots = ", ".join("%s (%s)" % (spot(port), port.node_guid) for port in (there or named)[:_SHOWN]) + (", ..." if len(there or named) > _SHOWN else "")
+    shown = there or named
+    spots = ", ".join("%s (%s)" % (place_in_words(port), port.node_guid) for port in shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")
     if len({port.node_guid for port in named}) > 1:
         raise InvalidInput([Problem(variable, value, "what names one port; found: %s" % spots, "name the node by guid")])
     raise InvalidInput([Problem("number", address.number or None, "the number of one of its ports: %s" % spots)])
@@ -127,7 +124,7 @@ def control_point(subnet: Subnet, port: Port) -> Port:
     if peer is None or peer.node_guid not in switches:
         raise RdmaError(
             "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to be switched on. "
-            "Next: use the driver on the host itself" % spot(port)
+            "Next: use the driver on the host itself" % place_in_words(port)
         )
     return peer
 
