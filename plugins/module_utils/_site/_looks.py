@@ -43,8 +43,8 @@ class Node:
 
 
 def _live(node: Node, scope: Scope) -> Live:
-    ports, netdevs = read_parts(node.run, node.interfaces if scope.interfaces else None, node.root)
-    return live(node.run, scope, ports=ports, netdevs=netdevs, root=node.root)
+    parts = read_parts(node.run, node.interfaces if scope.interfaces else None, node.root)
+    return live(node.run, scope, parts, root=node.root)
 
 
 LOOKS: t.Mapping[str, Look] = {

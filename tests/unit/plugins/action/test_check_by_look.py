@@ -13,6 +13,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import fabric_check
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
@@ -189,8 +190,10 @@ def test_a_look_that_lacks_a_part_says_nothing(tmp_path: pathlib.Path) -> None:
 def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
     node = InfinibandNode(tmp_path, "ifupdown")
     node.calls.clear()
-    look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **DECLARED}))
-    assert node.calls.count(LINKS) == 1
+    with mock.patch.object(_live_look, "read_stack") as read_stack:
+        looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **DECLARED}))
+    assert node.calls.count(LINKS) == 1 and "fabric_check" in looks
+    read_stack.assert_not_called()
 
 
 @pytest.mark.parametrize(
