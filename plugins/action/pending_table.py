@@ -10,7 +10,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
 
@@ -25,7 +24,7 @@ class ActionModule(ControllerAction):
         hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
         # It ends the playbooks of the collection. Others that follow in the same run may change the nodes by any means.
         _looks.forget(*hosts)
-        pending = {host: pending_of(plain(task_vars["hostvars"][host].get("rdma_pending") or []), "rdma_pending of " + host) for host in hosts}
+        pending = {host: pending_of(task_vars["hostvars"][host].get("rdma_pending") or [], "rdma_pending of " + host) for host in hosts}
         table = render(pending)
         if table:
             show(table)

@@ -61,7 +61,7 @@ def activation(entries: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any 
     """`reload`, `reboot` or nothing."""
     allowed = {"allow_reload": allow_reload, "allow_reboot": allow_reboot, "prefer_reboot": prefer_reboot}
     require_none([Problem(name, plain(value), BOOLEAN) for name, value in allowed.items() if not is_boolean(plain(value))])
-    needs = {entry.change.needs for entry in _pending.pending_of(plain(entries))}
+    needs = {entry.change.needs for entry in _pending.pending_of(entries)}
     return _pending.activation(needs, **{name: is_true(plain(value)) for name, value in allowed.items()})
 
 

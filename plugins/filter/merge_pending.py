@@ -44,13 +44,12 @@ _value:
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import merge, pending_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def merge_pending(entries: t.Any, *more: t.Any) -> list[dict[str, t.Any]]:
     """The entries of all lists."""
-    return [entry.result() for entry in merge(*(pending_of(plain(one)) for one in (entries, *more)))]
+    return [entry.result() for entry in merge(*(pending_of(one) for one in (entries, *more)))]
 
 
 FilterModule = module_of(merge_pending)

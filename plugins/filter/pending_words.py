@@ -39,13 +39,12 @@ _value:
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def pending_words(entries: t.Any) -> list[str]:
     """One line for each entry."""
-    return [entry.words() for entry in pending_of(plain(entries))]
+    return [entry.words() for entry in pending_of(entries)]
 
 
 FilterModule = module_of(pending_words)

@@ -335,31 +335,16 @@ seconds:
 """
 
 import gc
-import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import Node, report
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS
-
-if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
-
-
-def work(module: AnsibleModule, run: ModuleRunner) -> dict[str, t.Any]:
-    def write(path: str, text: str) -> None:
-        change = file_change(path, "", text)
-        if change:
-            apply_file(module, change)
-
-    return report(Node(run, write, module.check_mode), module.params)
 
 
 def main() -> None:
     # Hundreds of thousands of tuples, of which none is in a cycle.
     gc.disable()
-    answer(OPTIONS, work, root=True)
+    answer(OPTIONS, lambda module, run: report(Node(module, run)), root=True)
 
 
 if __name__ == "__main__":

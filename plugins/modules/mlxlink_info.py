@@ -217,18 +217,13 @@ ports:
           type: int
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look
 from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
 
 
 def main() -> None:
-    answer(
-        OPTIONS,
-        lambda module, run: look(
-            run, module.params["ports"], Limits(tuple(module.params["part_numbers"]), module.params["max_effective_ber"], module.params["min_speed"])
-        ),
-    )
+    answer(OPTIONS, lambda module, run: look(run, module.params))
 
 
 if __name__ == "__main__":

@@ -10,10 +10,17 @@ import os
 import time
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import look_at_adapters
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_adapters
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as look_live
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -24,15 +31,17 @@ if t.TYPE_CHECKING:
 PAUSE = 2.0
 
 
-def until_ok(look: t.Callable[[], Outcome], wait: float, *, clock: t.Callable[[], float], sleep: t.Callable[[float], None]) -> tuple[Outcome, float]:
-    """Look until all findings that are left are lasting, or `wait` seconds are over. Returns the last outcome and the seconds that it took."""
-    start = clock()
-    while True:
-        outcome = look()
-        waited = clock() - start
-        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
-            return outcome, waited
-        sleep(PAUSE)
+def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, str], root: str = "/") -> Found:
+    """`release` is the running kernel. What can't be read comes out as missing, with the reason."""
+    ipoib = look_at_interfaces(run, environ, root) if wanted.ipoib is not None else None
+    found = Found(
+        live=read_parts(run, ipoib, root),
+        ipoib=ipoib,
+        kmod=look_at_modules(run, release, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
+        gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
+    )
+    scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))
+    return found._replace(live=look_live(run, scope, found.live, root=root))
 
 
 def settled(
@@ -49,7 +58,13 @@ def settled(
 
     Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
-    outcome, waited = until_ok(lambda: judge(wanted, look(run, wanted, release, environ=os.environ, root=root)), wait, clock=clock, sleep=sleep)
+    start = clock()
+    while True:
+        outcome = judge(wanted, look(run, wanted, release, environ=os.environ, root=root))
+        waited = clock() - start
+        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
+            break
+        sleep(PAUSE)
     if wanted.links is None and wanted.firmware is None:
         return outcome, waited
     return judge(wanted, look_at_adapters(run, wanted, outcome.found, root=root)), waited

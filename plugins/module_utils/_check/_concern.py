@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import completed, fabric_port, scope_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import fabric_port, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
@@ -22,9 +22,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import in
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 
 _T = t.TypeVar("_T")
 
@@ -57,21 +54,15 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
 
     `looks`: what the look returned by concern, for the hints of these parameters.
     """
-    wanted, live = wanted_of(params), _seen(Live, looks, "fabric_check")
-    if live is None:
+    if not set(hints(params)) <= set(looks):
         return None
-    modules = _seen(Seen, looks, "kernel_modules")
-    found = Found(
-        ports=live.ports,
-        netdevs=live.netdevs,
-        ipoib=_with_links(_seen(Ipoib, looks, "ipoib"), live),
-        kmod=modules.found if modules is not None else None,
-        gpus=_seen(Gpus, looks, "gpudirect"),
-    )
-    if not _is_whole(wanted, found):
-        return None
+    wanted, live = wanted_of(params), decode(Live, looks["fabric_check"])
+    interfaces, modules = _seen(Ipoib, looks, "ipoib"), _seen(Seen, looks, "kernel_modules")
+    if interfaces is not None:
+        # The plan of the role needs no state of links, and no look for it brings that.
+        interfaces = interfaces._replace(ports=live.ports, netdevs={netdev.name: netdev for netdev in live.netdevs})
+    found = Found(live, interfaces, modules.found if modules is not None else None, _seen(Gpus, looks, "gpudirect"))
     try:
-        found = completed(wanted, found, live)
         port = fabric_port(wanted, found) if wanted.subnet_manager else None
         outcome = judge(wanted, found)
     except (RdmaError, Undecided):
@@ -83,18 +74,3 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
 
 def _seen(form: type[_T], looks: t.Mapping[str, t.Any], concern: str) -> _T | None:
     return decode(form, looks[concern]) if concern in looks else None
-
-
-def _is_whole(wanted: Wanted, found: Found) -> bool:
-    """Whether all that is checked was looked at."""
-    pairs = ((wanted.ipoib, found.ipoib), (wanted.kmod, found.kmod), (wanted.gpus, found.gpus))
-    return all(declared is None or seen is not None for declared, seen in pairs)
-
-
-def _with_links(found: Ipoib | None, live: Live) -> Ipoib | None:
-    """The interfaces with the state of their links, which no plan depends on."""
-    if found is None:
-        return None
-    carriers = {netdev.name: netdev.carrier for netdev in live.netdevs}
-    netdevs = {name: netdev._replace(carrier=carriers.get(name, False)) for name, netdev in found.netdevs.items()}
-    return found._replace(ports=live.ports, netdevs=netdevs)

@@ -14,7 +14,6 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Scope, choose_port, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic, of_change, rank_of
@@ -34,13 +33,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live, Master
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Master, Opensm
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Found, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences as FirmwareDifferences
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -64,57 +61,50 @@ def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
 
 def scope_of(wanted: Wanted) -> Scope:
     """What a look is to read for a check, without the interfaces that are meant."""
-    return Scope(
-        ports=wanted.ports,
-        fabric=wanted.fabric,
-        fabric_ports=wanted.fabric_ports,
-        subnet_manager=wanted.subnet_manager,
-        designated=wanted.designated,
-        standby=wanted.standby,
-        limits=wanted.kmod is not None and wanted.kmod.memlock != KEEP,
-        stack=wanted.stack is not None,
-        pcie=wanted.pcie,
-    )
-
-
-def completed(wanted: Wanted, found: Found, live: Live) -> Found:
-    """`found`, which has what the planners need, with what only the live node tells."""
-    shared = {name: value for name, value in live._asdict().items() if name in Found._fields}
-    found = found._replace(**{**shared, "cards": ()})
-    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)})
-    cards = tuple(live.cards[device] for device in devices if device in live.cards)
-    of_cards = {_without_function(card.pci) for card in cards}
-    return found._replace(cards=cards, slots=tuple(slot for slot in live.slots if _without_function(slot.pci) in of_cards))
+    shared = {name: value for name, value in wanted._asdict().items() if name in Scope._fields}
+    limits = wanted.kmod is not None and wanted.kmod.memlock != KEEP
+    return Scope(**{**shared, "limits": limits, "stack": wanted.stack is not None})
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
     """The declared ports by the names that they have on this node, else those under the declared interfaces."""
     under = [item.parent or item.name for item in interfaces(wanted, found) if item.present]
-    return names_of(Scope(wanted.ports, under), found.ports, found.netdevs)
+    return names_of(Scope(wanted.ports, under), found.live.ports, found.live.netdevs)
+
+
+def cards_of(wanted: Wanted, found: Found) -> list[Card]:
+    """The adapters under the checked ports."""
+    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)})
+    return [found.live.cards[device] for device in devices if device in found.live.cards]
 
 
 def fabric_port(wanted: Wanted, found: Found) -> Port | None:
     """The port through which the subnet manager is queried."""
-    return choose_port(checked_ports(wanted, found), found.ports, wanted.fabric_ports)
+    return choose_port(checked_ports(wanted, found), found.live.ports, wanted.fabric_ports)
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
     """Everything that is not as declared; what explains others comes before them."""
-    result = _stack(wanted.stack, found.stack) if wanted.stack is not None and found.stack is not None else []
-    result += [finding for name in checked_ports(wanted, found) for finding in _port(name, found.ports)]
+    live = found.live
+    result = _stack(wanted.stack, live.stack) if wanted.stack is not None and live.stack is not None else []
+    result += [finding for name in checked_ports(wanted, found) for finding in _port(name, live.ports)]
     result += found.links
-    result += [finding for slot in found.slots for finding in _slot(slot, wanted.pcie_accepted)]
+    checked = {_without_function(card.pci) for card in cards_of(wanted, found)}
+    accepted = set(map(_without_function, wanted.pcie_accepted))
+    for slot in live.slots:
+        if slot.degraded and _without_function(slot.pci) in checked - accepted:
+            result.append(Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words))
     result += _firmware(found.firmware) if found.firmware is not None else []
     if wanted.subnet_manager:
         port = fabric_port(wanted, found)
         # A finding of the port tells why no subnet manager can be asked.
         explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
-        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, found)]
+        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, live.opensm)]
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:
         result += _modules(wanted.kmod, found.kmod)
-        result += _limits(wanted.kmod.memlock, found.kmod, found.limits)
+        result += _limits(wanted.kmod.memlock, found.kmod, live.limits)
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
     return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
@@ -140,18 +130,12 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
     return [] if port.sm_lid else [Finding(Code.NO_SM_LID, Topic.PORT, name, "sm_lid", found="0")]
 
 
-def _slot(slot: Slot, accepted: t.Collection[str]) -> list[Finding]:
-    if not slot.degraded or _without_function(slot.pci) in map(_without_function, accepted):
-        return []
-    return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words)]
-
-
 def _without_function(pci: str) -> str:
     """Any function of a card stands for it."""
     return pci.rpartition(".")[0]
 
 
-def _firmware(found: FirmwareDifferences) -> list[Finding]:
+def _firmware(found: Differences) -> list[Finding]:
     """What the role hca_firmware would change, what waits for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
     # What waits for other firmware to run is not set, and has a reason for that.
@@ -167,7 +151,7 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     """
     if not wanted.designated and not wanted.designated_host:
         return None
-    own = any(port.port_guid == master.guid for port in found.ports)
+    own = any(port.port_guid == master.guid for port in found.live.ports)
     if own or wanted.designated:
         return own and wanted.designated
     if not master.answers and not wanted.designated_guids:
@@ -188,44 +172,38 @@ _ELSEWHERE = "; the designated host %s is not among the hosts of this run: run r
 
 
 def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
+    host = wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY)
+
     def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(
-            code,
-            Topic.SUBNET_MANAGER,
-            wanted.fabric,
-            "",
-            wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY),
-            master,
-            detail,
-        )
+        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", host, master, detail)
 
     result = []
-    master = found.master
+    master, masters = found.live.master, found.live.masters
     if master is None:
-        result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
+        result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.live.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
     elif master.state != MASTER:
         result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
     elif wanted.designated_host and not wanted.designated and not master.answers and is_designated(wanted, found, master) is None:
         result.append(finding(Code.UNNAMED_MASTER, master.guid))
     elif is_designated(wanted, found, master) is False:
         result.append(finding(Code.OTHER_MASTER, short(master)))
-    if found.masters is not None and len(found.masters) > 1:
-        result.append(finding(Code.SEVERAL_MASTERS, ", ".join(found.masters), str(len(found.masters))))
+    if masters is not None and len(masters) > 1:
+        result.append(finding(Code.SEVERAL_MASTERS, ", ".join(masters), str(len(masters))))
     return result
 
 
-def _opensm(wanted: Wanted, found: Found) -> list[Finding]:
+def _opensm(wanted: Wanted, found: Opensm) -> list[Finding]:
     runs = wanted.designated or wanted.standby
     if not (runs or wanted.designated_host):
         # Others manage the fabric, and this node may be one of them.
         return []
     code = Code.OPENSM_DESIGNATED if wanted.designated else Code.OPENSM_STANDBY if wanted.standby else Code.OPENSM_SURPLUS
     result = []
-    for aspect, there, (yes, no) in (("state", found.opensm.pids, ("running", "stopped")), ("enabled", found.opensm.enabled, ("enabled", "disabled"))):
+    for aspect, there, (yes, no) in (("state", found.pids, ("running", "stopped")), ("enabled", found.enabled, ("enabled", "disabled"))):
         if bool(there) != runs:
             shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
-            ended = runs and aspect == "state" and bool(found.opensm.enabled)
-            if ended and found.opensm.stopped:
+            ended = runs and aspect == "state" and bool(found.enabled)
+            if ended and found.stopped:
                 result.append(Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", aspect, yes, shown, wanted.fabric))
                 continue
             result.append(Finding(Code.OPENSM_ENDED if ended else code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedGpus
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedFirmware, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import WantedFirmware
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
@@ -131,19 +129,15 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     for name, (kind, allowed) in ROLE_TYPES.items():
         if name in variables and not isinstance(variables[name], kind):
             found.append(Problem(name, variables[name], allowed))
+    lists: Mapping[str, list[t.Any]] = {name: value for name, value in variables.items() if isinstance(value, list)}
     if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
         found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
-    if "fabric_check_max_effective_ber" in variables:
-        found += _rate_problems("fabric_check_max_effective_ber", variables["fabric_check_max_effective_ber"])
-    if isinstance(variables.get("fabric_check_pcie_accepted"), list):
-        found += _address_problems("fabric_check_pcie_accepted", variables["fabric_check_pcie_accepted"])
+    found += _rate_problems("fabric_check_max_effective_ber", variables.get("fabric_check_max_effective_ber", 0))
+    found += _address_problems("fabric_check_pcie_accepted", lists.get("fabric_check_pcie_accepted", ()))
     found += _speed_problems("fabric_check_min_speed", variables.get("fabric_check_min_speed", ""))
     found += value_problems(VARIABLES, variables)
-    if isinstance(variables.get("fabric_check_ports"), list):
-        found += port_problems("fabric_check_ports", variables["fabric_check_ports"], facts)
-    if isinstance(variables.get("fabric_check_interfaces"), list):
-        found += _interface_problems("fabric_check_interfaces", variables["fabric_check_interfaces"])
-    return found
+    found += port_problems("fabric_check_ports", lists.get("fabric_check_ports", ()), facts)
+    return found + _interface_problems("fabric_check_interfaces", lists.get("fabric_check_interfaces", []))
 
 
 def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:

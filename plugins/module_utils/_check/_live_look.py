@@ -24,9 +24,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
 # The limits of root are not those of everybody.
@@ -36,20 +36,20 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 }
 
 
-def read_parts(run: Runner, root: str = "/") -> tuple[tuple[Port, ...], tuple[Netdev, ...]]:
-    """Ports and network interfaces."""
+def read_parts(run: Runner, known: Interfaces | None, root: str = "/") -> Live:
+    """Ports and network interfaces; where the concern ipoib has read them, what it knows, with the stack."""
+    if known is not None:
+        return Live(known.ports, tuple(known.netdevs.values()), known.stack)
     ports = tuple(read_ports(root))
-    return ports, tuple(read_netdevs(root, ports, links=read_links(run)))
+    return Live(ports, tuple(read_netdevs(root, ports, links=read_links(run))))
 
 
-def look(run: Runner, scope: Scope, *, ports: tuple[Port, ...], netdevs: tuple[Netdev, ...], root: str = "/") -> Live:
-    """What can't be read comes out as missing, with the reason."""
+def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
+    """`parts` with the rest of the scope. What can't be read comes out as missing, with the reason."""
     opensm = read_opensm(root)
-    cards = read_cards(ports, root)
-    live = Live(
-        ports=ports,
-        netdevs=netdevs,
-        stack=read_stack(run, root) if scope.stack else None,
+    cards = read_cards(parts.ports, root)
+    live = parts._replace(
+        stack=(parts.stack or read_stack(run, root)) if scope.stack else None,
         opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
         limits=read_limits(run) if scope.limits else {},
         cards=cards,
@@ -57,7 +57,7 @@ def look(run: Runner, scope: Scope, *, ports: tuple[Port, ...], netdevs: tuple[N
     )
     if not scope.subnet_manager:
         return live
-    port = choose_port(names_of(scope, ports, netdevs), ports, scope.fabric_ports)
+    port = choose_port(names_of(scope, parts.ports, parts.netdevs), parts.ports, scope.fabric_ports)
     return _with_master(run, port, live._replace(asked=port.name if port else ""), designated=scope.designated)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, interfaces, is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import cards_of, checked_ports, fabric_port, findings, interfaces, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEYS, UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -29,14 +29,14 @@ class Outcome(t.NamedTuple):
 
     def result(self, waited: float = 0.0) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
-        master, stack = self.found.master, self.found.stack
+        master, stack = self.found.live.master, self.found.live.stack
         return {
             "deviations": [_words.result(finding) for finding in self.findings],
             "deviation_lines": _words.lines(self.findings),
             "rows": table_rows(self.wanted, self.found, self.findings),
             "fabric": self.wanted.fabric,
             "master_guid": master.guid if master else "",
-            "adapters": [dict(card._asdict()) for card in self.found.cards],
+            "adapters": [dict(card._asdict()) for card in cards_of(self.wanted, self.found)],
             "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
             "ok": not self.findings,
             "waited": round(waited, 1),
@@ -53,8 +53,8 @@ OF_ROWS = (Topic.PORT, Kind.INTERFACE)
 
 def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[dict[str, str]]:
     """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
-    ports = {port.name: port for port in found.ports}
-    netdevs = {netdev.name: netdev for netdev in found.netdevs}
+    ports = {port.name: port for port in found.live.ports}
+    netdevs = {netdev.name: netdev for netdev in found.live.netdevs}
     names = [item.name for item in interfaces(wanted, found) if item.present]
     pairs = [(netdevs[name].port if name in netdevs else "", name) for name in names]
     covered = {port for port, _name in pairs}
@@ -88,8 +88,9 @@ def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dic
 
 def _sm_column(wanted: Wanted, found: Found) -> str:
     """`master` on the node that holds the master, else the name of the master."""
-    if found.master is None:
+    master = found.live.master
+    if master is None:
         return ""
-    if any(port.port_guid == found.master.guid for port in found.ports):
+    if any(port.port_guid == master.guid for port in found.live.ports):
         return "master"
-    return wanted.designated_host if is_designated(wanted, found, found.master) else short(found.master)
+    return wanted.designated_host if is_designated(wanted, found, master) else short(master)

@@ -8,16 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences as FirmwareDifferences
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import WantedFirmware
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
@@ -25,6 +19,7 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
     from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
     from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
 
 
@@ -34,6 +29,17 @@ class WantedGpus(t.NamedTuple):
     method: str
     allow_rebuild: bool
     options: GpuOptions
+
+
+class WantedFirmware(t.NamedTuple):
+    """The variables of the role hca_firmware, which have passed its validation."""
+
+    devices: tuple[t.Mapping[str, t.Any], ...] = ()
+    images: str | t.Mapping[str, t.Any] | None = None
+    versions: t.Mapping[str, str] = {}
+    allow_downgrade: bool = False
+    config: tuple[t.Mapping[str, t.Any], ...] = ()
+    missing: str = "ignore"
 
 
 class Wanted(t.NamedTuple):
@@ -70,27 +76,24 @@ class Wanted(t.NamedTuple):
     """Port GUIDs of the designated host, where they are known."""
 
 
+class Differences(t.NamedTuple):
+    """In what the firmware of the adapters is not as wanted."""
+
+    changes: tuple[Change, ...] = ()
+    """What the role would burn and set."""
+    pending: tuple[Pending, ...] = ()
+    """What was burned or set before, and waits for the next start of an adapter."""
+    errors: tuple[str, ...] = ()
+    """Why something could not be compared, or can't be as wanted."""
+
+
 class Found(t.NamedTuple):
     """One node as it is now. None is for a concern that is not checked."""
 
-    ports: tuple[Port, ...] = ()
-    netdevs: tuple[Netdev, ...] = ()
+    live: Live = Live()
     ipoib: Ipoib | None = None
     kmod: Modules | None = None
     gpus: Gpus | None = None
-    stack: Stack | None = None
     links: tuple[Finding, ...] = ()
     """What mlxlink or mstlink says of the links that are up."""
-    firmware: FirmwareDifferences | None = None
-    cards: tuple[Card, ...] = ()
-    """Under the checked ports."""
-    slots: tuple[Slot, ...] = ()
-    """Of these cards."""
-    master: Master | None = None
-    master_error: str = ""
-    """Why there is no `master`, in words."""
-    masters: tuple[str, ...] | None = None
-    """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
-    opensm: Opensm = Opensm()
-    limits: t.Mapping[str, str] = {}
-    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
+    firmware: Differences | None = None

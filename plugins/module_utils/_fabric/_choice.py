@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import collections
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 
 # Unicast LIDs of the specification.
 _LAST_LID = 0xBFFF
@@ -44,23 +47,23 @@ def names_of(text: str) -> set[str]:
     return {whole, first, first.partition(".")[0]} - {""}
 
 
+def _node_names(subnet: Subnet, node: Node) -> set[str]:
+    return {*names_of(node.description), *names_of(subnet.names[node.guid])}
+
+
 def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple[Gap, ...]]:
     """GUIDs of the nodes that are named, None for all; and the names that no node has."""
     if not any(wanted):
         return None, ()
-    found: dict[t.Any, set[str]] = {}
+    found: dict[t.Any, set[str]] = collections.defaultdict(set)
     for node in subnet.nodes:
-        for name in {*names_of(node.description), *names_of(subnet.names[node.guid])}:
-            found.setdefault(name, set()).add(node.guid)
-        for guid in (node.guid, node.port_guid, node.system_guid):
-            found.setdefault(guid, set()).add(node.guid)
-        if node.lid:
-            found.setdefault(node.lid, set()).add(node.guid)
+        for key in (*_node_names(subnet, node), node.guid, node.port_guid, node.system_guid, node.lid):
+            found[key].add(node.guid)
     for port in subnet.ports:
-        found.setdefault(port.port_guid, set()).add(port.node_guid)
         # With an LMC, a port has all LIDs that differ in their last bits.
-        for lid in range(port.lid, port.lid + (1 << port.lmc)) if port.lid else ():
-            found.setdefault(lid, set()).add(port.node_guid)
+        lids = range(port.lid, port.lid + (1 << port.lmc)) if port.lid else ()
+        for key in (port.port_guid, *lids):
+            found[key].add(port.node_guid)
     keys = [*(host.strip().lower() for host in wanted.hosts), *wanted.guids, *wanted.lids]
     absent = [str(key) for key in keys if key not in found]
     gaps = gaps_of(Code.NO_SUCH_NODE, "", absent)
@@ -83,16 +86,11 @@ class Address(t.NamedTuple):
     """0 where the node has only one port with a link."""
 
 
-def spot(port: Port) -> str:
-    """`leaf1 port 6`."""
-    return "%s port %d" % (port.name, port.port)
-
-
 def _node_guids(subnet: Subnet, address: Address) -> list[str]:
     wanted = address.node.strip().lower()
     if address.guid:
         return sorted({node.guid for node in subnet.nodes if address.guid in (node.guid, node.port_guid)})
-    return [node.guid for node in subnet.nodes if wanted in {*names_of(node.description), *names_of(subnet.names[node.guid])}]
+    return [node.guid for node in subnet.nodes if wanted in _node_names(subnet, node)]
 
 
 def find(subnet: Subnet, address: Address) -> Port:
@@ -110,7 +108,8 @@ def find(subnet: Subnet, address: Address) -> Port:
         there = []
     if len(there) == 1:
         return there[0]
-    spots = ", ".join("%s (%s)" % (spot(port), port.node_guid) for port in (there or named)[:_SHOWN]) + (", ..." if len(there or named) > _SHOWN else "")
+    shown = there or named
+    spots = ", ".join("%s (%s)" % (place_in_words(port), port.node_guid) for port in shown[:_SHOWN]) + (", ..." if len(shown) > _SHOWN else "")
     if len({port.node_guid for port in named}) > 1:
         raise InvalidInput([Problem(variable, value, "what names one port; found: %s" % spots, "name the node by guid")])
     raise InvalidInput([Problem("number", address.number or None, "the number of one of its ports: %s" % spots)])
@@ -125,7 +124,7 @@ def control_point(subnet: Subnet, port: Port) -> Port:
     if peer is None or peer.node_guid not in switches:
         raise RdmaError(
             "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to be switched on. "
-            "Next: use the driver on the host itself" % spot(port)
+            "Next: use the driver on the host itself" % place_in_words(port)
         )
     return peer
 

@@ -20,9 +20,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Finding, Measure, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 
 if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
@@ -30,10 +31,8 @@ if t.TYPE_CHECKING:
 class Node(t.NamedTuple):
     """The host that the module runs on."""
 
+    module: AnsibleModule
     run: Runner
-    write: t.Callable[[str, str], None]
-    """A text into the file of a path, atomically."""
-    check_mode: bool = False
     root: str = "/"
     now: t.Callable[[], float] = time.time
     sleep: t.Callable[[float], None] = time.sleep
@@ -154,7 +153,7 @@ class _Work:
         places = [place for place, counts in self._seen.counts.items() if _has_any(counts, data)]
         # ibqueryerrors does not show counters of data, which are never zero for long.
         count = len(self._seen.counts) if data and self._named is None else len(places)
-        if not count or self._node.check_mode:
+        if not count or self._node.module.check_mode:
             return count
         if self._named is None:
             self._asking.clear_fabric(data)
@@ -164,9 +163,10 @@ class _Work:
 
     def save(self, sample: Sample) -> None:
         """A look that saw nothing does not replace one that did."""
-        if self._wanted.sample_file and sample.counts and not self._node.check_mode:
+        change = file_change(self._wanted.sample_file, "", _counters.written(sample))
+        if change and change.subject and sample.counts and not self._node.module.check_mode:
             try:
-                self._node.write(self._wanted.sample_file, _counters.written(sample))
+                apply_file(self._node.module, change)
             except OSError as exc:
                 raise _unusable(self._wanted.sample_file, exc) from exc
 
@@ -221,9 +221,10 @@ def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[
     }
 
 
-def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+def report(node: Node) -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput, and CommandFailed where counters can't be set to zero."""
     started = time.monotonic()
+    options = node.module.params
     wanted = wanted_of(options)
     port = _look.asked_port(options["port"], node.root)
     if port is None:
@@ -235,7 +236,7 @@ def report(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         compared = work.compare(before, now)
         cleared = work.clear()
         # Others may count on while some are set to zero, so the next run compares with a look behind that.
-        work.save(work.look() if cleared and wanted.sample_file and not node.check_mode else now)
+        work.save(work.look() if cleared and wanted.sample_file and not node.module.check_mode else now)
         gaps, result = work.gaps, shown(work.spots, compared, len(now.counts))
     about = {"port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}
     return {"changed": cleared > 0, **result, "cleared": cleared, "problems": [problem(gap) for gap in gaps], **about}

@@ -48,15 +48,9 @@ def _end(row: Row, port: int = 0) -> End:
 
 def _declared(rules: t.Mapping[tuple[str, int], Rule], ends: t.Sequence[Row]) -> Rule:
     """The most precise rule for a link."""
-    for places in (
-        [(name, end["port"]) for end in ends for name in names_of(end["name"])],
-        [(name, 0) for end in ends for name in names_of(end["name"])],
-        [("", 0)],
-    ):
-        for place in places:
-            if place in rules:
-                return rules[place]
-    return Rule()
+    ports = [(name, end["port"]) for end in ends for name in names_of(end["name"])]
+    places = (*ports, *((name, 0) for name, _port in ports), ("", 0))
+    return next((rules[place] for place in places if place in rules), Rule())
 
 
 def _links(links: t.Iterable[Row], rules: t.Iterable[Rule]) -> t.Iterator[Finding]:

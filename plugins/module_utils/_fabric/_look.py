@@ -127,9 +127,10 @@ class Asking:
     def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _smpquery.SwitchFirmware]:
         """By node GUID, of the switches at these LIDs. The first ones that are silent stand for all."""
         found: dict[str, _smpquery.SwitchFirmware] = {}
-        silent: list[str] = []
+        if not self._has("vendstat"):
+            return found
         in_a_row = 0
-        for guid, lid in lids.items() if self._has("vendstat") else ():
+        for guid, lid in lids.items():
             try:
                 output = self._run(_smpquery.vendstat_command(self._port.device, self._port.port, lid), ok=None, timeout=TIMEOUT_SECONDS)
                 answer = None if output.rc else _smpquery.parse_vendstat(output.stdout)
@@ -138,10 +139,7 @@ class Asking:
             in_a_row = 0 if answer else in_a_row + 1
             if answer:
                 found[guid] = answer
-            else:
-                silent.append(guid)
             if in_a_row == _SILENT:
-                silent += [other for other in lids if other not in found and other not in silent]
                 break
-        self.gaps += gaps_of(Code.SILENT_SWITCHES, "vendstat", silent)
+        self.gaps += gaps_of(Code.SILENT_SWITCHES, "vendstat", [guid for guid in lids if guid not in found])
         return found

@@ -10,10 +10,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import words
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words, words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -89,7 +89,7 @@ def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> 
     if lost:
         raise Refused(
             "without the link of %s the fabric loses %s. Nothing was changed. Next: choose another port, or set rdma_allow_disconnect: true "
-            "(allow_disconnect of the module)" % (spot(port), ", ".join("%s (%s)" % (subnet.names[guid], needed[guid]) for guid in lost))
+            "(allow_disconnect of the module)" % (place_in_words(port), ", ".join("%s (%s)" % (subnet.names[guid], needed[guid]) for guid in lost))
         )
 
 
@@ -132,9 +132,9 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     meant = find(subnet, address)
     port = control_point(subnet, meant)
     if not port.lid:
-        raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % spot(port))
+        raise RdmaError("%s has no LID, because no subnet manager has configured the fabric yet. Next: start the subnet manager" % place_in_words(port))
     before = after = _settings(run, local, port)
-    steps = plan(spot(port), wanted, before)
+    steps = plan(place_in_words(port), wanted, before)
     changes = [step.change for step in steps]
     if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
         require_allowed(subnet, port, _needed(run, subnet, local))

@@ -93,20 +93,8 @@ def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> S
         if seen and seen.peer_guid:
             betters[guid, number] = seen.better
         state, phys_state, active_width, active_speed = seen.link if seen else _NOT_LISTED
-        ports[guid, number] = Port(
-            guid,
-            named[guid],
-            number,
-            port_guid,
-            lid,
-            lmc,
-            state,
-            phys_state,
-            active_width or width,
-            active_speed or speed,
-            peer_guid,
-            peer_port,
-        )
+        link = (state, phys_state, active_width or width, active_speed or speed)
+        ports[guid, number] = Port(guid, named[guid], number, port_guid, lid, lmc, *link, peer_guid, peer_port)
     strangers = []
     for (guid, number), seen in states.items():
         if (guid, number) in joined:
@@ -194,19 +182,12 @@ def groups(records: t.Iterable[McMember], names: t.Mapping[str, str]) -> tuple[G
         if record.port_guid:
             member = Member(record.port_guid, names.get(record.port_guid, ""), record.membership)
             members.setdefault(key, {})[record.port_guid] = member
-    return tuple(
-        Group(
-            head.mgid,
-            head.mlid,
-            head.pkey,
-            _BYTES.get(head.mtu_code, 0),
-            _GBPS.get(head.rate_code, 0),
-            head.qkey,
-            head.sl,
-            tuple(sorted(members.get(key, {}).values())),
-        )
-        for key, head in sorted(heads.items())
-    )
+    found = []
+    for key, head in sorted(heads.items()):
+        mtu, rate = _BYTES.get(head.mtu_code, 0), _GBPS.get(head.rate_code, 0)
+        own = tuple(sorted(members.get(key, {}).values()))
+        found.append(Group(head.mgid, head.mlid, head.pkey, mtu, rate, head.qkey, head.sl, own))
+    return tuple(found)
 
 
 def lanes(width: str) -> int | None:

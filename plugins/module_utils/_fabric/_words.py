@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Fo
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import End, Finding
 
 _GAPS: t.Mapping[GapCode, str] = {
@@ -78,7 +79,8 @@ COUNTER_FORMS: t.Mapping[Code, tuple[str, str]] = {
 }
 
 
-def place_in_words(spot: Spot) -> str:
+def place_in_words(spot: Spot | Port) -> str:
+    """`leaf1 port 6`."""
     return "%s port %d" % (spot.name, spot.port)
 
 

@@ -13,9 +13,9 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, need_host, outcomes, read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 

@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Setting, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Setting, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
 # Parameters that exist only while another one is 1 (for the next start). From the dependencies in the database of mstflint 4.21 and 4.31.

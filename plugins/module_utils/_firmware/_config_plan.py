@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import allowed_by
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
 
 ABSENT = "not available"

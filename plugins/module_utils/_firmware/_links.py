@@ -197,9 +197,10 @@ def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/")
     return [answer[port] for port in wanted for answer in answers if port in answer]
 
 
-def look(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> dict[str, t.Any]:
-    """Every port with its problems. A port that can't be queried is an entry with an error, and no failure."""
-    answers = ask(run, names, limits, root=root)
+def look(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:
+    """The result of the module: every port with its problems. A port that can't be queried is an entry with an error, and no failure."""
+    limits = Limits(tuple(options["part_numbers"]), options["max_effective_ber"], options["min_speed"])
+    answers = ask(run, options["ports"], limits, root=root)
     found = ["%s: %s" % (answer.port.name, problem.found) for answer in answers for problem in answer.problems]
     errors = ["%s: %s" % (answer.port.name, answer.error) for answer in answers if answer.error]
     return {"changed": False, "ports": [answer.result() for answer in answers], "problems": found, "errors": errors}

@@ -17,9 +17,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import b
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
@@ -34,6 +34,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+
+_T = t.TypeVar("_T")
 
 # The reset tools call them after they told the card to restart; both are in the package pciutils.
 _HELPERS = ("lspci", "setpci")
@@ -110,15 +112,9 @@ def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ..
 def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
     """The adapters that any of the names fits, each once; all without names. Raises InvalidInput with every name that fits none."""
     found = "one of: %s" % "; ".join(describe_device(device) for device in devices) if devices else "nothing: this node has no adapter"
-    problems = []
-    chosen = set()
-    for index, name in enumerate(names):
-        fitting = {device.pci for device in devices if any(matches(device, kind, name) for kind in SELECTORS)}
-        chosen |= fitting
-        if not fitting:
-            problems.append(Problem("adapters[%d]" % index, name, found))
-    require_none(problems)
-    return tuple(device for device in devices if not names or device.pci in chosen)
+    fitting = [{device.pci for device in devices if any(matches(device, kind, name) for kind in SELECTORS)} for name in names]
+    require_none([Problem("adapters[%d]" % index, names[index], found) for index, chosen in enumerate(fitting) if not chosen])
+    return tuple(device for device in devices if not names or device.pci in set().union(*fitting))
 
 
 def in_hypervisor(run: Runner) -> bool:
@@ -163,8 +159,7 @@ def _differs(row: Row) -> bool:
 
 def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple[tuple[Change, ...], tuple[str, ...]]:
     """The parameters whose next value is not the current one, and what is unknown of them."""
-    if not tools:
-        raise RdmaError("neither %s is installed" % " nor ".join(_mlxconfig.TOOLS))
+    _required(run, _mlxconfig.TOOLS)
     rows = look_at_parameters(Session(run, tools, device.pci), Wanted(device, reset_all=True)).values()
     if rows and all(row.current is None for row in rows):
         return (), ("its firmware doesn't tell the configuration that it runs with, so what is pending of that is unknown",)
@@ -172,37 +167,37 @@ def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple
 
 
 def _image(run: Runner, pci: str) -> tuple[Change, ...]:
-    tool = first_tool(run, _flint.TOOLS)
-    if not tool:
-        raise RdmaError("neither %s is installed" % " nor ".join(_flint.TOOLS))
-    found = query_adapter(run, tool, pci)
+    found = query_adapter(run, _required(run, _flint.TOOLS), pci)
     if _flint.same_version(found.version, found.running):
         return ()
     return (Change(Kind.FIRMWARE, pci, "running_version", found.running, found.version),)
 
 
+def _required(run: Runner, tools: t.Sequence[str]) -> str:
+    """The tool to ask, which is the first that is installed; raises RdmaError where none is."""
+    found = first_tool(run, tools)
+    if not found:
+        raise RdmaError("neither %s is installed" % " nor ".join(tools))
+    return found
+
+
+def _tried(look: t.Callable[[], _T]) -> tuple[_T | None, str]:
+    """What was found, or why nothing was."""
+    try:
+        return look(), ""
+    except RdmaError as exc:
+        return None, exc.msg
+
+
 def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
     """What the tools say of one card."""
-    pending: tuple[Change, ...] = ()
-    unknown: tuple[str, ...] = ()
-    failures = []
-    try:
-        pending = _image(run, device.pci)
-    except RdmaError as exc:
-        failures.append("whether firmware is pending is unknown: %s" % exc.msg)
-    try:
-        configuration, unknown = _configuration(run, tools, device)
-        pending += configuration
-    except RdmaError as exc:
-        failures.append("whether configuration is pending is unknown: %s" % exc.msg)
-    query, obstacle = None, ""
-    tool = first_tool(run, _mlxfwreset.TOOLS)
-    try:
-        query = _mlxfwreset.query(run, tool, device.pci) if tool else None
-        obstacle = "" if tool else "neither %s is installed" % " nor ".join(_mlxfwreset.TOOLS)
-    except RdmaError as exc:
-        obstacle = exc.msg
-    return Card(device.pci, device.functions, device.model, pending, query, obstacle, (*unknown, *failures), tuple(failures))
+    firmware, no_firmware = _tried(lambda: _image(run, device.pci))
+    configuration, no_configuration = _tried(lambda: _configuration(run, tools, device))
+    parameters, unknown = configuration or ((), ())
+    query, obstacle = _tried(lambda: _mlxfwreset.query(run, _required(run, _mlxfwreset.TOOLS), device.pci))
+    failed = {"firmware": no_firmware, "configuration": no_configuration}
+    failures = tuple("whether %s is pending is unknown: %s" % item for item in failed.items() if item[1])
+    return Card(device.pci, device.functions, device.model, (firmware or ()) + parameters, query, obstacle, (*unknown, *failures), failures)
 
 
 def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:

@@ -71,12 +71,6 @@ def name_of(text: str) -> str:
     return "" if _DECIMAL.match(word) or _HEX.match(word) else word
 
 
-def is_mask(shown: str) -> bool:
-    """Whether it is a bit mask. The tools read a mask without 0x as hexadecimal too."""
-    match = _NAMED.match(shown)
-    return bool(match and _HEX.match(match.group("text")))
-
-
 def is_boolean(shown: str) -> bool:
     return name_of(shown).lower() in ("true", "false")
 
@@ -134,7 +128,9 @@ def argument(declared_text: str, shown: str) -> str:
     declared = number_of(declared_text)
     if declared is None:
         return declared_text
-    if is_mask(shown):
+    named = _NAMED.match(shown)
+    if named and _HEX.match(named.group("text")):
+        # A bit mask, which the tools read as hexadecimal without 0x, too.
         return "0x%x" % declared
     # A string of bytes longer than a number: its digits count one by one.
     return declared_text if _HEX.match(declared_text) and number_of(shown) is None else str(declared)

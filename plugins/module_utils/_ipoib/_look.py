@@ -37,11 +37,6 @@ ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
 _SYSCTL = "proc/sys/net"
 
 
-def look(run: Runner, environ: t.Mapping[str, str], root: str = "/", *, declared: t.Mapping[str, str] | None = None) -> Found:
-    """The state in the form in which it may leave the node, see `condensed`."""
-    return condensed(look_whole(run, environ, root), declared)
-
-
 def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
     """The state with all files whole. A few processes: `ip` three times and `systemctl`, and one or two more for ssh, OFED and back-ends."""
     ports = _ports.read_ports(root)
@@ -118,7 +113,10 @@ def read_files(root: str = "/") -> dict[str, str]:
 
 
 def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
-    """`declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or ""."""
+    """The state in the form in which it may leave the node.
+
+    `declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or "".
+    """
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
     names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found.facts)})

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import functools
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope
@@ -15,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as gpudirect
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look as ipoib
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look as opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
@@ -23,30 +24,34 @@ from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 
     Look = t.Callable[["Node", t.Mapping[str, t.Any]], t.Any]
 
 
-class Node(t.NamedTuple):
+class Node:
     """Where the looks look."""
 
-    run: Runner
-    release: str
-    """The running kernel."""
-    environ: t.Mapping[str, str]
-    root: str = "/"
+    def __init__(self, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/") -> None:
+        """`release` is that of the running kernel."""
+        self.run, self.release, self.environ, self.root = run, release, environ, root
+
+    @functools.cached_property
+    def interfaces(self) -> Interfaces:
+        """With all files whole. Two concerns need them, and they are read once."""
+        return look_whole(self.run, self.environ, self.root)
 
 
 def _live(node: Node, scope: Scope) -> Live:
-    ports, netdevs = read_parts(node.run, node.root)
-    return live(node.run, scope, ports=ports, netdevs=netdevs, root=node.root)
+    parts = read_parts(node.run, node.interfaces if scope.interfaces else None, node.root)
+    return live(node.run, scope, parts, root=node.root)
 
 
 LOOKS: t.Mapping[str, Look] = {
     "packages": lambda node, hints: installed_packages(node.run, by_name(read_os(node.root).family), hints["names"], root=node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, root=node.root),
     "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),
-    "ipoib": lambda node, hints: ipoib(node.run, node.environ, node.root, declared=hints["names"]),
+    "ipoib": lambda node, hints: condensed(node.interfaces, hints["names"]),
     "gpudirect": lambda node, hints: gpudirect(node.run, node.release, root=node.root),
     "fabric_check": lambda node, hints: _live(node, Scope(**hints)),
 }

@@ -7,19 +7,21 @@
 from __future__ import annotations
 
 import typing as t
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
 
 
 def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending, ...]:
-    """The inverse of `Pending.result` for a list. Raises InvalidInput with every entry that is none; `variable` names the list."""
-    if not isinstance(entries, Sequence) or isinstance(entries, str):
+    """The inverse of `Pending.result` for a list of Ansible. Raises InvalidInput with every entry that is none; `variable` names the list."""
+    entries = plain(entries)
+    if not isinstance(entries, list):
         raise InvalidInput([Problem(variable, entries, "a list of pending changes, as the modules return them")])
     found: list[Pending] = []
     problems = []

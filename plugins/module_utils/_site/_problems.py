@@ -12,8 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import problems as firmware_config_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import problems as firmware_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
@@ -60,8 +59,7 @@ CONCERNS: tuple[Judge, ...] = (
     ipoib_problems,
     soft_rdma_problems,
     gpudirect_problems,
-    firmware_config_problems,
-    lambda variables, facts: image_problems(variables, facts, "hca_firmware_"),
+    firmware_problems,
     check_problems,
     serial_problems,
     # Consents among them: what is no boolean must not count as one.

@@ -13,10 +13,11 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import fabric_check
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, choose_port, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -24,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
 from ansible_collections.rdma.ofed.plugins.modules.fabric_check import OPTIONS
 from ipoib_node import FakeNode
 
@@ -50,6 +52,7 @@ class InfinibandNode(FakeNode):
 
     def __init__(self, root: pathlib.Path, backend: str) -> None:
         super().__init__(root, backend)
+        self.calls: list[tuple[str, ...]] = []
         self.answers = {
             "sminfo": "sminfo: sm lid 1 sm guid %s, activity count 506 priority 14 state 3 SMINFO_MASTER\n" % GUID,
             "smpquery": "Node Description:...........................node1\n",
@@ -79,6 +82,7 @@ class InfinibandNode(FakeNode):
         return tool in self.answers or super().has(tool)
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(tuple(argv))
         return Output(0, self.answers[argv[0]], "") if argv[0] in self.answers else super().__call__(argv, ok, timeout)
 
 
@@ -181,6 +185,15 @@ def test_a_look_that_lacks_a_part_says_nothing(tmp_path: pathlib.Path) -> None:
     assert unchanged(params, looks) is not None
     for concern in looks:
         assert unchanged(params, {name: seen for name, seen in looks.items() if name != concern}) is None
+
+
+def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
+    node = InfinibandNode(tmp_path, "ifupdown")
+    node.calls.clear()
+    with mock.patch.object(_live_look, "read_stack") as read_stack:
+        looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **DECLARED}))
+    assert node.calls.count(LINKS) == 1 and "fabric_check" in looks
+    read_stack.assert_not_called()
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.action import refusal_table, validate
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import Directive
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
@@ -52,7 +52,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1") -> None:
     """What the action rdma_facts does."""
-    found = look(node, {}, str(node.root), declared=ipoib.hints(variables)["names"])
+    found = condensed(look_whole(node, {}, str(node.root)), ipoib.hints(variables)["names"])
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 
 

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.action import ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ipoib_node import CAPABLE, FakeNode
@@ -64,7 +64,7 @@ def new(path: pathlib.Path, stack: str) -> FakeNode:
 
 
 def sent(node: FakeNode, environ: t.Mapping[str, str] | None = None) -> str:
-    return json.dumps(encode(look(node, environ or {}, str(node.root))))
+    return json.dumps(encode(condensed(look_whole(node, environ or {}, str(node.root)))))
 
 
 def received(text: str) -> Found:

@@ -11,9 +11,9 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import look_at_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look_at_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session

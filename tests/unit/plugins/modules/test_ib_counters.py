@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters imp
 from ansible_collections.rdma.ofed.plugins.modules import ib_counters
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from module_files import ModuleFiles
 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 # The recorded topology is one without a subnet manager, which would have assigned LIDs.
@@ -118,14 +119,14 @@ def root(tmp_path: pathlib.Path) -> str:
     return str(tmp_path)
 
 
-def write(path: str, text: str) -> None:
-    pathlib.Path(path).write_text(text, encoding="utf-8")
+class Module(ModuleFiles):
+    def __init__(self, check_mode: bool, **options: t.Any) -> None:
+        self.check_mode = check_mode
+        self.params = {**{name: option.get("default") for name, option in OPTIONS.items()}, "node_name_map": "/nowhere", **options}
 
 
 def look(root: str, fabric: Fabric, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    given = {name: option.get("default") for name, option in OPTIONS.items()}
-    node = Node(t.cast("t.Any", fabric), write, check_mode, root, lambda: fabric.time, fabric.sleep)
-    return report(node, {**given, "node_name_map": "/nowhere", **options})
+    return report(Node(t.cast("t.Any", Module(check_mode, **options)), t.cast("t.Any", fabric), root, lambda: fabric.time, fabric.sleep))
 
 
 def codes(result: dict[str, t.Any], of: str = "findings") -> list[t.Any]:
@@ -275,10 +276,11 @@ def test_a_look_that_saw_nothing_does_not_replace_the_sample(root: str, tmp_path
 
 
 def test_a_sample_file_that_is_a_folder(root: str, tmp_path: pathlib.Path) -> None:
+    (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
     with pytest.raises(RdmaError, match=r"the sample can't be kept in .*: Is a directory"):
         look(root, Fabric(), sample_file=str(tmp_path))
     with pytest.raises(RdmaError, match="the sample can't be kept in "):
-        look(root, Fabric(), sample_file=str(tmp_path / "no/such/folder"))
+        look(root, Fabric(), sample_file=str(tmp_path / "gone/sample"))
 
 
 def test_named_ports_are_read_one_by_one_with_their_data(root: str) -> None:
@@ -413,18 +415,6 @@ def test_wrong_options(options: dict[str, t.Any], words: str, root: str) -> None
     with pytest.raises(InvalidInput, match=words):
         look(root, fabric, **options)
     assert fabric.started == []
-
-
-def test_the_module_writes_the_sample_atomically(root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Module:
-        check_mode = False
-        params: t.ClassVar[dict[str, t.Any]] = {}
-
-    kept: list[tuple[str, str]] = []
-    monkeypatch.setattr(ib_counters, "apply_file", lambda module, change: kept.append((change.subject, change.after)))
-    monkeypatch.setattr(ib_counters, "report", lambda node, options: node.write("/x", "text") or {"check_mode": node.check_mode})
-    assert ib_counters.work(t.cast("t.Any", Module()), t.cast("t.Any", None)) == {"check_mode": False}
-    assert kept == [("/x", "text")]
 
 
 def test_the_choices_are_the_counters_that_are_judged() -> None:

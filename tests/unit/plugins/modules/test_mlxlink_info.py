@@ -58,9 +58,14 @@ class Says:
         return Output(0, BF3, "")
 
 
+def look(run: t.Any, names: list[str], limits: Limits, *, root: str) -> dict[str, t.Any]:
+    rates = {"max_effective_ber": limits.effective_ber, "min_speed": limits.min_speed}
+    return _links.look(run, {"ports": names, "part_numbers": list(limits.part_numbers), **rates}, root)
+
+
 def test_a_port_that_can_not_be_asked_is_no_failure(root: str) -> None:
     run = Says()
-    result = _links.look(run, [], Limits(), root=root)
+    result = look(run, [], Limits(), root=root)
     assert result["changed"] is False and json.dumps(result)
     assert result["errors"] == ["mlx5_1/1: FW burnt on device does not support generic access register"]
     first, second = result["ports"]
@@ -72,15 +77,15 @@ def test_a_port_that_can_not_be_asked_is_no_failure(root: str) -> None:
 
 
 def test_ports_can_be_chosen(root: str) -> None:
-    assert [port["name"] for port in _links.look(Says(), ["mlx5_1/1", SECOND + "/1"], Limits(), root=root)["ports"]] == ["mlx5_1/1"]
+    assert [port["name"] for port in look(Says(), ["mlx5_1/1", SECOND + "/1"], Limits(), root=root)["ports"]] == ["mlx5_1/1"]
     with pytest.raises(InvalidInput, match=r"ports\[0\] is 'mlx5_2/1'; allowed: a port of this node: mlx5_0/1 .*, mlx5_1/1 .*ports\[1\] is 'x'"):
-        _links.look(Says(), ["mlx5_2/1", "x"], Limits(), root=root)
+        look(Says(), ["mlx5_2/1", "x"], Limits(), root=root)
 
 
 def test_a_node_without_adapter_needs_no_tool(tmp_path: pathlib.Path, root: str) -> None:
-    assert _links.look(Says(()), [], Limits(), root=str(tmp_path / "bare"))["ports"] == []
+    assert look(Says(()), [], Limits(), root=str(tmp_path / "bare"))["ports"] == []
     with pytest.raises(Unsupported, match="neither mlxlink nor mstlink is installed"):
-        _links.look(Says(()), [], Limits(), root=root)
+        look(Says(()), [], Limits(), root=root)
 
 
 def test_a_good_link_has_no_problems() -> None:
@@ -166,7 +171,7 @@ def test_the_declared_speed_is_what_counts(link: Link, min_speed: str, texts: li
 
 def test_a_declared_speed_has_to_be_one(root: str) -> None:
     with pytest.raises(InvalidInput, match="min_speed is 'fast'; allowed: one of SDR, DDR"):
-        _links.look(Says(), [], Limits(min_speed="fast"), root=root)
+        look(Says(), [], Limits(min_speed="fast"), root=root)
 
 
 def test_a_link_that_is_down_is_not_slow() -> None:
@@ -205,7 +210,7 @@ def test_the_module_itself(capsys: pytest.CaptureFixture[str], root: str) -> Non
         mlxlink_info.main()
     assert "ports[0] is 'mlx9_9/9'" in json.loads(capsys.readouterr().out)["msg"]
     documented = yaml.safe_load(mlxlink_info.RETURN)
-    port = _links.look(Says(), [], Limits(), root=root)["ports"][0]
+    port = look(Says(), [], Limits(), root=root)["ports"][0]
     assert set(documented["ports"]["contains"]) == set(port)
     for part in ("cable", "counters"):
         assert set(documented["ports"]["contains"][part]["contains"]) == set(port[part])

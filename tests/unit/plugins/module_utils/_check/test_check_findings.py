@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -60,12 +60,17 @@ def declaring(*items: t.Mapping[str, t.Any]) -> Options:
     return Options(list(items), BACKEND, rollback_timeout=30)
 
 
+def seen(found: Found, **live: t.Any) -> Found:
+    """The node with that seen of its fabric."""
+    return found._replace(live=found.live._replace(**live))
+
+
 def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = None) -> Found:
     """The node with these interfaces, and the files that the role writes for `options`; none where it refuses."""
     state = Ipoib(
         {netdev.name: netdev for netdev in netdevs},
         backends={BACKEND: Presence()},
-        ports=found.ports,
+        ports=found.live.ports,
         loaded=True,
     )
     try:
@@ -73,7 +78,7 @@ def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = No
     except RdmaError:
         changes = ()
     files = {change.subject: change.after for change in changes if change.kind == Kind.FILE}
-    return found._replace(netdevs=netdevs, ipoib=state._replace(files=files))
+    return seen(found, netdevs=netdevs)._replace(ipoib=state._replace(files=files))
 
 
 WANTED = Wanted(
@@ -83,15 +88,11 @@ WANTED = Wanted(
     designated_host="node1",
 )
 GOOD = with_interfaces(
-    Found(
-        ports=(PORT,),
-        kmod=MODULES,
-        master=Master(MASTERS, 3, "node1 mlx5_0"),
-    ),
+    Found(Live(ports=(PORT,), master=Master(MASTERS, 3, "node1 mlx5_0")), kmod=MODULES),
     IB0,
 )
 SM_WANTED = WANTED._replace(designated=True, designated_host="node2")
-SM_GOOD = GOOD._replace(master=Master(OWN, 3), masters=(OWN,), opensm=Opensm((42,), ("opensm.service",)))
+SM_GOOD = seen(GOOD, master=Master(OWN, 3), masters=(OWN,), opensm=Opensm((42,), ("opensm.service",)))
 
 
 def words(wanted: Wanted, found: Found) -> list[str]:
@@ -107,51 +108,51 @@ def test_nothing_deviates_on_a_good_node() -> None:
     ("found", "expected"),
     [
         pytest.param(
-            GOOD._replace(ports=(PORT._replace(state="DOWN", phys_state="Polling"),)),
+            seen(GOOD, ports=(PORT._replace(state="DOWN", phys_state="Polling"),)),
             "port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling "
             "(look at the cable and the switch port: 'iblinkinfo' on another node shows its side)",
             id="link down",
         ),
         pytest.param(
-            GOOD._replace(ports=(PORT._replace(state="INIT"),)),
+            seen(GOOD, ports=(PORT._replace(state="INIT"),)),
             "port mlx5_0/1: wanted ACTIVE and LinkUp, found INIT and LinkUp "
             "(no subnet manager has configured the port yet: see 'sminfo', and opensm on the designated host)",
             id="no subnet manager",
         ),
         pytest.param(
-            GOOD._replace(ports=(PORT._replace(name="mlx5_1/1"),)),
+            seen(GOOD, ports=(PORT._replace(name="mlx5_1/1"),)),
             "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021))",
             id="another port",
         ),
         pytest.param(
-            GOOD._replace(ports=(PORT._replace(link_layer="Ethernet"),)),
+            seen(GOOD, ports=(PORT._replace(link_layer="Ethernet"),)),
             "port mlx5_0/1 link layer: wanted InfiniBand, found Ethernet (see mlxconfig for LINK_TYPE)",
             id="RoCE",
         ),
         pytest.param(
-            GOOD._replace(ports=(PORT._replace(sm_lid=0),)),
+            seen(GOOD, ports=(PORT._replace(sm_lid=0),)),
             "port mlx5_0/1 SM LID: wanted the LID of the subnet manager, found 0 "
             "(no subnet manager has introduced itself to the port: see opensm on the designated host)",
             id="no SM LID",
         ),
         pytest.param(
-            GOOD._replace(master=None, master_error="nobody answers on port mlx5_0/1"),
+            seen(GOOD, master=None, master_error="nobody answers on port mlx5_0/1"),
             "subnet manager of fabric ib: wanted one master on node1, found none (nobody answers on port mlx5_0/1)",
             id="no master",
         ),
         pytest.param(
-            GOOD._replace(master=Master(MASTERS, 2, "node1 mlx5_0")),
+            seen(GOOD, master=Master(MASTERS, 2, "node1 mlx5_0")),
             "subnet manager of fabric ib: wanted one master on node1, found node1 mlx5_0 (%s) in state STANDBY "
             "(it is taking over, or has lost the master: check again, then see journalctl -u 'rdma-opensm@*' on its host)" % MASTERS,
             id="standby only",
         ),
         pytest.param(
-            GOOD._replace(opensm=Opensm((77,), ())),
+            seen(GOOD, opensm=Opensm((77,), ())),
             "opensm: wanted stopped, found running (77) (the designated host is node1: rdma.ofed.site stops it here)",
             id="opensm runs",
         ),
         pytest.param(
-            GOOD._replace(opensm=Opensm((), ("opensm.service",))),
+            seen(GOOD, opensm=Opensm((), ("opensm.service",))),
             "opensm at boot: wanted disabled, found enabled (opensm.service) (the designated host is node1: rdma.ofed.site stops it here)",
             id="opensm enabled",
         ),
@@ -190,30 +191,30 @@ def test_each_deviation_is_named_once(found: Found, expected: str) -> None:
 
 
 def test_a_foreign_master_is_named() -> None:
-    (line,) = words(WANTED, GOOD._replace(master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
+    (line,) = words(WANTED, seen(GOOD, master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
     assert line.startswith("subnet manager of fabric ib: wanted one master on node1, found the master is ufm mlx5_0 (0x0000000000100001)")
 
 
 def test_two_masters_are_named_on_the_designated_host() -> None:
-    assert words(SM_WANTED, SM_GOOD._replace(masters=(MASTERS, OWN))) == [
+    assert words(SM_WANTED, seen(SM_GOOD, masters=(MASTERS, OWN))) == [
         "subnet manager of fabric ib: wanted one master on node2, found 2 masters: %s, %s "
         "('saquery SMIR' lists them: stop those that are not on the designated host)" % (MASTERS, OWN)
     ]
 
 
 def test_the_designated_host_runs_and_enables_opensm() -> None:
-    assert words(SM_WANTED, SM_GOOD._replace(opensm=Opensm((42,), ()))) == [
+    assert words(SM_WANTED, seen(SM_GOOD, opensm=Opensm((42,), ()))) == [
         "opensm at boot: wanted enabled, found disabled (this is the designated host: run rdma.ofed.site for it)"
     ]
 
 
 def test_a_master_elsewhere_is_wrong_on_the_designated_host() -> None:
-    assert any("the master is" in line for line in words(SM_WANTED, SM_GOOD._replace(master=Master(MASTERS, 3))))
+    assert any("the master is" in line for line in words(SM_WANTED, seen(SM_GOOD, master=Master(MASTERS, 3))))
 
 
 def test_subnet_managers_are_left_alone_on_request() -> None:
     wanted = WANTED._replace(subnet_manager=False)
-    assert findings(wanted, GOOD._replace(master=None, opensm=Opensm((1,), ("opensm.service",)))) == []
+    assert findings(wanted, seen(GOOD, master=None, opensm=Opensm((1,), ("opensm.service",)))) == []
 
 
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
@@ -262,24 +263,24 @@ def test_an_absent_interface_comes_with_its_cause() -> None:
 
 
 def test_an_opensm_that_was_stopped_comes_before_what_it_explains() -> None:
-    silent = SM_GOOD._replace(master=None, master_error="no subnet manager answers", masters=None, ports=(PORT._replace(state="INIT"),))
-    stopped = silent._replace(opensm=Opensm((), ("rdma-opensm@ib.service",), stopped=True))
+    silent = seen(SM_GOOD, master=None, master_error="no subnet manager answers", masters=None, ports=(PORT._replace(state="INIT"),))
+    stopped = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",), stopped=True))
     found = findings(SM_WANTED, stopped)
     assert [finding.code for finding in found] == [Code.OPENSM_STOPPED, Code.NO_MASTER, Code.PORT_NOT_CONFIGURED]
     assert _words.lines(found)[0].endswith("(it was stopped, and did not fail: 'systemctl start rdma-opensm@ib', or run rdma.ofed.site)")
-    failed = silent._replace(opensm=Opensm((), ("rdma-opensm@ib.service",)))
+    failed = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",)))
     assert findings(SM_WANTED, failed)[0].code == Code.OPENSM_ENDED
 
 
 def test_a_designated_host_outside_of_the_run_is_named() -> None:
-    silent = GOOD._replace(master=None, master_error="no subnet manager answers")
+    silent = seen(GOOD, master=None, master_error="no subnet manager answers")
     (line,) = words(WANTED._replace(designated_absent=True), silent)
     assert "the designated host node1 is not among the hosts of this run: run rdma.ofed.site for it, too" in line
     assert "not among the hosts" not in words(WANTED, silent)[0]
 
 
 def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
-    slow = GOOD._replace(master=Master(MASTERS, 3, "", answers=False))
+    slow = seen(GOOD, master=Master(MASTERS, 3, "", answers=False))
     (finding,) = findings(WANTED, slow)
     assert finding.code == Code.UNNAMED_MASTER and "the fabric is slow" in _words.lines([finding])[0]
     # Where its port GUID is known, the name does not matter.
@@ -338,14 +339,14 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
     files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
     able = MODULES._replace(may_raise=True, files=files)
-    node = GOOD._replace(kmod=able, limits={"session": "unlimited", "service": "8192"})
+    node = seen(GOOD, limits={"session": "unlimited", "service": "8192"})._replace(kmod=able)
     (line,) = words(wanted, node)
     assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
     assert [finding.lasting for finding in findings(wanted, node)] == [True]
-    assert words(wanted, node._replace(limits={"service": "unlimited"})) == []
+    assert words(wanted, seen(node, limits={"service": "unlimited"})) == []
     # Where they may not be raised, or are to be kept, nothing is wrong.
-    assert words(WANTED, GOOD._replace(limits=node.limits)) == []
-    assert words(wanted, GOOD._replace(limits=node.limits)) == []
+    assert words(WANTED, seen(GOOD, limits=node.live.limits)) == []
+    assert words(wanted, seen(GOOD, limits=node.live.limits)) == []
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
     (line,) = words(wanted, node._replace(kmod=foreign))
     assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
@@ -371,7 +372,7 @@ def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None
 
 def test_ports_are_found_by_address_and_guid() -> None:
     renamed = PORT._replace(name="ibp3s0/1", device="ibp3s0", pci="0000:03:00.0")
-    found = GOOD._replace(ports=(renamed,))
+    found = seen(GOOD, ports=(renamed,))
     for name in ("0000:03:00.0/1", "03:00.0/1", PORT.port_guid):
         assert checked_ports(Wanted(ports=(name,)), found) == ("ibp3s0/1",)
         assert fabric_port(Wanted(fabric_ports=(name,)), found) == renamed
@@ -385,9 +386,9 @@ def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port(
     down = PORT._replace(name="mlx5_0/1", state="DOWN")
     other = PORT._replace(name="mlx5_1/1")
     roce = PORT._replace(name="mlx5_2/1", link_layer="Ethernet")
-    assert fabric_port(WANTED, GOOD._replace(ports=(roce, down, other))) == other
-    assert fabric_port(WANTED, GOOD._replace(ports=(other, PORT))) == PORT
-    assert fabric_port(WANTED, GOOD._replace(ports=(roce,))) is None
+    assert fabric_port(WANTED, seen(GOOD, ports=(roce, down, other))) == other
+    assert fabric_port(WANTED, seen(GOOD, ports=(other, PORT))) == PORT
+    assert fabric_port(WANTED, seen(GOOD, ports=(roce,))) is None
 
 
 @pytest.mark.parametrize(
@@ -420,7 +421,7 @@ def test_a_master_without_a_name_is_its_guid() -> None:
 def test_one_row_for_each_interface_and_each_port_without_one() -> None:
     second = PORT._replace(name="mlx5_1/1")
     wanted = WANTED._replace(ports=("mlx5_0/1", "mlx5_1/1"))
-    found = GOOD._replace(ports=(PORT, second))
+    found = seen(GOOD, ports=(PORT, second))
     rows = table_rows(wanted, found, findings(wanted, found))
     assert [(row["port"], row["interface"], row["rate"], row["sm"], row["result"]) for row in rows] == [
         ("mlx5_0/1", "ib0", "100 Gb/sec", "node1", "OK"),
@@ -431,12 +432,12 @@ def test_one_row_for_each_interface_and_each_port_without_one() -> None:
 def test_only_the_row_of_the_deviating_port_is_bad() -> None:
     second = PORT._replace(name="mlx5_1/1", state="DOWN", phys_state="Polling")
     wanted = WANTED._replace(ports=("mlx5_0/1", "mlx5_1/1"))
-    found = GOOD._replace(ports=(PORT, second))
+    found = seen(GOOD, ports=(PORT, second))
     assert [row["result"] for row in table_rows(wanted, found, findings(wanted, found))] == ["OK", "BAD"]
 
 
 def test_a_node_without_anything_has_a_row() -> None:
-    wanted, found = Wanted(), Found(master_error="this node has no InfiniBand port")
+    wanted, found = Wanted(), Found(Live(master_error="this node has no InfiniBand port"))
     (row,) = table_rows(wanted, found, findings(wanted, found))
     assert (row["port"], row["result"]) == ("-", "BAD")
 
@@ -485,7 +486,7 @@ FOUND_MODULES = st.builds(
     Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), files=MODULE_SETS.map(lambda names: {LOAD_PATH: load_text(sorted(names))})
 )
 FOUND = st.builds(
-    lambda netdevs, **rest: with_interfaces(Found(**rest), *netdevs),
+    lambda netdevs, kmod, **live: with_interfaces(Found(Live(**live), kmod=kmod), *netdevs),
     ports=st.lists(PORTS, max_size=3).map(tuple),
     netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
     kmod=FOUND_MODULES,
@@ -516,13 +517,12 @@ def test_every_deviation_is_one_and_every_bad_node_shows_it(wanted: Wanted, foun
 
 @given(DECLARATIONS, FOUND)
 def test_the_order_of_what_was_found_does_not_matter(wanted: Wanted, found: Found) -> None:
-    names = [port.name for port in found.ports], [netdev.name for netdev in found.netdevs]
+    names = [port.name for port in found.live.ports], [netdev.name for netdev in found.live.netdevs]
     if any(len(set(group)) != len(group) for group in names):
         return
     assert found.ipoib is not None
-    turned = found._replace(
-        ports=found.ports[::-1], netdevs=found.netdevs[::-1], ipoib=found.ipoib._replace(netdevs=dict(reversed(found.ipoib.netdevs.items())))
-    )
+    interfaces = found.ipoib._replace(netdevs=dict(reversed(found.ipoib.netdevs.items())))
+    turned = seen(found, ports=found.live.ports[::-1], netdevs=found.live.netdevs[::-1])._replace(ipoib=interfaces)
     assert findings(wanted, turned) == findings(wanted, found)
 
 
@@ -558,12 +558,15 @@ def test_devices_with_other_names_than_the_policy_has() -> None:
 def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
     full, half = PcieLink(16, 16.0), PcieLink(8, 16.0)
     slots = (Slot("0000:03:00.0", full, full), Slot("0000:41:00.0", half, full), Slot("0000:81:00.0", PcieLink(16, 8.0), full))
-    first, second = words(WANTED, GOOD._replace(slots=slots))
+    ports = tuple(PORT._replace(name="mlx5_%d/1" % card, device="mlx5_%d" % card) for card in range(3))
+    node = seen(GOOD, ports=ports, cards={port.device: Card(slot.pci) for port, slot in zip(ports, slots)}, slots=slots)
+    wanted = WANTED._replace(ports=tuple(port.name for port in ports))
+    first, second = words(wanted, node)
     assert first.startswith("PCI Express link of adapter 0000:41:00.0: wanted x16 at 16 GT/s, found x8 at 16 GT/s (the link was trained with less")
     assert "0000:81:00.0: wanted x16 at 16 GT/s, found x16 at 8 GT/s (" in second
     # By any of its functions.
-    accepted = WANTED._replace(pcie_accepted=("0000:41:00.1", "0000:81:00.0"))
-    assert words(accepted, GOOD._replace(slots=slots)) == []
+    assert words(wanted._replace(pcie_accepted=("0000:41:00.1", "0000:81:00.0")), node) == []
+    assert words(wanted._replace(ports=("mlx5_0/1", "mlx5_2/1")), node) == [second], "of the checked ports alone"
 
 
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:

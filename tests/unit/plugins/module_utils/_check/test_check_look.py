@@ -10,9 +10,9 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
+from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look, settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_limits, read_opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
@@ -89,19 +89,19 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
     found = look(run, Wanted(kmod=MODULES), RELEASE, environ={}, root=str(node))
-    assert [(port.name, port.state, port.sm_lid) for port in found.ports] == [("mlx5_0/1", "ACTIVE", 1)]
+    assert [(port.name, port.state, port.sm_lid) for port in found.live.ports] == [("mlx5_0/1", "ACTIVE", 1)]
     assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.text(LOAD_PATH)) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
     assert found.gpus is None
-    assert found.master is not None
-    assert (found.master.guid, found.master.state, found.master.description) == (GUID, 3, "node1")
-    assert found.masters is None
+    assert found.live.master is not None
+    assert (found.live.master.guid, found.live.master.state, found.live.master.description) == (GUID, 3, "node1")
+    assert found.live.masters is None
     assert ["smpquery", "-C", "mlx5_0", "-P", "1", "nodedesc", "1"] in run.calls
 
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     run = tools()
     found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
-    assert found.masters == (GUID,)
+    assert found.live.masters == (GUID,)
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
@@ -110,14 +110,14 @@ NOBODY = Output(1, "", "sminfo: iberror: query failed\n")
 
 def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(node: pathlib.Path) -> None:
     found = look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node))
-    assert (found.master, found.master_error) == (
+    assert (found.live.master, found.live.master_error) == (
         None,
         "no subnet manager answers on port mlx5_0/1: its host, node1 at LID 1, answers without one: start opensm there",
     )
     found = look(tools(sminfo=NOBODY, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in found.master_error
+    assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in found.live.master_error
     write(node, "sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x0\n")
-    assert look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node)).master_error == "no subnet manager answers on port mlx5_0/1"
+    assert look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no subnet manager answers on port mlx5_0/1"
 
 
 @pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
@@ -125,37 +125,37 @@ def test_whether_opensm_was_stopped_or_failed(node: pathlib.Path, state: str, st
     # A standby may be master by now.
     run = tools(systemctl=Output(0, "ActiveState=%s\n" % state, ""))
     found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
-    assert found.opensm.stopped is stopped
+    assert found.live.opensm.stopped is stopped
     assert ["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", "rdma-opensm@ib.service"] in run.calls
 
 
 def test_a_master_whose_node_is_silent_is_known_to_be_so(node: pathlib.Path) -> None:
     found = look(tools(smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.master is not None and not found.master.answers
+    assert found.live.master is not None and not found.live.master.answers
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
     found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.master is None and found.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
+    assert found.live.master is None and found.live.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
     found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
+    assert found.live.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).master_error == "no link on port mlx5_0/1: it is Polling"
+    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
 def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
     found = look(Tools(), Wanted(kmod=MODULES), RELEASE, environ={}, root=str(tmp_path))
-    assert (found.ports, found.netdevs) == ((), ())
+    assert (found.live.ports, found.live.netdevs) == ((), ())
     assert found.kmod is not None and not found.kmod.loaded
-    assert found.master_error == "this node has no InfiniBand port"
+    assert found.live.master_error == "this node has no InfiniBand port"
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:

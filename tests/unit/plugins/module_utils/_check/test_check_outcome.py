@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import PAUSE, until_ok
+from unittest import mock
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _check
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
@@ -33,17 +35,12 @@ class Clock:
         self.now += seconds
 
 
-def after(bad: int, wait: float) -> tuple[Outcome, float, int]:
-    outcomes = [BAD] * bad + [GOOD] * 100
-    looks: list[Outcome] = []
+def after(bad: int, wait: float, *, of: Outcome = BAD) -> tuple[Outcome, float, int]:
+    outcomes = [of] * bad + [GOOD] * 100
     clock = Clock()
-
-    def look() -> Outcome:
-        looks.append(outcomes[len(looks)])
-        return looks[-1]
-
-    outcome, waited = until_ok(look, wait, clock=clock, sleep=clock.sleep)
-    return outcome, waited, len(looks)
+    with mock.patch.object(_check, "look") as look, mock.patch.object(_check, "judge", side_effect=outcomes):
+        outcome, waited = _check.settled(mock.Mock(), Wanted(), "", wait=wait, clock=clock, sleep=clock.sleep)
+    return outcome, waited, look.call_count
 
 
 def test_a_good_node_is_looked_at_once() -> None:
@@ -55,7 +52,7 @@ def test_without_a_wait_a_bad_one_too() -> None:
 
 
 def test_it_ends_with_the_first_good_outcome() -> None:
-    assert after(3, 30) == (GOOD, 3 * PAUSE, 4)
+    assert after(3, 30) == (GOOD, 3 * _check.PAUSE, 4)
 
 
 def test_it_ends_in_time() -> None:
@@ -65,10 +62,9 @@ def test_it_ends_in_time() -> None:
 
 def test_what_stays_as_it_is_is_not_waited_for() -> None:
     clamped = BAD._replace(findings=(Finding(Code.MTU_CLAMPED, Kind.INTERFACE, "ib0", "mtu", "4092", "2044", "4096"), Finding(Code.DIFFERS, Kind.FILE, "/x")))
-    clock = Clock()
-    assert until_ok(lambda: clamped, 30, clock=clock, sleep=clock.sleep) == (clamped, 0)
+    assert after(1, 30, of=clamped) == (clamped, 0, 1)
     both = clamped._replace(findings=(*clamped.findings, *BAD.findings))
-    assert until_ok(lambda: both, 30, clock=clock, sleep=clock.sleep)[1] > 20
+    assert after(3, 30, of=both) == (GOOD, 3 * _check.PAUSE, 4)
 
 
 def test_the_result_is_plain_data() -> None:

@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
@@ -39,11 +40,11 @@ BUNDLE = "/srv/MLNX_OFED_LINUX-24.10-0.7.0.0-debian12.5-x86_64.tgz"
 )
 def test_whether_it_is_the_declared_one(declared: WantedStack, stack: Stack, fits: bool) -> None:
     assert declared.fits(stack) is fits
-    assert bool(findings(Wanted(stack=declared, subnet_manager=False), Found(stack=stack))) is not fits
+    assert bool(findings(Wanted(stack=declared, subnet_manager=False), Found(Live(stack=stack)))) is not fits
 
 
 def lines(stack: Stack) -> list[str]:
-    return _words.lines(findings(Wanted(stack=WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0"), subnet_manager=False), Found(stack=stack)))
+    return _words.lines(findings(Wanted(stack=WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0"), subnet_manager=False), Found(Live(stack=stack))))
 
 
 def test_words() -> None:
@@ -56,7 +57,7 @@ def test_words() -> None:
         "stack: wanted mlnx_ofed 23.10-0.5.5.0, found mlnx_ofed 23.10-0.5.5, half installed "
         "(its installation did not come to its end: rdma.ofed.upgrade installs it again)"
     ]
-    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack(source="inbox"), subnet_manager=False), Found(stack=MLNX)))
+    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack(source="inbox"), subnet_manager=False), Found(Live(stack=MLNX))))
 
 
 def test_what_is_declared() -> None:

@@ -10,8 +10,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import SWITCH, Address, control_point, cut_off, find, spot
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import SWITCH, Address, control_point, cut_off, find
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 
 CABLES = [
@@ -60,7 +61,7 @@ SUBNET = Subnet(tuple(map(node, NAMES)), (*PORTS, port("leaf1", 9)), (), {guid(n
     ],
 )
 def test_a_port_by_its_names(target: Address, wanted: str) -> None:
-    assert spot(find(SUBNET, target)) == wanted
+    assert place_in_words(find(SUBNET, target)) == wanted
 
 
 @pytest.mark.parametrize(
@@ -81,8 +82,8 @@ def test_a_name_that_is_none_or_of_many(target: Address, words: t.Sequence[str])
 
 
 def test_a_host_is_controlled_at_its_switch() -> None:
-    assert spot(control_point(SUBNET, find(SUBNET, Address("node4", number=1)))) == "leaf2 port 2"
-    assert spot(control_point(SUBNET, find(SUBNET, Address("leaf1", number=9)))) == "leaf1 port 9"
+    assert place_in_words(control_point(SUBNET, find(SUBNET, Address("node4", number=1)))) == "leaf2 port 2"
+    assert place_in_words(control_point(SUBNET, find(SUBNET, Address("leaf1", number=9)))) == "leaf1 port 9"
     with pytest.raises(RdmaError, match="no switch is at the other end"):
         control_point(SUBNET, find(SUBNET, Address("node3", number=2)))
 

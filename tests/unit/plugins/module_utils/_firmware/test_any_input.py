@@ -12,8 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_input as config
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _image_input, _reset_look, _values
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _input, _reset_look, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
@@ -78,11 +77,11 @@ def told(problems: t.Sequence[Problem]) -> None:
 
 
 def use_config(entries: t.Any) -> None:
-    problems = config.entry_problems("devices", entries)
+    problems = _input.entry_problems("devices", entries)
     told(problems)
     if problems:
         return
-    found, problems = config.wanted_of("devices", entries, DEVICES, missing="fail")
+    found, problems = _input.wanted_of("devices", entries, DEVICES, missing="fail")
     told(problems)
     for wanted in found:
         for name, setting in wanted.settings.items():
@@ -95,7 +94,7 @@ def use_config(entries: t.Any) -> None:
 
 
 def use_images(variables: t.Mapping[str, t.Any]) -> None:
-    problems = _image_input.image_problems(variables)
+    problems = _input.image_problems(variables)
     told(problems)
     if not problems and variables.get("devices") is not None:
         chosen, problems = _devices.select_devices("devices", variables["devices"], DEVICES, missing="fail")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares the adapters of a node with what is declared about their firmware. Burns, sets and downloads nothing."""
+"""What the tools of the adapters' firmware tell of a node: links and cables, and what is not as declared. Burns, sets and downloads nothing."""
 
 from __future__ import annotations
 
@@ -10,24 +10,48 @@ import itertools
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Found, Wanted, WantedFirmware
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as images
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._differences import Differences, WantedFirmware
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask, of_link, targets
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_input import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted as WantedConfig
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
+
+
+def look_at_adapters(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> Found:
+    """`found` with what the tools tell. It takes them seconds for each adapter."""
+    links = read_seen_links(run, wanted, found, root=root)
+    return found._replace(links=links, firmware=compare(run, wanted.firmware, root) if wanted.firmware is not None else None)
+
+
+def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[Finding, ...]:
+    """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
+    if wanted.links is None:
+        return ()
+    checked, readable = checked_ports(wanted, found), {target.name for target in targets(root, ())}
+    names = [port.name for port in found.live.ports if port.phys_state == "LinkUp" and port.name in checked and port.name in readable]
+    if not names:
+        return ()
+    try:
+        answers = ask(run, names, wanted.links, root=root)
+    except RdmaError as exc:
+        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
+    return tuple(finding for answer in answers for finding in answer.findings)
 
 
 def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences:
@@ -71,7 +95,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
     versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
-    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
+    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, images.CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What the role refuses to burn is told as refused, and not as a change as well.
     objected = {problem.variable for problem in todo.problems}
@@ -86,7 +110,7 @@ def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device]
     require_none(problems)
     tools = find_tools(run, "auto") if adapters else ()
 
-    def one_adapter(one: Wanted) -> Differences:
+    def one_adapter(one: WantedConfig) -> Differences:
         session = Session(run, tools, one.device.pci, title=title(one.device))
         todo = examine(session, one, one.device.pci in updated, rehearse=False)
         due = {change.key() for change in todo.changes()}
