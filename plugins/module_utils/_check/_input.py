@@ -137,6 +137,9 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     found += _speed_problems("fabric_check_min_speed", variables.get("fabric_check_min_speed", ""))
     found += value_problems(VARIABLES, variables)
     found += port_problems("fabric_check_ports", lists.get("fabric_check_ports", ()), facts)
+    found += port_problems("fabric_check_fabric_ports", lists.get("fabric_check_fabric_ports", ()))
+    modules = kmod_input.problems({"kernel_modules_load": lists.get("fabric_check_modules", [])})
+    found += _renamed(modules, "kernel_modules_load", "fabric_check_modules")
     return found + _interface_problems("fabric_check_interfaces", lists.get("fabric_check_interfaces", []))
 
 

@@ -96,6 +96,16 @@ def test_accepted_slots_are_pci_addresses() -> None:
         assert ["quote it" in str(problem) for problem in found] == [False, True, False, False]
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("fabric_ports", ["0000:03:00.0/1", "port one"]), ("ports", ["mlx5_0/1", 7]), ("modules", ["ib_umad", "ib_sdp"]), ("modules", ["a b"])]
+)
+def test_a_list_is_refused_before_the_run_as_by_the_module(name: str, value: list[t.Any]) -> None:
+    by_module = problems({**DEFAULTS, name: value})
+    before = role_problems({"fabric_check_" + name: value})
+    assert before and [(each.variable, each.allowed) for each in before] == [("fabric_check_" + each.variable, each.allowed) for each in by_module]
+    assert role_problems({"fabric_check_" + name: value[:-1]}) == []
+
+
 def test_what_the_planners_need_is_handed_through() -> None:
     given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
     wanted = wanted_of({**DEFAULTS, **given})

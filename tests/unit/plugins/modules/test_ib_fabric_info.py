@@ -232,7 +232,9 @@ def test_without_iblinkinfo_links_are_known_and_their_abilities_are_not(node: st
 def test_switches_that_are_silent_are_given_up_on(node: str) -> None:
     nodes = "".join('\nswitchguid=0x%d(%d)\nSwitch\t36 "S-%016d"\t\t# "sw%d" enhanced port 0 lid %d lmc 0\n' % ((number,) * 5) for number in range(1, 9))
     tools = Tools(ibnetdiscover=Output(0, nodes, ""), iblinkinfo=Output(0, "", ""), vendstat=Output(255, "", "vendstat: method 1, attribute 17 failure"))
-    assert codes(look(node, tools, gather=["switch_firmware"])) == [("silent_switches", "vendstat")]
+    found = look(node, tools, gather=["switch_firmware"])
+    assert codes(found) == [("silent_switches", "vendstat")]
+    assert "the firmware is not known of switches" in found["problems"][0]["message"]
     assert look(node, tools, gather=["switch_firmware"])["problems"][0]["total"] == 8
 
 
