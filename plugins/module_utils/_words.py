@@ -23,7 +23,7 @@ class Thing(t.Protocol):
     def aspect(self) -> str: ...
 
 
-# By kind: how the object is called, with its subject and aspect. Of others, these two say enough.
+# By kind: how the object is called, with its subject and aspect. Objects of other kinds are shown as subject and aspect.
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",

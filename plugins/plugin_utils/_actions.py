@@ -33,9 +33,10 @@ class CollectionAction(ActionBase):
 
     _supports_check_mode = True
     asynchronous = False
-    """Whether the task may have `async`. ansible-core 2.14 sets its own attribute for each object."""
+    """Whether the task may have `async`."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
+        # ansible-core 2.14 sets it for each object, so an attribute of the class would not count.
         self._supports_async = self.asynchronous
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         return {**result, **self.work(task_vars or {})}
@@ -136,7 +137,7 @@ def completed(options: t.Mapping[str, t.Any], arguments: t.Mapping[str, t.Any]) 
 
 
 def registered(task_vars: t.Mapping[str, t.Any], hosts: t.Iterable[t.Any], variable: str) -> dict[str, t.Any]:
-    """By host, what a variable that holds a mapping has there; an empty one where it is not set."""
+    """The mapping in a variable of each host; empty where it is not set."""
     return {str(host): plain(dict(task_vars["hostvars"][host].get(variable) or {})) for host in hosts}
 
 

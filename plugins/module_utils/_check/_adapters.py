@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask, of_link, targets
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
@@ -95,7 +96,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
     versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
-    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, images.CACHE), download=None)
+    todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What the role refuses to burn is told as refused, and not as a change as well.
     objected = {problem.variable for problem in todo.problems}

@@ -11,16 +11,10 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import look_at_adapters
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as look_live
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -29,19 +23,6 @@ if t.TYPE_CHECKING:
 
 # Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
 PAUSE = 2.0
-
-
-def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, str], root: str = "/") -> Found:
-    """`release` is the running kernel. What can't be read comes out as missing, with the reason."""
-    ipoib = look_at_interfaces(run, environ, root) if wanted.ipoib is not None else None
-    found = Found(
-        live=read_parts(run, ipoib, root),
-        ipoib=ipoib,
-        kmod=look_at_modules(run, release, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
-        gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
-    )
-    scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))
-    return found._replace(live=look_live(run, scope, found.live, root=root))
 
 
 def settled(

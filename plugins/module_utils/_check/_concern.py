@@ -54,7 +54,8 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
 
     `looks`: what the look returned by concern, for the hints of these parameters.
     """
-    if not set(hints(params)) <= set(looks):
+    needed = hints(params)
+    if not needed or not set(needed) <= set(looks):
         return None
     wanted, live = wanted_of(params), decode(Live, looks["fabric_check"])
     interfaces, modules = _seen(Ipoib, looks, "ipoib"), _seen(Seen, looks, "kernel_modules")

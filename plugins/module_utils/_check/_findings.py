@@ -61,9 +61,17 @@ def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
 
 def scope_of(wanted: Wanted) -> Scope:
     """What a look is to read for a check, without the interfaces that are meant."""
-    shared = {name: value for name, value in wanted._asdict().items() if name in Scope._fields}
-    limits = wanted.kmod is not None and wanted.kmod.memlock != KEEP
-    return Scope(**{**shared, "limits": limits, "stack": wanted.stack is not None})
+    return Scope(
+        ports=wanted.ports,
+        fabric=wanted.fabric,
+        fabric_ports=wanted.fabric_ports,
+        subnet_manager=wanted.subnet_manager,
+        designated=wanted.designated,
+        standby=wanted.standby,
+        limits=wanted.kmod is not None and wanted.kmod.memlock != KEEP,
+        stack=wanted.stack is not None,
+        pcie=wanted.pcie,
+    )
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input

@@ -77,7 +77,7 @@ class Wanted(t.NamedTuple):
 
 
 class Differences(t.NamedTuple):
-    """In what the firmware of the adapters is not as wanted."""
+    """How the firmware of the adapters differs from what is wanted."""
 
     changes: tuple[Change, ...] = ()
     """What the role would burn and set."""

@@ -163,12 +163,13 @@ class _Work:
 
     def save(self, sample: Sample) -> None:
         """A look that saw nothing does not replace one that did."""
-        change = file_change(self._wanted.sample_file, "", _counters.written(sample))
-        if change and change.subject and sample.counts and not self._node.module.check_mode:
+        path = self._wanted.sample_file
+        change = file_change(path, "", _counters.written(sample)) if path and sample.counts and not self._node.module.check_mode else None
+        if change is not None:
             try:
                 apply_file(self._node.module, change)
             except OSError as exc:
-                raise _unusable(self._wanted.sample_file, exc) from exc
+                raise _unusable(path, exc) from exc
 
     @property
     def gaps(self) -> list[Gap]:

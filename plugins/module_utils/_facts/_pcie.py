@@ -10,7 +10,6 @@ Specification, "Extended Capabilities" and "ACS Extended Capability".
 
 from __future__ import annotations
 
-import itertools
 import os
 import re
 import typing as t
@@ -118,7 +117,10 @@ def chain(path: str) -> tuple[str, ...]:
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     """How much of two chains is the same, from the root complex on."""
-    return sum(1 for _both in itertools.takewhile(lambda both: both[0] == both[1], zip(one, other)))
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
 
 
 def path_between(one: tuple[str, ...], other: tuple[str, ...], same_node: bool) -> str:

@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import need_host, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import image_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
@@ -81,7 +82,7 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.M
     return done
 
 
-def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: looking.Download) -> ImagePlan:
+def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
     """The plan; the images that are to be burned are verified."""
     wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"], parameters["images"])
     found = looking.draft(run, tool, adapters, wanted=wanted, cache=cache, download=download)
@@ -90,7 +91,7 @@ def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameter
     return found
 
 
-def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: looking.Download = open_url) -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: Download = open_url) -> dict[str, t.Any]:
     """The result of the module."""
     parameters = module.params
     require_none(image_problems(parameters))
@@ -103,7 +104,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: l
     todo = ImagePlan()
     if parameters["state"] == "present":
         # Check mode keeps nothing, but has to see the images that a run would burn.
-        cache = module.tmpdir if module.check_mode else os.path.join(root, looking.CACHE)
+        cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
         todo = _prepare(run, tool, adapters, parameters=parameters, cache=cache, download=download)
     if todo.burns:
         need_host(parameters, root)

@@ -2,20 +2,18 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at a node's adapters and at the images that are offered for them: files with a checksum, here or on a server."""
+"""Look at a node's adapters and at the images that are offered for them."""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import tempfile
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, ImagePlan, Source, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import mismatch
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -25,11 +23,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 
 _SUFFIXES = (".bin", ".mfa2", ".fw")
-CACHE = "var/cache/rdma.ofed/firmware"
-_TIMEOUT = 60
-
-Download = t.Callable[..., t.IO[bytes]]
-"""Opens a URL for reading, within `timeout` seconds. Raises OSError or ValueError where it can't."""
 
 
 def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
@@ -79,54 +72,6 @@ def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.M
     require_none(problems)
     query_all(chosen)
     return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
-
-
-class Location(t.NamedTuple):
-    """Where an image is: a file on the node, or a URL. `checksum` is `sha256:DIGITS`, "" for none."""
-
-    path: str = ""
-    url: str = ""
-    checksum: str = ""
-
-
-def location_of(value: str | t.Mapping[str, str]) -> Location:
-    """A declared image: a path, or a mapping with `path` or `url`, and `checksum`."""
-    if isinstance(value, str):
-        return Location(path=value)
-    return Location(value.get("path") or "", value.get("url") or "", (value.get("checksum") or "").lower())
-
-
-def _kept(location: Location, directory: str) -> str:
-    """The directory keeps images under their digests."""
-    return os.path.join(directory, location.checksum.partition(":")[2])
-
-
-def cached(location: Location, directory: str) -> str:
-    """The path of the image at a URL that was downloaded before; "" where it was not, or is damaged."""
-    path = _kept(location, directory)
-    return path if os.path.isfile(path) and not mismatch(path, location.checksum) else ""
-
-
-def fetch(location: Location, directory: str, download: Download) -> str:
-    """Download the image at a URL; returns its path."""
-    path = _kept(location, directory)
-    os.makedirs(directory, mode=0o700, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=directory, prefix=".new-")
-    try:
-        with os.fdopen(handle, "wb") as target:
-            try:
-                with contextlib.closing(download(location.url, timeout=_TIMEOUT)) as source:
-                    shutil.copyfileobj(source, target)
-            except (OSError, ValueError) as exc:
-                raise CommandFailed("it can't be downloaded: %s" % exc) from exc
-        fault = mismatch(temporary, location.checksum)
-        if fault:
-            raise CommandFailed(fault)
-        os.rename(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
-    return path
 
 
 def look_at_image(run: Runner, tool: str, path: str) -> Image:

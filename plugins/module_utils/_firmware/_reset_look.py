@@ -114,7 +114,7 @@ def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device,
     found = "one of: %s" % "; ".join(describe_device(device) for device in devices) if devices else "nothing: this node has no adapter"
     fitting = [{device.pci for device in devices if any(matches(device, kind, name) for kind in SELECTORS)} for name in names]
     require_none([Problem("adapters[%d]" % index, names[index], found) for index, chosen in enumerate(fitting) if not chosen])
-    return tuple(device for device in devices if not names or device.pci in set().union(*fitting))
+    return tuple(device for device in devices if not names or any(device.pci in chosen for chosen in fitting))
 
 
 def in_hypervisor(run: Runner) -> bool:
@@ -195,8 +195,8 @@ def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
     configuration, no_configuration = _tried(lambda: _configuration(run, tools, device))
     parameters, unknown = configuration or ((), ())
     query, obstacle = _tried(lambda: _mlxfwreset.query(run, _required(run, _mlxfwreset.TOOLS), device.pci))
-    failed = {"firmware": no_firmware, "configuration": no_configuration}
-    failures = tuple("whether %s is pending is unknown: %s" % item for item in failed.items() if item[1])
+    why_not = {"firmware": no_firmware, "configuration": no_configuration}
+    failures = tuple("whether %s is pending is unknown: %s" % (what, why) for what, why in why_not.items() if why)
     return Card(device.pci, device.functions, device.model, (firmware or ()) + parameters, query, obstacle, (*unknown, *failures), failures)
 
 

@@ -18,10 +18,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited

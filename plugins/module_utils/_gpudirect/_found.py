@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The state of a node, as far as GPUDirect RDMA depends on it, and where the source of nv_peer_mem comes from. Pure."""
+"""The state of a node, as far as GPUDirect RDMA depends on it. Pure."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, Gpu, from_facts
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-
-if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 
 PEERMEM = "nvidia_peermem"
 LEGACY = "nv_peer_mem"
@@ -60,26 +57,3 @@ def found_of(facts: t.Mapping[str, t.Any]) -> Found:
     """The node as its `rdma` facts with the parts gpu and kernels tell it. They do not tell its stack, nor what earlier runs left."""
     drivers = tuple(adapter["driver"] for adapter in facts.get("adapters") or () if adapter["driver"])
     return Found(from_facts(facts.get("gpu") or {}), str((facts.get("kernels") or {}).get("running", "")), adapters=drivers)
-
-
-class Source(t.NamedTuple):
-    """The source of nv_peer_mem, as declared."""
-
-    place: str
-    commit: str = ""
-    checksum: str = ""
-
-    @property
-    def is_archive(self) -> bool:
-        """Whether it is an archive on the node, as opposed to a repository."""
-        return self.place.startswith("/")
-
-    @property
-    def identity(self) -> str:
-        """What tells one source from another."""
-        return self.checksum if self.is_archive else self.commit
-
-
-def tools(family: Family, source: Source) -> dict[str, str]:
-    """The programs and files that building nv_peer_mem takes, with the packages that have them."""
-    return {**family.peer_memory_tools, **({} if source.is_archive else {"git": "git"})}

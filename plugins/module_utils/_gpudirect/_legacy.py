@@ -15,7 +15,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 
 if t.TYPE_CHECKING:

@@ -19,7 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import content
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found, Source, tools
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
 

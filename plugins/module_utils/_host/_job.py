@@ -45,8 +45,6 @@ _STATE: t.Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("step", "rc"), (int,)),
     **dict.fromkeys(("started", "finished"), (int, float)),
 }
-# What the result of a module has of a job, besides the time.
-_RESULT = ("id", "running", "stage", "detail", "step", "steps", "log")
 _LOOK_EVERY = 0.5
 _START_PATIENCE = 20.0
 _TAIL_BYTES = 20000
@@ -80,7 +78,16 @@ class State(t.NamedTuple):
 
     def result(self) -> dict[str, t.Any]:
         """As a module returns it."""
-        return {**{name: getattr(self, name) for name in _RESULT}, "elapsed": math.floor(self.elapsed)}
+        return {
+            "id": self.id,
+            "running": self.running,
+            "stage": self.stage,
+            "detail": self.detail,
+            "step": self.step,
+            "steps": self.steps,
+            "elapsed": math.floor(self.elapsed),
+            "log": self.log,
+        }
 
 
 def clock(seconds: float) -> str:

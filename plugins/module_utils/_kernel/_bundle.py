@@ -18,7 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites, look
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places

@@ -10,25 +10,18 @@ import os
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels, read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as planner
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
 
 if t.TYPE_CHECKING:
@@ -38,41 +31,6 @@ if t.TYPE_CHECKING:
 
 JOB = "kernel-policy"
 _SCRIPTS = {**places.SCRIPTS, planner.SCRIPT: script}
-
-
-def look(run: Runner, running: str, root: str = "/") -> planner.Found:
-    """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
-    system = read_os(root)
-    family = by_name(system.family)
-    if family is None:
-        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
-    following = read_next_boot(root)
-    installed = family.manager.database(run, root)
-    names = family.kernel_packages(installed)
-    there = read_kernels(root, running)
-    stack = read_stack(run, root)
-    found = planner.Found(
-        kernels=there,
-        running=running,
-        next_boot=following.release,
-        evidence=following.evidence,
-        sources=read_sources(root),
-        family=family.name,
-        kernel_packages=names,
-        held=family.manager.held(installed, names, root),
-        headers=frozenset(kernel.release for kernel in there if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
-        can_lock=family.manager.can_lock(root),
-        stack=stack,
-        record=read_selection(root),
-        prebuilt=prebuilt(installed, stack.ofed_version),
-        tools=frozenset(tool for tool in planner.TOOLS if run.has(tool)),
-        doca_tool=os.path.exists(under(root, planner.DOCA_TOOL)),
-    )
-    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and planner.has_driver(found) else {}
-    if "ib_core" in files and run.has("modinfo"):
-        path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
-        found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))
-    return found
 
 
 def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:

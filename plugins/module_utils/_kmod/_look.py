@@ -39,7 +39,7 @@ _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "e
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
 
-_OWN = (*config.IMAGE_PATHS, config.LOAD_PATH, *limits.PATHS)
+_OWN = (config.DRACUT_PATH, config.HOOK_PATH, config.OPTIONS_PATH, config.NAMING_PATH, config.LOAD_PATH, *limits.PATHS)
 _RDMA_UNIT = "rdma-load-modules@.service"
 
 

@@ -100,7 +100,7 @@ def is_ours(text: str) -> bool:
 
 
 def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
-    """The files by path, in the order of `FILES`. `programs` are the texts of both, for the Python of the node."""
+    """The files by path. `programs` are the texts of both, for the Python of the node."""
     found = {}
     if wanted.sample:
         found[places.SAMPLER] = programs[places.SAMPLER]
@@ -130,7 +130,7 @@ def plan(wanted: Wanted, found: Found, wanted_files: t.Mapping[str, str]) -> Pla
     # What the programs write while they are wanted.
     kept = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
     kept |= {places.DRAINED} if SLURM_CHECK in wanted.checks else set()
-    written = [file_change(path, found.files.get(path, ""), text) for path, text in wanted_files.items()]
+    written = [file_change(path, found.files.get(path, ""), wanted_files[path]) for path in FILES if path in wanted_files]
     gone = [file_change(path, found.files[path], "") for path in ours if path not in wanted_files]
     gone += [file_change(path, text, "") for path, text in sorted(found.left.items()) if path not in kept]
     # Units of others that are called so are left alone.

@@ -164,7 +164,7 @@ def guard(run: Runner, bound: Bound) -> Master | None:
 def require_one_key(run: Runner, bound: Bound, found: Found) -> None:
     """Raises Refused where a new key would make two masters: managers with different keys ignore each other (osm_sminfo_rcv.c).
 
-    So standbys stop before the master gets the key, and start with it afterwards.
+    Standbys have to end before the master gets the key, and come back with it.
     """
     instance, port = bound
     if instance.unit not in found.running or "sm_key" not in changed_keys(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):

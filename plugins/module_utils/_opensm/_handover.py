@@ -117,7 +117,8 @@ def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, _sminfo.SmInfo
 
 def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
     """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    return list((_mastered(run, ports) if len(ports) > 1 and can_ask(run) else {}) or ports)
+    found = _mastered(run, ports) if len(ports) > 1 and can_ask(run) else {}
+    return list(found) or list(ports)
 
 
 def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
@@ -189,7 +190,7 @@ def _lowest_priority(unit: str) -> Change | None:
 
 
 def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all of this host."""
+    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all ports of this host."""
     lowered = _lowest_priority(unit)
     if lowered is None or not can_ask(run):
         return

@@ -81,7 +81,11 @@ def parse_line(line: str) -> tuple[str, str] | None:
 
 def parse(text: str) -> dict[str, str]:
     """Names by GUID, as the tools see them: the first of two lines for one GUID counts."""
-    return {guid: name for guid, name in filter(None, map(parse_line, reversed(text.splitlines()))) if name}
+    found: dict[str, str] = {}
+    for guid, name in filter(None, map(parse_line, text.splitlines())):
+        if name:
+            found.setdefault(guid, name)
+    return found
 
 
 def _sections(text: str) -> tuple[str, str]:

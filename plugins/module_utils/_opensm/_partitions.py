@@ -36,6 +36,15 @@ class Inventory(t.NamedTuple):
     """Hosts without a port on this fabric: skipped in groups, refused where they are named themselves."""
 
 
+class Resolved(t.NamedTuple):
+    """A partition by ports."""
+
+    keywords: tuple[tuple[str, str], ...]
+    """Keyword and membership, from the most general to `SELF`."""
+    ports: tuple[Line, ...]
+    """GUID, membership and host ("" for a bare GUID), by GUID."""
+
+
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
     """The port GUIDs of a host: the declared `opensm_port_guids`, else those of the InfiniBand ports in its `rdma` fact.
 
@@ -66,17 +75,16 @@ def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]
     ]
 
 
-def resolve(partition: Partition, inventory: Inventory) -> tuple[list[tuple[str, str]], list[Line]]:
-    """A checked partition by keywords, from the most general to `SELF`, with their membership, and by ports, in the order of their GUIDs.
-
-    The more precise member wins: a port GUID before a host, a host before a group.
-    """
+def resolve(partition: Partition, inventory: Inventory) -> Resolved:
+    """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
     ports = {guid: (held, host) for host, held in _claims(partition, inventory) for guid in (inventory.guids or {}).get(host, ())}
     for member in partition.members:
         if member.kind == "port_guid":
-            ports[member.name] = (member.membership, ports[member.name][1] if member.name in ports else "")
-    return [(name, keywords[name]) for name in KEYWORDS if name in keywords], [(guid, *ports[guid]) for guid in sorted(ports)]
+            _held, host = ports.get(member.name, ("", ""))
+            ports[member.name] = (member.membership, host)
+    named = tuple((name, keywords[name]) for name in KEYWORDS if name in keywords)
+    return Resolved(named, tuple((guid, held, host) for guid, (held, host) in sorted(ports.items())))
 
 
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:

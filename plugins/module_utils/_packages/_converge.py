@@ -198,8 +198,10 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if family is None:
         raise Unsupported(("this node runs %s (family %s); allowed: the families %s. %s" % (system.name, system.family, NAMES, options["unsupported"])).strip())
     names = names_of(family, options["purposes"], options["names"])
-    given = (module.check_mode and options["foreseen"]) or {}
-    foreseen = Foreseen(given.get("installed") or {}, given.get("removed") or (), module.check_mode and bool(options["lifted"]))
+    foreseen = Foreseen()
+    if module.check_mode:
+        given = options["foreseen"] or {}
+        foreseen = Foreseen(given.get("installed") or {}, given.get("removed") or (), bool(options["lifted"]))
     node = _Node(run, family.manager, module.check_mode, root, foreseen)
     result: dict[str, t.Any] = {}
     if options["state"] == "present":

@@ -86,4 +86,4 @@ def figure(test: str, output: str) -> Figure:
             return Figure(test, **_measure.parse_pings(output)._asdict())
         return Figure(test, gbps=_measure.parse_iperf3(output) if test == STREAM else _measure.parse_bandwidth(output))
     except UnexpectedOutput as exc:
-        return Figure(test, problem="no result; it said: %s" % (exc.msg or "nothing"))
+        return Figure(test, problem=exc.msg)

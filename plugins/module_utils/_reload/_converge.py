@@ -27,8 +27,14 @@ _LINES = 6
 
 def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
     """The options of the module."""
-    wanted = Wanted(**{name: parameters[name] for name in Wanted._fields})
-    return wanted._replace(because=tuple(wanted.because or ()), assume_changed=wanted.assume_changed and check_mode)
+    return Wanted(
+        policy=parameters["policy"],
+        because=tuple(parameters["because"] or ()),
+        cut_ssh_connection=parameters["cut_ssh_connection"],
+        allow_reload=parameters["allow_reload"],
+        allow_container=parameters["allow_container"],
+        assume_changed=parameters["assume_changed"] and check_mode,
+    )
 
 
 def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: jobs.State | None = None) -> dict[str, t.Any]:

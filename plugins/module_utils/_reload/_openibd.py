@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 
 PATH = "/etc/infiniband/openib.conf"
 
-# The keys that openibd of any release from 4.9 on reads, most of them with yes or no.
+# The keys that openibd of any release from 4.9 on reads; first, those with yes or no.
 _SWITCHES_TEXT = """
 ALLOW_STOP CX3_ETH_ONLY ENABLE_FW_TRACER ESP_OFFLOAD_LOAD E_IPOIB_LOAD FORCE_MODE IPOIB_LOAD LOAD_EIPOIB MLX4_EN_LOAD MLX4_LOAD MLX5_FPGA_LOAD MLX5_LOAD ONBOOT
 RDMA_CM_LOAD RDMA_UCM_LOAD RENICE_IB_MAD RUN_AFFINITY_TUNER RUN_FW_UPDATER_ONBOOT RUN_MLNX_TUNE RUN_SYSCTL SRP_DAEMON_ENABLE SRP_LOAD SRP_TARGET_LOAD

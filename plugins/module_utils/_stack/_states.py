@@ -71,8 +71,13 @@ class Wanted(t.NamedTuple):
 
     def selection(self) -> dict[str, t.Any]:
         """What can't be read from the node afterwards, and is kept on record."""
-        texts = {name: getattr(self, name) for name in ("source", "version", "method", "packages")}
-        return {**texts, "installer_options": list(self.installer_options)}
+        return {
+            "source": self.source,
+            "version": self.version,
+            "method": self.method,
+            "packages": self.packages,
+            "installer_options": list(self.installer_options),
+        }
 
     def purpose(self) -> dict[str, t.Any]:
         """What a job is for."""

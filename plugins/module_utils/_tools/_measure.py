@@ -31,6 +31,10 @@ def last_words(text: str) -> str:
     return " | ".join([line for line in lines if line.strip("-#*")][-_LINES:])[-_MOST:]
 
 
+def _no_result(output: str) -> UnexpectedOutput:
+    return UnexpectedOutput("no result; it said: %s" % (last_words(output) or "nothing"))
+
+
 def bandwidth(output: str) -> float | None:
     """The average in Gb/s that perftest says with `--report_gbits`; None where it says none."""
     # Bytes, iterations, peak, average, and the rate of messages where it is asked to tell.
@@ -40,10 +44,10 @@ def bandwidth(output: str) -> float | None:
 
 
 def parse_bandwidth(output: str) -> float:
-    """The average in Gb/s, likewise. This and the parsers below raise UnexpectedOutput with the last words where there is no result."""
+    """The average in Gb/s, likewise. This and the parsers below raise UnexpectedOutput where there is no result."""
     found = bandwidth(output)
     if found is None or found < 0:
-        raise UnexpectedOutput(last_words(output))
+        raise _no_result(output)
     return found
 
 
@@ -59,7 +63,7 @@ def parse_latency(output: str) -> float:
             median = real(row[place])
             if median is not None and median >= 0:
                 return median
-    raise UnexpectedOutput(last_words(output))
+    raise _no_result(output)
 
 
 def perftest_command(tool: str, device: str, port: int, *, tcp_port: int, options: t.Sequence[str]) -> tuple[str, ...]:
@@ -84,7 +88,7 @@ def parse_pings(output: str) -> Pings:
         times = _TIMES.match(line) or times
     sent, received = (decimal(count[1], 0), decimal(count[2], 0)) if count else (0, 0)
     if not sent or received > sent:
-        raise UnexpectedOutput(last_words(output))
+        raise _no_result(output)
     average = real(times[1]) if times and received else None
     return Pings(round(1000 * average, 3) if average else 0.0, round(100.0 * (sent - received) / sent, 1))
 
@@ -103,13 +107,13 @@ def parse_iperf3(output: str) -> float:
     table = read_table(output)
     error = table.get("error")
     if isinstance(error, str) and error:
-        raise UnexpectedOutput(last_words(error))
+        raise _no_result(error)
     bits: t.Any = table
     for name in ("end", "sum_received", "bits_per_second"):
         bits = bits.get(name) if isinstance(bits, dict) else None
     if isinstance(bits, (int, float)) and not isinstance(bits, bool) and 0 <= bits < _MOST_BITS:
         return round(bits / 1e9, 3)
-    raise UnexpectedOutput(last_words(output))
+    raise _no_result(output)
 
 
 def iperf3_server(tcp_port: int) -> tuple[str, ...]:

@@ -45,13 +45,13 @@ BUSY = (
     "me_icmd_status_cr_fail",
 )
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
-# The same when the other of the two programs can do what this one can't.
+# What they say when the other of the two programs can do what this one can't.
 OTHER_TOOL = (
     *("unsupported device", "device type is not supported", "nvqc access register is not supported"),
     *("failed to open the device", "failed to identify the device"),
     *_UNKNOWN,
 )
-# The same when a parameter is unknown to the program or missing on the card.
+# What they say when a parameter is unknown to the program or missing on the card.
 MISSING = (*_UNKNOWN, "the device doesn't support", "is out of range", "index out of range")
 
 

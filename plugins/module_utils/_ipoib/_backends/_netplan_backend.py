@@ -21,7 +21,6 @@ import re
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import content
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
@@ -82,6 +81,15 @@ def renderer_of(files: Files) -> str:
     """The word of `RENDERERS` that the administrator's files say."""
     stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^[^\S\n]*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
     return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
+
+
+def _content(path: str) -> bytes | None:
+    """None for a file that is not there. One that can't be read is an error: what is aside would be the only copy."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except FileNotFoundError:
+        return None
 
 
 class Netplan(Backend):
@@ -163,7 +171,7 @@ class Netplan(Backend):
         aside = under(root, ASIDE)
         for link in glob.glob(os.path.join(aside, PATTERN)):
             path = os.path.join(under(root, FOLDER), os.path.basename(link))
-            if content(link) == content(path):
+            if _content(link) == _content(path):
                 # Between two names of one file, this does nothing.
                 os.replace(link, path)
         shutil.rmtree(aside, ignore_errors=True)

@@ -14,10 +14,10 @@ from unittest import mock
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import fabric_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port

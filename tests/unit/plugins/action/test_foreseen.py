@@ -371,6 +371,15 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
 
 
+def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
+    """It asks the adapters in their batch, and no role of it plans by a look."""
+    tasks = [task for play in plays("firmware") for task in play["tasks"]]
+    at = next(index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
+    look, validate, refuse = tasks[at - 1 : at + 2]
+    assert look["rdma.ofed.rdma_facts"]["keep_look"] is validate["rdma.ofed.validate_site"]["foresee"] is False
+    assert refuse["rdma.ofed.refusal_table"] == {"keep_looks": "{{ not __rdma_foresee }}"}
+
+
 def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
     """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
     (play,) = (

@@ -13,9 +13,9 @@ import pytest
 import yaml
 from ansible.utils.plugin_docs import merge_fragment
 from ansible_collections.rdma.ofed.plugins.doc_fragments import adapters
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, role_problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits

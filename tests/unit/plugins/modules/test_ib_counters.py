@@ -10,9 +10,11 @@ import json
 import pathlib
 import re
 import typing as t
+from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import Node, report
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS
@@ -415,6 +417,21 @@ def test_wrong_options(options: dict[str, t.Any], words: str, root: str) -> None
     with pytest.raises(InvalidInput, match=words):
         look(root, fabric, **options)
     assert fabric.started == []
+
+
+def test_the_sample_is_written_atomically(root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[tuple[str, str]] = []
+    monkeypatch.setattr(_counter_report, "apply_file", lambda _module, change: kept.append((change.subject, change.before)))
+    path = str(tmp_path / "sample.json")
+    look(root, Fabric(), sample_file=path)
+    assert kept == [(path, "")]
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_file": "/x", "check_mode": True}])
+def test_a_sample_that_is_not_kept_is_not_made(options: dict[str, t.Any], root: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of a large fabric has many megabytes."""
+    monkeypatch.setattr(_counter_report._counters, "written", mock.Mock(side_effect=AssertionError("made")))
+    assert not look(root, Fabric(), **options)["changed"]
 
 
 def test_the_choices_are_the_counters_that_are_judged() -> None:

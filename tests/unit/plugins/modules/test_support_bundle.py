@@ -16,13 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS
 from ansible_collections.rdma.ofed.plugins.module_utils._support import _collect, _items
+from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
 
 SECRET = "0x5ec2e75ec2e75ec2"
-
-
-def join(*arguments: t.Any, **options: t.Any) -> None:
-    """Runs on the controller only, which not every Python can be."""
-    pytest.importorskip("ansible_collections.rdma.ofed.plugins.action.support_archive").join(*arguments, **options)
 
 
 class Tools:

@@ -11,8 +11,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import look, settled
+from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_limits, read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits

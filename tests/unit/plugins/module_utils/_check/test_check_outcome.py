@@ -65,6 +65,8 @@ def test_what_stays_as_it_is_is_not_waited_for() -> None:
     assert after(1, 30, of=clamped) == (clamped, 0, 1)
     both = clamped._replace(findings=(*clamped.findings, *BAD.findings))
     assert after(3, 30, of=both) == (GOOD, 3 * _check.PAUSE, 4)
+    outcome, waited, _looks = after(100, 30, of=both)
+    assert outcome == both and waited > 20
 
 
 def test_the_result_is_plain_data() -> None:

@@ -1,0 +1,60 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What of a node matters for the kernel that boots next: kernels, packages, what builds modules."""
+
+from __future__ import annotations
+
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels, read_sources
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import DOCA_TOOL, TOOLS, Found, has_driver
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+
+def look(run: Runner, running: str, root: str = "/") -> Found:
+    """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
+    system = read_os(root)
+    family = by_name(system.family)
+    if family is None:
+        raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
+    following = read_next_boot(root)
+    installed = family.manager.database(run, root)
+    names = family.kernel_packages(installed)
+    there = read_kernels(root, running)
+    stack = read_stack(run, root)
+    found = Found(
+        kernels=there,
+        running=running,
+        next_boot=following.release,
+        evidence=following.evidence,
+        sources=read_sources(root),
+        family=family.name,
+        kernel_packages=names,
+        held=family.manager.held(installed, names, root),
+        headers=frozenset(kernel.release for kernel in there if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
+        can_lock=family.manager.can_lock(root),
+        stack=stack,
+        record=read_selection(root),
+        prebuilt=prebuilt(installed, stack.ofed_version),
+        tools=frozenset(tool for tool in TOOLS if run.has(tool)),
+        doca_tool=os.path.exists(under(root, DOCA_TOOL)),
+    )
+    files = module_files(attribute(root, "lib/modules", found.target, "modules.dep")) if found.target and has_driver(found) else {}
+    if "ib_core" in files and run.has("modinfo"):
+        path = os.path.join(root, "lib/modules", found.target, files["ib_core"])
+        found = found._replace(untrusted=untrusted({"ib_core": path}, run, root))
+    return found
