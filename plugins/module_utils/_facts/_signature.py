@@ -15,6 +15,7 @@ import typing as t
 
 MARKER = b"~Module signature appended~\n"
 _INFORMATION = struct.Struct(">BBBBB3xI")
+_INFORMATION_LENGTH = struct.calcsize(">BBBBB3xI")
 _PKCS7 = 2
 # What a signature takes at most, with the certificates that some tools put into it.
 TAIL = 65536
@@ -107,8 +108,8 @@ def parse_signature(end: bytes) -> Signature | None:
         return None
     body = end[: -len(MARKER)]
     try:
-        _algorithm, _hash, kind, _name, _key, length = _INFORMATION.unpack(body[-_INFORMATION.size :])
-        body = body[: -_INFORMATION.size]
+        _algorithm, _hash, kind, _name, _key, length = _INFORMATION.unpack(body[-_INFORMATION_LENGTH:])
+        body = body[:-_INFORMATION_LENGTH]
         if kind != _PKCS7 or not 0 < length <= len(body):
             raise ValueError("no PKCS#7 message")
         return _signer(body[-length:])
