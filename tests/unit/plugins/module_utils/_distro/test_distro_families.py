@@ -64,7 +64,7 @@ def test_any_os_release(os_id: str, id_like: str) -> None:
 
 
 def test_words_about_all_families() -> None:
-    assert registry.SUPPORTED == "; ".join(family.supported for family in FAMILIES)
+    assert "; ".join(family.supported for family in FAMILIES) == registry.SUPPORTED
     assert registry.SUPPORTED.startswith("Debian 11 to ")
     assert registry.NAMES.startswith("Debian, RedHat") and registry.NAMES.endswith(" and %s" % FAMILIES[-1].name)
     assert registry.packages_by_family(purposes.RDMA_TOOL).startswith("iproute2 on Debian and Ubuntu, iproute on Red Hat, ")
