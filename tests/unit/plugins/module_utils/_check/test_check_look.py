@@ -106,19 +106,19 @@ def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
-NOBODY = Output(1, "", "sminfo: iberror: query failed\n")
+NO_ANSWER = Output(1, "", "sminfo: iberror: query failed\n")
 
 
 def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node))
     assert (found.live.master, found.live.master_error) == (
         None,
         "no subnet manager answers on port mlx5_0/1: its host, node1 at LID 1, answers without one: start opensm there",
     )
-    found = look(tools(sminfo=NOBODY, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(tools(sminfo=NO_ANSWER, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
     assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in found.live.master_error
     write(node, "sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x0\n")
-    assert look(tools(sminfo=NOBODY), Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no subnet manager answers on port mlx5_0/1"
+    assert look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no subnet manager answers on port mlx5_0/1"
 
 
 @pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
