@@ -23,7 +23,7 @@ from cluster import Cluster, Run
 # What is left of the labs of a run goes when the next one starts.
 os.environ.setdefault("RDMALAB_RUN", str(os.getpid()))
 
-PREFIX = "rdma-accept"
+PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-accept"
 
 
 def converge(cluster: Cluster, *arguments: str, inventory: pathlib.Path | None = None) -> Run:
