@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Numbers, booleans and JSON that others wrote: tools, the kernel, an editor, an inventory. Pure.
+"""Numbers, booleans, JSON and names that others wrote: tools, the kernel, an editor, an inventory, the fabric. Pure.
 
 Python reads more than is meant: digits of all scripts, underscores, blanks. It refuses what looks harmless: the digit `²`, thousands of
 digits, deep nesting. All of the collection reads such text here, and nothing here raises.
@@ -14,6 +14,7 @@ import json
 import math
 import re
 import typing as t
+import unicodedata
 
 K = t.TypeVar("K")
 V = t.TypeVar("V")
@@ -95,6 +96,26 @@ def is_boolean(value: t.Any) -> bool:
 def is_true(value: t.Any) -> bool:
     """Whether a boolean as Ansible takes it is true. What is no boolean counts as false, and is a problem of its own."""
     return is_boolean(value) and str(value).lower() in BOOLEAN_WORDS[::2]
+
+
+def shown(text: str) -> str:
+    """Text of others as one line that shows what it holds: `node1\\n`, `\\x1b[2J`, `\\u202egnp.exe`.
+
+    What moves the cursor, ends a line, reverses the direction of writing, has no width or is no text at all is escaped; a blank of any kind is a space.
+    All that goes to a terminal, a table, a log or a line of a configuration file passes through here.
+    """
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def shown_lines(text: str) -> str:
+    """The same for text of several lines, such as the output of a tool: line feeds and tabs stay."""
+    return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if unicodedata.category(character) == "Zs" else character.encode("unicode_escape").decode("ascii")
 
 
 def read_json(text: str) -> t.Any:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils import _foreign as foreign
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import parse_show
@@ -49,3 +50,39 @@ def test_records() -> None:
 @pytest.mark.parametrize("pid", ["0x1g", "²", "9" * 5000, "", "-1"])
 def test_a_unit_whose_process_has_no_number_has_none(pid: str) -> None:
     assert parse_show("Id=a.service\nMainPID=%s\n" % pid)["a.service"].main_pid == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("node1 HCA-1", "node1 HCA-1"),
+        ("Knoten-Ä 節点", "Knoten-Ä 節点"),
+        ("node1\nnode2", "node1\\nnode2"),
+        ("\x1b[2J", "\\x1b[2J"),
+        ("a\u00a0b", "a b"),
+        ("node\u202e1", "node\\u202e1"),
+        ("node\udcff", "node\\udcff"),
+        ("a\tb\0\x7f\x85\u2028", "a\\tb\\x00\\x7f\\x85\\u2028"),
+    ],
+)
+def test_names_of_others_are_shown_as_what_they_are(text: str, shown: str) -> None:
+    assert foreign.shown(text) == shown
+
+
+@pytest.mark.parametrize("name", hostile.NAMES)
+def test_a_shown_name_is_one_line_of_plain_text(name: str) -> None:
+    shown = foreign.shown(name)
+    assert len(shown.splitlines()) == 1
+    assert shown.isprintable()
+    assert foreign.shown(shown) == shown
+    assert shown.encode()
+    assert len(foreign.shown_lines("a\n%s\tb\n" % name).split("\n")) == len("a\n%s\tb\n".replace("%s", name).replace("\r\n", "\n").split("\n"))
+
+
+@given(st.text())
+def test_any_name_is_shown_as_one_line(text: str) -> None:
+    assert foreign.shown(text).isprintable()
+
+
+def test_lines_and_tabs_stay_in_a_text_of_several_lines() -> None:
+    assert foreign.shown_lines("a\tb\r\nc\x1b[1m\n\u202ed") == "a\tb\nc\\x1b[1m\n\\u202ed"
