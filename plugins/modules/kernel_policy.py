@@ -85,7 +85,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: What check mode can't tell. The package lists may be too old.
+  description: What check mode can't tell, as where the package lists may be too old, and a kernel that no package has, which can't be held.
   returned: success
   type: list
   elements: str

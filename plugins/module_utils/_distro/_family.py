@@ -10,7 +10,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package
 
 # Purposes of packages. Those of an upper-layer protocol have its name.
 CORE = "core"
@@ -26,6 +26,14 @@ EXTRA_MODULES = "extra_modules"
 RDMA_TOOL = "rdma_tool"
 """The package with the command rdma."""
 PEER_MEMORY = "nv_peer_mem"
+
+# Packages of RPM systems with the parts of one kernel: kernel-core, kernel-uek-modules-core, kernel-64k-modules.
+_PART = re.compile(r"(-modules)?(-core)?$")
+
+
+def _flavour(owners: t.Iterable[str]) -> str:
+    """`kernel-64k` of `kernel-64k-core` and `kernel-64k-modules-core`."""
+    return min((_PART.sub("", owner) for owner in owners), key=len, default="kernel")
 
 
 class Distribution(t.NamedTuple):
@@ -61,18 +69,22 @@ class Family(t.NamedTuple):
     rdma_modules: tuple[str, ...]
     """What a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
     kernels: str
-    """A pattern that the packages of kernels match whole, and those that bring new ones."""
+    """A pattern that the packages of kernels match whole, of all flavours."""
     headers: str
-    """The package with the headers of one kernel, `%s` being its release; "" where `headers_hint` says what to do."""
+    """The package with the headers of one kernel, `{flavour}` being the beginning of the names of its packages, `{release}` its release.
+    "" where `headers_hint` says what to do."""
     vendor_modules: str
     """The vendor's package of ready-made modules, `%s` being what they are of."""
     peer_memory_tools: t.Mapping[str, str]
     """Programs, and files with their paths, that building nv_peer_mem takes -> the packages that have them."""
     interpreters: tuple[str, ...]
     """Packages that bring a Python for the modules, the preferred one first."""
+    kernel_meta: str = ""
+    """A pattern of the packages that bring new kernels by what they depend on; "" where `kernels` matches them, too."""
     infiniband_modules: tuple[str, ...] = ("ib_ipoib", "ib_umad")
     """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
     headers_hint: str = ""
+    """The next step where `headers` is "", with the same `{flavour}`."""
     peer_memory_options: tuple[str, ...] = ()
     """Options for the installation of nv_peer_mem's packages."""
 
@@ -81,9 +93,25 @@ class Family(t.NamedTuple):
         """Whether the vendor's packages of modules are built with DKMS."""
         return self.vendor_modules.endswith("-dkms")
 
-    def kernel_packages(self, names: t.Iterable[str]) -> tuple[str, ...]:
-        """Of the packages `names`, those of kernels, and those that bring new ones."""
-        return tuple(sorted(name for name in names if re.fullmatch(self.kernels, name)))
+    def kernel_packages(self, installed: t.Mapping[str, Package], owners: t.Iterable[str] = ()) -> tuple[str, ...]:
+        """Of the installed packages, those of kernels, and those that bring new ones. `owners` are packages that a kernel is known to have come with."""
+        found = {name for name in installed if re.fullmatch(self.kernels, name)} | {name for name in owners if name in installed}
+        bringing = [name for name in installed if name not in found and re.fullmatch(self.kernel_meta, name)] if self.kernel_meta else []
+        more = set(found)
+        while more:
+            more = {name for name in bringing if name not in found and not more.isdisjoint(installed[name].depends)}
+            found |= more
+        return tuple(sorted(found))
+
+    def headers_of(self, release: str, owners: t.Iterable[str] = ()) -> str:
+        """The package with the headers of a kernel, which came with the packages `owners`; "" where `how_to_get_headers` says what to do."""
+        # The release of kernel-64k ends in +64k, which its packages do not have.
+        plain = release.partition("+")[0] if "{flavour}" in self.headers else release
+        return self.headers.format(flavour=_flavour(owners), release=plain)
+
+    def how_to_get_headers(self, owners: t.Iterable[str] = ()) -> str:
+        """The next step, where this collection does not install them."""
+        return self.headers_hint.format(flavour=_flavour(owners))
 
     def names(self, purposes: t.Iterable[str]) -> tuple[str, ...]:
         """The packages for the purposes, each once. Raises KeyError for an unknown purpose."""

@@ -52,8 +52,10 @@ DEBIAN = Family(
         "nfsrdma": ("nfs-common",),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    kernels=r"linux-(image|headers|modules|generic|lowlatency|virtual|aws|azure|gcp|kvm|nvidia|oracle)(-.*)?",
-    headers="linux-headers-%s",
+    kernels=r"linux-(image|headers|modules|objects)(-.*)?|(proxmox|pve)-(default-)?(kernel|headers)(-.*)?",
+    # linux-generic, linux-oem-24.04, linux-nvidia-64k-hwe-24.04. linux-tools-generic depends on no kernel.
+    kernel_meta=r"linux-.*",
+    headers="linux-headers-{release}",
     vendor_modules="%s-dkms",
     # dh_dkms was a part of dkms, and is a package of its own by now. dpkg-buildpackage asks for build-essential by its name,
     # whichever compiler is there: what dpkg knows of it is a file.
@@ -98,8 +100,9 @@ RED_HAT = Family(
         "nfsrdma": ("nfs-utils",),
     },
     rdma_modules=("ib_iser", "ib_isert", "ib_srpt", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    kernels=r"kernel(-core|-modules(-core|-extra)?|-devel|-headers)?",
-    headers="kernel-devel-%s",
+    # kernel-uek-core, kernel-64k-modules, kernel-rt-devel, kernel6.12. The rest has versions of its own, and brings no kernel.
+    kernels=r"kernel[0-9.]*(-(?!(tools|srpm|rpm|abi|abis|doc|cross|livepatch|selftests|firmware|bootwrapper|libbpf)\b)[a-z0-9]+)*",
+    headers="{flavour}-devel-{release}",
     vendor_modules="kmod-%s",
     peer_memory_tools={"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
     interpreters=("python3.11", "python3.12", "python3"),
@@ -133,9 +136,10 @@ SUSE = Family(
         "nfsrdma": ("nfs-client",),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    kernels=r"kernel-(default(-devel)?|devel|macros)",
+    # kernel-default, kernel-64kb-devel, kernel-rt. kernel-firmware-mellanox brings no kernel.
+    kernels=r"kernel(-(?!(firmware|doc|docs|source|obs|install|tools|livepatch)\b)[a-z0-9]+)+",
     headers="",
-    headers_hint="install kernel-default-devel for it",
+    headers_hint="install {flavour}-devel for it",
     vendor_modules="%s-kmp-default",
     peer_memory_tools={"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
     interpreters=("python311", "python312", "python313", "python3"),

@@ -65,14 +65,14 @@ def _conclude(job: jobs.State, root: str) -> None:
         places.forget(root)
 
 
-def _finish(job: jobs.State, found: planner.Found, left: Plan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: planner.Found, left: planner.KernelPlan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
-    if left:
+    if left.plan:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
-        raise CommandFailed(words % (job.memo["last"], planner.lacking(found) or left.changes[0].words(), job.log), job=job.result())
+        raise CommandFailed(words % (job.memo["last"], planner.lacking(found) or left.plan.changes[0].words(), job.log), job=job.result())
     if planner.unsigned(found):
         raise Refused(planner.unsigned(found), changed=True, job=job.result())
-    return _ended(job)
+    return {**_ended(job), "reasons": list(left.reasons)}
 
 
 def _start(module: AnsibleModule, run: Runner, *, found: planner.Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
@@ -114,20 +114,20 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     todo = planner.plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
-        return _finish(job, found, todo.plan)
+        return _finish(job, found, todo)
     if not todo.plan:
         if planner.unsigned(found):
             raise Refused(planner.unsigned(found))
-        return _result((), found.target)
+        return _result((), found.target, reasons=todo.reasons)
     place, needed = places.locate(run, parameters, version=planner.release_of(found), root=root) if todo.way == "bundle" else (Place(""), {})
     if needed and not module.check_mode:
         return {**_result((), found.target), **needed}
     reasons = check_prerequisites(run, found.distribution.manager, todo.prerequisites, check_mode=module.check_mode)
     if module.check_mode or place is None:
-        return {**_result(todo.plan.changes, found.target, reasons=reasons), **needed}
+        return {**_result(todo.plan.changes, found.target, reasons=[*todo.reasons, *reasons]), **needed}
     job = _start(module, run, found=found, todo=planner.plan(policy, found, has_bundle=has_bundle, place=place), place=place, root=root)
     if job.running:
         return _ended(job)
     _conclude(job, root)
     found = look(run, running, root)
-    return _finish(job, found, planner.plan(policy, found, has_bundle=has_bundle).plan)
+    return _finish(job, found, planner.plan(policy, found, has_bundle=has_bundle))

@@ -25,6 +25,10 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 
+# Files of a kernel that are in its packages, on one distribution or the other.
+_PARTS = ("/boot/vmlinuz-%s", "/lib/modules/%s/vmlinuz", "/lib/modules/%s/modules.builtin", "/usr/lib/modules/%s/modules.builtin")
+
+
 def look(run: Runner, running: str, root: str = "/") -> Found:
     """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
     system = read_os(root)
@@ -33,8 +37,10 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         raise Unsupported("%s is not supported; supported: %s" % (system.name or "this distribution", SUPPORTED))
     following = read_next_boot(root)
     installed = family.manager.database(run, root)
-    names = family.kernel_packages(installed)
     there = read_kernels(root, running)
+    releases = [kernel.release for kernel in there]
+    owners = {release: family.manager.owners(run, [path % release for path in _PARTS]) for release in releases if release in (running, following.release)}
+    names = family.kernel_packages(installed, frozenset().union(*owners.values()))
     stack = read_stack(run, root)
     found = Found(
         kernels=there,
@@ -44,6 +50,7 @@ def look(run: Runner, running: str, root: str = "/") -> Found:
         sources=read_sources(root),
         family=family.name,
         kernel_packages=names,
+        owners=owners,
         held=family.manager.held(installed, names, root),
         headers=frozenset(kernel.release for kernel in there if os.path.isdir(os.path.join(root, "lib/modules", kernel.release, "build/"))),
         can_lock=family.manager.can_lock(root),

@@ -33,6 +33,7 @@ INSTALLING = "installing the driver for kernel "
 WORK = "/var/lib/rdma.ofed/kernel-support"
 DOCA_TOOL = "/opt/mellanox/doca/tools/doca-kernel-support"
 SCRIPT = "kernel_packages.py"
+NO_PACKAGE = "no package has kernel %s, so the package manager can't hold it: whoever installed it replaces it, and builds its driver"
 _DOCA_PACKAGE = "doca-extra"
 _SUPPORTER = "mlnx_add_kernel_support.sh"
 _NAME = "bundle"
@@ -53,6 +54,8 @@ class Found(t.NamedTuple):
     family: str = FAMILIES[0].name
     kernel_packages: tuple[str, ...] = ()
     """The installed packages of kernels, and those that bring new ones."""
+    owners: t.Mapping[str, frozenset[str]] = {}
+    """The packages that the running kernel and the one that boots next came with, by release."""
     held: frozenset[str] = frozenset()
     """Those of them that the package manager keeps as they are."""
     headers: frozenset[str] = frozenset()
@@ -121,6 +124,8 @@ class KernelPlan(t.NamedTuple):
     """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
     prerequisites: tuple[str, ...] = ()
     """Packages that the steps install first."""
+    reasons: tuple[str, ...] = ()
+    """What the policy can't do, in words."""
 
 
 def release_of(found: Found) -> str:
@@ -154,11 +159,12 @@ def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
     """The package with the headers of a kernel where they are not there. Raises Refused where no name is known for it."""
     if kernel in found.headers:
         return ()
-    family = found.distribution
-    if not family.headers:
+    owners = found.owners.get(kernel, ())
+    name = found.distribution.headers_of(kernel, owners)
+    if not name:
         words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
-        raise Refused(words % (kernel, family.headers_hint))
-    return (family.headers % kernel,)
+        raise Refused(words % (kernel, found.distribution.how_to_get_headers(owners)))
+    return (name,)
 
 
 def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
@@ -238,14 +244,19 @@ def _pin(found: Found) -> KernelPlan:
     wrong = lacking(found)
     if wrong:
         raise Refused("%s, and holding kernels back does not help now: %s" % (wrong, ways_out(found)))
-    loose = [name for name in found.kernel_packages if name not in found.held]
-    if not loose or not has_driver(found):
+    if not has_driver(found):
         return KernelPlan()
+    loose = [name for name in found.kernel_packages if name not in found.held]
+    # Such as one that somebody compiled. Its packages would be held without any effect on it.
+    foreign = (found.target,) if found.target and not found.owners.get(found.target) else ()
+    reasons = tuple(NO_PACKAGE % release for release in foreign)
+    if not loose:
+        return KernelPlan(reasons=reasons)
     if not found.can_lock:
         package = found.distribution.manager.lock_package
         raise Unsupported("kernels can't be held without the plugin versionlock of dnf and its list: install %s, and leave it turned on" % package)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
-    return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),))
+    return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),), reasons=reasons)
 
 
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:

@@ -57,6 +57,12 @@ def parse_simulation(stdout: str) -> Transaction:
     return Transaction({name: version for name, version in removed.items() if name not in installed}, installed)
 
 
+def parse_owners(stdout: str) -> frozenset[str]:
+    """`dpkg-query --search`: lines such as `linux-image-6.1.0-50-amd64, linux-headers-6.1.0-50-amd64: /lib/modules`, and some about diversions."""
+    found = [line.partition(": /")[0] for line in stdout.splitlines() if ": /" in line and not line.startswith("diversion by ")]
+    return frozenset(name.strip().partition(":")[0] for names in found for name in names.split(","))
+
+
 def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
     """Remove packages, and all that depends on them. It is simulated before it is done."""
     return (*_APT, "purge", *sorted(names))
@@ -134,6 +140,9 @@ class Apt(Manager):
 
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
         return parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
+
+    def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        return parse_owners(run(["dpkg-query", "--search", *paths], ok=None).stdout)
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         return frozenset(name for name in names if packages[name].held)

@@ -224,6 +224,10 @@ class Manager(abc.ABC):
         """The installed packages, wholly or in part; with `names`, these at most; with `remnants`, also those of which only configuration is left."""
 
     @abc.abstractmethod
+    def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        """The installed packages that have any of these files."""
+
+    @abc.abstractmethod
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         """Those of `names`, which are installed, that are kept at their versions."""
 

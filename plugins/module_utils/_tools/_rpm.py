@@ -89,6 +89,11 @@ class RpmManager(Manager):
         head = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n" % (HEADER, rpm_uri(repository.address))
         return {RPM_KEY: repository.key, self.repository_path: head + check + self.repository_extra}
 
+    def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        # Of files without a package, it prints a sentence.
+        found = run(["rpm", "-q", "--qf", "%{NAME}\\n", "--file", *paths], ok=None).stdout
+        return frozenset(line for line in found.splitlines() if line and " " not in line)
+
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         locks = read_text(os.path.join(root, self.lock_list))
         return frozenset(name for name in names if re.search(self.lock_pattern % re.escape(name), locks, re.MULTILINE))

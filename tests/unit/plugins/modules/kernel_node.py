@@ -49,6 +49,10 @@ class Node:
         self.offered = True
         """Whether the package manager has the packages that it is told to install."""
         self.refreshed = 0
+        self.flavour = ""
+        """The beginning of the names of the packages of the kernels, where it is none of the ordinary ones."""
+        self.compiled: set[str] = set()
+        """Kernels that no package has."""
         self.save()
 
     def write(self, name: str, text: str) -> None:
@@ -95,10 +99,26 @@ class Node:
         if argv[0] in ("apt-get", "dnf", "zypper"):
             assert {"--simulate", "--dry-run", "list"} & set(argv)
             return Output(0 if self.offered else 100, "", "")
+        if argv[0] == "dpkg-query" or "--file" in argv:
+            return self.owners(argv)
         assert argv[0] == "rpm"
+        if self.flavour:
+            names = tuple(self.flavour + part for part in ("", "-core", "-modules", "-modules-core"))
+            return Output(0, "".join("%s\t5.15.0\n" % name for name in (*names, "kernel-tools", "bash", *self.packages)), "")
         names = ("kernel", "kernel-core", "kernel-modules", "bash") if self.manager == "dnf" else ("kernel-default", "bash")
         rows = {**dict.fromkeys(names, "5.14.0-427.el9"), **self.packages}
         return Output(0, "".join("%s\t%s\n" % row for row in rows.items()), "")
+
+    def owners(self, argv: t.Sequence[str]) -> Output:
+        """Whose the files of a kernel are. Not all of the paths exist on any distribution."""
+        release = next(path for path in argv if path.startswith("/boot/vmlinuz-"))[len("/boot/vmlinuz-") :]
+        if release in self.compiled:
+            return Output(1, "", "dpkg-query: no path found matching pattern /boot/vmlinuz-%s\n" % release)
+        if self.manager == "apt":
+            return Output(1, "linux-image-%s: /boot/vmlinuz-%s\n" % (release, release), "")
+        flavour = self.flavour or {"dnf": "kernel", "zypper": "kernel-default"}[self.manager]
+        parts = ("",) if self.manager == "zypper" else ("-core", "-modules-core")
+        return Output(1, "file /boot/x is not owned by any package\n" + "".join(flavour + part + "\n" for part in parts), "")
 
     def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
@@ -126,7 +146,8 @@ class Node:
         elif argv[1].endswith("kernel_packages.py"):
             self.install(argv)
         elif "install" in argv:
-            (self.root / "lib/modules" / NEW / "build").mkdir(exist_ok=True)
+            for kernel in (self.root / "lib/modules").iterdir():
+                (kernel / "build").mkdir(exist_ok=True)
         elif argv[:2] == ["apt-mark", "hold"]:
             self.held |= set(argv[2:])
         elif "versionlock" in argv or "addlock" in argv:

@@ -127,6 +127,43 @@ def test_pin_with_rpm(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, m
     assert converge(node, "pin") == ["package %s: free -> held" % name for name in names]
 
 
+@pytest.mark.parametrize(
+    ("flavour", "release", "package"),
+    [
+        ("kernel-uek", "5.15.0-305.176.4.el9uek.x86_64", "kernel-uek-devel-5.15.0-305.176.4.el9uek.x86_64"),
+        ("kernel-64k", "5.14.0-503.11.1.el9_5.aarch64+64k", "kernel-64k-devel-5.14.0-503.11.1.el9_5.aarch64"),
+        ("kernel-rt", "5.14.0-503.11.1.el9_5.x86_64+rt", "kernel-rt-devel-5.14.0-503.11.1.el9_5.x86_64"),
+        ("kernel6.12", "6.12.22-27.96.amzn2023.x86_64", "kernel6.12-devel-6.12.22-27.96.amzn2023.x86_64"),
+    ],
+)
+def test_kernels_of_other_flavours(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, *, flavour: str, release: str, package: str) -> None:
+    node = Node(tmp_path, "dnf")
+    monkeypatch.setattr(jobs, "_launch", node.launch)
+    node.flavour = flavour
+    node.write("boot/grub/grub.cfg", MENU % release)
+    node.write("lib/modules/%s/modules.dep" % release, INBOX)
+    ask(node, "build")
+    assert node.steps[0][-1] == package
+    node.write("etc/dnf/plugins/versionlock.conf", "[main]\n")
+    node.steps.clear()
+    parts = ("", "-core", "-modules", "-modules-core")
+    assert converge(node, "pin") == ["package %s%s: free -> held" % (flavour, part) for part in parts]
+
+
+def test_a_kernel_that_no_package_has_is_named(node: Node) -> None:
+    node.write("boot/grub/grub.cfg", MENU % OLD)
+    node.compiled = {OLD}
+    assert ask(node, "pin", check=True)["reasons"] == [_plan.NO_PACKAGE % OLD] == ask(node, "pin")["reasons"] == ask(node, "pin")["reasons"]
+    assert "linux-image-amd64" in node.held
+
+
+def test_a_hold_that_the_package_manager_did_not_keep_is_no_success(node: Node) -> None:
+    node.write("boot/grub/grub.cfg", MENU % OLD)
+    node.perform = lambda argv: None  # type: ignore[method-assign]
+    with pytest.raises(CommandFailed, match="linux-headers-%s: free -> held" % OLD):
+        ask(node, "pin")
+
+
 def test_no_driver_at_all(node: Node) -> None:
     (node.dkms / "23.10/source").unlink()
     node.write("lib/modules/%s/modules.dep" % OLD, INBOX)

@@ -17,13 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES as PROTOCOLS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.modules import rdma_facts
 from hypothesis import given
 from hypothesis import strategies as st
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 DISTRO = ROOT / "plugins/module_utils/_distro"
-PURPOSES = {value for name, value in vars(purposes).items() if name.isupper()}
+PURPOSES = {value for name, value in vars(purposes).items() if name.isupper() and isinstance(value, str)}
 every_family = pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 
 
@@ -78,17 +79,33 @@ def test_the_documentation_names_all_families() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "installed", "kernels"),
+    ("name", "kernels", "others"),
     [
-        ("Debian", ["linux-image-amd64", "linux-generic", "linux-base", "linux-genericx"], ("linux-generic", "linux-image-amd64")),
-        ("RedHat", ["kernel", "kernel-modules-extra", "kernel-devel", "kernel-tools"], ("kernel", "kernel-devel", "kernel-modules-extra")),
-        ("Suse", ["kernel-default", "kernel-firmware", "kernel-default-devel"], ("kernel-default", "kernel-default-devel")),
+        ("Debian", ["linux-image-amd64", "linux-modules-6.8.0-1016-oem", "proxmox-kernel-6.8"], ["linux-base", "linux-libc-dev", "linux-firmware"]),
+        ("RedHat", ["kernel", "kernel-modules-extra", "kernel-devel", "kernel-headers"], ["kernel-tools", "kernel-tools-libs", "kernel-srpm-macros"]),
+        ("RedHat", ["kernel-uek-core", "kernel-64k-modules-core", "kernel-rt-devel", "kernel6.12"], ["kernelshark", "kernel-uek-tools", "kernel-doc"]),
+        ("Suse", ["kernel-default", "kernel-default-devel", "kernel-64kb", "kernel-rt"], ["kernel-firmware", "kernel-firmware-mellanox", "kernel-source"]),
     ],
 )
-def test_packages_of_kernels(name: str, installed: list[str], kernels: tuple[str, ...]) -> None:
+def test_packages_of_kernels(name: str, kernels: list[str], others: list[str]) -> None:
     family = registry.by_name(name)
     assert family is not None
-    assert family.kernel_packages(installed) == kernels
+    assert family.kernel_packages(dict.fromkeys(kernels + others, Package("1"))) == tuple(sorted(kernels))
+    assert family.kernel_packages({"vmlinuz-of-the-site": Package("1")}, ["vmlinuz-of-the-site", "gone"]) == ("vmlinuz-of-the-site",)
+
+
+def test_what_brings_new_kernels_is_known_by_what_it_depends_on() -> None:
+    chain = {
+        "linux-oem-24.04d": Package("1", depends=("linux-image-oem-24.04d", "linux-headers-oem-24.04d")),
+        "linux-image-oem-24.04d": Package("1", depends=("linux-image-6.14.0-1004-oem",)),
+        "linux-image-6.14.0-1004-oem": Package("1"),
+        "linux-nvidia-64k": Package("1", depends=("linux-oem-24.04d",)),
+        "linux-tools-generic": Package("1", depends=("linux-tools-6.8.0-31-generic",)),
+        "linux-tools-6.8.0-31-generic": Package("1", depends=("linux-tools-common",)),
+        "crash": Package("1", depends=("linux-image-6.14.0-1004-oem",)),
+    }
+    expected = ("linux-image-6.14.0-1004-oem", "linux-image-oem-24.04d", "linux-nvidia-64k", "linux-oem-24.04d")
+    assert registry.by_name("Debian").kernel_packages(chain) == expected  # type: ignore[union-attr]
 
 
 def _literals(path: pathlib.Path) -> set[str]:
