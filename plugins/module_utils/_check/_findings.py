@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Fi
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import wanted_of as ipoib_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
@@ -82,7 +83,7 @@ def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
 
 def cards_of(wanted: Wanted, found: Found) -> list[Card]:
     """The adapters under the checked ports."""
-    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)})
+    devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)}, key=natural)
     return [found.live.cards[device] for device in devices if device in found.live.cards]
 
 

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import rea
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import unit_name
@@ -64,7 +65,7 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
 def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
     """The adapters of the ports, by RDMA device."""
     cards = {}
-    for device in sorted({port.device for port in ports}):
+    for device in sorted({port.device for port in ports}, key=natural):
         base = os.path.join(root, "sys/class/infiniband", device)
         pci = pci_address(base, "device")
         if pci and not os.path.exists(os.path.join(base, "device/physfn")):

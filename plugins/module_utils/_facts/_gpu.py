@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pcie as p
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, built_on_other, driver_names, read_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_name, pci_address, rdma_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 
 if t.TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _peer(root: str, name: str, *, file: str, needs: t.Mapping[str, tuple[str, .
 
 def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
     """Each GPU with each RDMA device."""
-    adapters = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in entries(root, "sys/class/infiniband")}
+    adapters = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in rdma_devices(root)}
     found = []
     for device in devices:
         for name, address in sorted(adapters.items()):

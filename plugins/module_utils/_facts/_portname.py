@@ -16,6 +16,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import guid
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 
 Port = t.Mapping[str, t.Any]
 """A port as the facts have it."""
@@ -106,7 +107,7 @@ def describe(port: Port) -> str:
 
 
 def describe_all(ports: t.Iterable[Port]) -> str:
-    return ", ".join(describe(port) for port in sorted(ports, key=lambda port: str(port["name"])))
+    return ", ".join(describe(port) for port in sorted(ports, key=lambda port: natural(str(port["name"]))))
 
 
 def is_persistent(device: str) -> bool:

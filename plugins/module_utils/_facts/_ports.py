@@ -13,8 +13,9 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -128,10 +129,9 @@ def read_port(root: str, device: str, port: str) -> Port:
 
 
 def read_ports(root: str = "/") -> tuple[Port, ...]:
-    """All ports of all RDMA devices, by device and port number; none on a node without HCA."""
+    """All ports of all RDMA devices, in the order of `rdma_devices` and by port number; none on a node without HCA."""
     base = os.path.join(root, "sys/class/infiniband")
-    ports = [read_port(root, device, port) for device in entries(base) for port in entries(base, device, "ports")]
-    return tuple(sorted(ports, key=lambda port: (port.device, port.port)))
+    return tuple(read_port(root, device, port) for device in rdma_devices(root) for port in sorted(entries(base, device, "ports"), key=natural))
 
 
 class Capability(t.NamedTuple):
@@ -268,7 +268,7 @@ def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
 def read_hcas(root: str = "/") -> tuple[Hca, ...]:
     """All RDMA devices by name; none on a node without HCA or without its driver."""
     functions = entries(root, "sys/bus/pci/devices")
-    return tuple(read_hca(root, name, functions) for name in entries(root, "sys/class/infiniband"))
+    return tuple(read_hca(root, name, functions) for name in rdma_devices(root))
 
 
 def is_adapter(vendor: str, pci_class: str) -> bool:

@@ -14,6 +14,7 @@ import os
 import re
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 
 PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
@@ -38,6 +39,11 @@ def entries(*parts: str) -> list[str]:
         return sorted(os.listdir(os.path.join(*parts)))
     except OSError:
         return []
+
+
+def rdma_devices(root: str) -> list[str]:
+    """The RDMA devices in the order in which the kernel counts them: `mlx5_2` before `mlx5_10`. ib_ipoib makes its interfaces in that order."""
+    return sorted(entries(root, "sys/class/infiniband"), key=natural)
 
 
 def process_ids(root: str) -> list[str]:

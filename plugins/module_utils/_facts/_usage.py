@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import H
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, process_ids
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
@@ -207,7 +208,7 @@ def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
             devices.add(target[len(_DEVICES) :])
         elif target.startswith(_SOCKET):
             sockets.append(target[len(_SOCKET) : -1])
-    return tuple(sorted(devices)), tuple(sockets)
+    return tuple(sorted(devices, key=natural)), tuple(sockets)
 
 
 def scan_processes(root: str = "/") -> Scan:

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
@@ -58,7 +58,7 @@ class Places(t.NamedTuple):
 
 def read_places(root: str, netdevs: t.Sequence[Netdev]) -> Places:
     """The PCI functions below all interfaces (through bonds, VLANs and P_Key children) and character devices."""
-    rdma = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in entries(root, "sys/class/infiniband")}
+    rdma = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in rdma_devices(root)}
     direct = {netdev.name: {pci_address(root, "sys/class/net", netdev.name, "device"), rdma.get(netdev.port.partition("/")[0], "")} for netdev in netdevs}
     interfaces = {netdev.name: frozenset().union(*(direct[lower.name] for lower in below(netdev.name, netdevs))) - {""} for netdev in netdevs}
     files: dict[str, frozenset[str]] = {}

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 
 _DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 _BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"
@@ -86,7 +87,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
     if problems:
         return Endpoint(tuple(problems))
     paths = {str(path["hca"]): str(path["path"]) for path in gpu.get("topology") or () if path["gpu"] == devices[number]}
-    port = min(ports, key=lambda port: (_rank(paths.get(str(port["device"]), "")), str(port["name"])))
+    port = min(ports, key=lambda port: (_rank(paths.get(str(port["device"]), "")), natural(str(port["name"]))))
     nearest = str(port["device"])
     options = ("--use_cuda=%d" % number, *(("--use_cuda_dmabuf",) if chosen == DMABUF else ()))
     return Endpoint((), nearest, int(port["port"]), devices[number], paths.get(nearest, ""), chosen, options)

@@ -15,7 +15,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as names_in
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address, rdma_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
@@ -177,7 +177,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),
-        devices=tuple(name for name in names_in(root, "sys/class/infiniband") if pci_address(root, "sys/class/infiniband", name, "device")),
+        devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
     )
 
 

@@ -131,3 +131,13 @@ def test_the_tree_of_a_connectx3_is_the_recorded_one(tmp_path: pathlib.Path) -> 
     text = (nodes.CORPUS / "ibstat/cx3_mt4099_dual_ib_active.txt").read_text(encoding="utf-8")
     recorded = [(line.split()[-1], int(lid)) for line, lid in zip(re.findall(r"Port GUID: .*", text), re.findall(r"Base lid: (\d+)", text))]
     assert [(port.port_guid, port.lid) for port in _ports.read_ports(nodes.write(tmp_path, nodes.connectx3()))] == recorded
+
+
+def test_devices_come_in_the_order_in_which_the_kernel_counts_them(tmp_path: pathlib.Path) -> None:
+    for number in range(12):
+        ports = tmp_path / ("sys/class/infiniband/mlx5_%d/ports" % number)
+        for port in ("1", "2", "10"):
+            (ports / port / "gids").mkdir(parents=True)
+    expected = [("mlx5_%d" % number, port) for number in range(12) for port in (1, 2, 10)]
+    assert [(port.device, port.port) for port in _ports.read_ports(str(tmp_path))] == expected
+    assert [hca.name for hca in _ports.read_hcas(str(tmp_path))] == ["mlx5_%d" % number for number in range(12)]

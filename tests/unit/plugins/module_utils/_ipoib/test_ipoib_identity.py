@@ -5,14 +5,15 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _ifupdown, _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity, identify
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity, coming, identify
 
 GUID = "0xec0d9a030015e2c1"
 # As the kernel shows it, and that of an earlier load of the driver on another fabric.
@@ -151,3 +152,14 @@ def test_a_declared_port_is_that_of_its_name() -> None:
     found = Found({"ib0": PARENT}, ports=PORTS)
     assert identify("storage", found, {"storage": PORTS[0].port_guid}) == Identity("storage", PORTS[0].port_guid)
     assert (CHILD.parent, IB0.parent, IB0.tail, Identity("ib0").tail) == ("ib0", "", "ec:0d:9a:03:00:15:e2:c1", "")
+
+
+def test_the_names_that_the_kernel_will_give_count_through_ten(tmp_path: pathlib.Path) -> None:
+    """Twelve devices, some of them Ethernet: ib_ipoib makes ib1 on mlx5_3, and ib5 on mlx5_9."""
+    for number in range(12):
+        base = tmp_path / ("sys/class/infiniband/mlx5_%d/ports/1" % number)
+        (base / "gids").mkdir(parents=True)
+        (base / "gids/0").write_text("fe80:0000:0000:0000:0002:c903:0000:10%02x\n" % number)
+        (base / "link_layer").write_text("Ethernet\n" if number in (1, 2, 7, 8) else "InfiniBand\n")
+    facts = Found(ports=read_ports(str(tmp_path))).facts
+    assert coming(facts) == {"ib%d" % place: "0x0002c903000010%02x" % number for place, number in enumerate((0, 3, 4, 5, 6, 9, 10, 11))}
