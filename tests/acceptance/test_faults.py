@@ -46,6 +46,13 @@ def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -
     lab.wait_until_green(SECONDS_TO_COME_BACK)
 
 
+def test_the_lab_gives_a_port_to_one_subnet_manager_as_a_kernel_does(lab: Cluster) -> None:
+    second = lab.shell("node1", "timeout 30 opensm -g $(ibstat -p | head -n 1) -f /tmp/second.log; cat /tmp/second.log; rm /tmp/second.log")
+    assert "Perhaps another instance of OpenSM is already running" in second.stdout, second.stdout
+    assert "osm_vendor_bind: ERR 5426: Unable to register class 129 version 1" in second.stdout
+    assert lab.shell("node1", "systemctl is-active rdma-opensm@ib").stdout.strip() == "active"
+
+
 def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
     lab.shell("node1", "systemctl stop rdma-opensm@ib")
     try:

@@ -25,7 +25,7 @@ LAB = pathlib.Path(__file__).parents[2] / "lab"
 sys.path[:0] = [str(LAB), str(LAB / "node")]
 
 from cxemu import image
-from labnode import adapter, ipoib, modules, naming, simulator, tree
+from labnode import adapter, ipoib, mads, modules, naming, simulator, tree
 from labnode.modinfo import ModInfo, parse_modinfo
 from labnode.node import Node, parse_node
 from labnode.portstate import UNPLUGGED, parse_port_info, port_files, rate_text
@@ -367,3 +367,17 @@ def test_names_by_place(node: Node) -> None:
     second = [only._replace(device="mlx5_%d" % number, pci=pci) for number, pci in enumerate(("0000:83:00.0", "0000:83:00.1", "0001:03:00.0"))]
     named = naming.named(node._replace(hcas=tuple(second)), "NAME_FALLBACK")
     assert [found.device for found in named.hcas] == ["ibp131s0f0", "ibp131s0f1", "ibP1p3s0"]
+
+
+def test_a_method_of_a_port_belongs_to_one_program() -> None:
+    receivers = mads.Receivers()
+    receivers.register("first", "umad0 129 1 e6")
+    for other in ("umad0 129 1 e6", "umad0 129 1 2"):
+        with pytest.raises(OSError) as caught:
+            receivers.register("second", other)
+        assert caught.value.errno == errno.EINVAL
+    for beside in ("umad1 129 1 e6", "umad0 1 1 e6", "umad0 129 2 e6", "umad0 129 1 8"):
+        receivers.register(beside, beside)
+    receivers.release("first")
+    receivers.release("who asked only")
+    receivers.register("second", "umad0 129 1 e6")

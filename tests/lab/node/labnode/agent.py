@@ -26,6 +26,7 @@ from typing import NamedTuple
 
 from . import naming
 from .kernel import Kernel
+from .mads import Receivers
 from .node import Hca, Port, read_node
 from .portstate import UNPLUGGED, PortState
 from .simulator import Fabric, SimulatorGone, SimulatorSilent
@@ -94,6 +95,7 @@ class Agent:
         self.selector = selectors.DefaultSelector()
         self.updates: queue.Queue[Update] = queue.Queue()
         self.held: dict[socket.socket, str] = {}
+        self.receivers = Receivers()
 
     def run(self) -> None:
         try:
@@ -175,12 +177,14 @@ class Agent:
     def _end(self, connection: socket.socket) -> None:
         self.selector.unregister(connection)
         connection.close()
+        self.receivers.release(connection)
         name = self.held.pop(connection, "")
         if name:
             self.kernel.hold(name, -1)
 
     def _obey(self, connection: socket.socket, text: str, fd: int) -> None:
-        """load FLAGS\nPARAMETERS with a file; unload FLAGS\nNAME; hold NAME; store PATH\nTEXT; look, at what the cards do."""
+        """load FLAGS\nPARAMETERS with a file; unload FLAGS\nNAME; hold NAME; register CLAIM;
+        store PATH\nTEXT; look, at what the cards do."""
         head, _newline, body = text.partition("\n")
         verb, _space, argument = head.partition(" ")
         if verb == "hold":
@@ -189,7 +193,9 @@ class Agent:
             return
         if _user_of(connection) != 0:
             raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-        if verb == "load":
+        if verb == "register":
+            self.receivers.register(connection, argument)
+        elif verb == "load":
             self.kernel.load(int(argument), body, _read_all(fd))
         elif verb == "unload":
             self.kernel.unload(body)

@@ -100,5 +100,5 @@ int lab_request(const char *text, int fd)
 
 int lab_request_and_hold(const char *text)
 {
-    return ask(text, -1) < 0 ? -1 : 0;
+    return ask(text, -1);
 }

@@ -176,6 +176,18 @@ static void show_use(const char *path)
         strcpy(shown[i], path);
 }
 
+static char opened[32];
+
+const char *lab_umad(void)
+{
+    return opened;
+}
+
+bool lab_in_fabric(void)
+{
+    return loaded_libraries().umad2sim;
+}
+
 int lab_open_umad(const char *path, int flags)
 {
     static bool held, handled;
@@ -190,9 +202,11 @@ int lab_open_umad(const char *path, int flags)
     setenv("IBSIM_SERVER_NAME", simulator, 1);
     setenv("SIM_HOST", node, 1);
     /* ib_umad is in use while one of its device files is open */
-    if (!held && !lab_request_and_hold("hold ib_umad"))
+    if (!held && lab_request_and_hold("hold ib_umad") >= 0)
         held = true;
     show_use(path);
+    if (!strncmp(device, "umad", 4))
+        snprintf(opened, sizeof opened, "%s", device);
     fd = REAL(open)(!strncmp(device, "issm", 4) ? DEVICES "issm0" : DEVICES "umad0", flags, 0);
     /* registered after umad2sim's own handler, so called before it */
     if (!handled && !on_exit(note_exit, NULL))

@@ -17,6 +17,7 @@
  *   locks.c       flock(2) on the lock files of the tools that reach for it
  *   descriptors.c what those two know of open files
  *   netlink.c     the hardware address of an IPoIB interface in link messages
+ *   agents.c      who receives the requests that come to a port: one program a method
  *   client.c      the line to rdmalab-agent, which decides everything a kernel would decide
  *
  * Not covered: statically linked programs, system calls made without libc, and paths that are
@@ -48,7 +49,8 @@ bool lab_is_in_tree(const char *path);
 
 /* Send a request, with an open file unless FD is -1. 0, or -1 with errno as a kernel would set it. */
 int lab_request(const char *text, int fd);
-/* The same; the connection stays open until this process ends, as an open device file would. */
+/* The same; what was granted is held as long as the connection is open, which is what it returns: -1, or a
+ * descriptor that is closed when this process ends, as that of an open device file would be. */
 int lab_request_and_hold(const char *text);
 
 /* The tree file behind an open descriptor, if writing to it is for the agent to judge. */
@@ -73,4 +75,8 @@ void lab_let_go(struct lab_descriptor *known);
 /* Open a device file of ib_umad. */
 int lab_open_umad(const char *path, int flags);
 bool lab_is_umad(const char *path);
+/* Whether this program has joined the simulated fabric. */
+bool lab_in_fabric(void);
+/* The name of the device file of ib_umad that was opened last ("umad0"), empty before. */
+const char *lab_umad(void);
 #endif
