@@ -190,10 +190,12 @@ def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] =
 def installed_packages(run: Runner, family: Family | None, names: t.Iterable[str] = (), *, root: str = "/") -> dict[str, str]:
     """Versions of the installed packages among `names` and those that any family knows; no process where dpkg keeps the database, else one.
 
+    Of `names`, one that ends in `*` is the beginning of others.
+
     The family of the node decides which database counts: both a dpkg on an RPM system and an rpm on a Debian exist as tools for
     containers. On a node of no known family it is the first database that has one of the packages.
     """
-    wanted = {name for name in {*known_packages(), *names} if name and "*" not in name}
+    wanted = {name for name in {*known_packages(), *names} if name and "*" not in name} | {name for name in names if name[:-1] and "*" not in name[:-1]}
     for each in FAMILIES if family is None else (family,):
         found = each.manager.database(run, root, names=wanted)
         if found:

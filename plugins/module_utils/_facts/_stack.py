@@ -25,6 +25,8 @@ if t.TYPE_CHECKING:
 DOCA = ("doca-ofed", "doca-all", "doca-networking", "doca-roce", "doca-host-basic")
 # The profile doca-ofed in two, for kernels that DOCA has no modules for.
 DOCA_PARTS = ("doca-ofed-userspace", "doca-kernel")
+# Ubuntu builds DOCA-OFED itself, from 26.04 on: a metapackage for each flavour of its kernel, such as doca-ofed-generic-64k, and doca-ofed-userspace-3.4.
+_UBUNTU = re.compile(r"^doca-ofed-(userspace-([0-9][0-9.]*)|(?!userspace).+)\Z")
 # It declares the repository of DOCA, and installs nothing by itself.
 DOCA_HOST = "doca-host"
 # The metapackages of MLNX_OFED; the installer installs none of them.
@@ -41,12 +43,15 @@ OFED_KERNEL = (
     "mlnx-ofed-kernel-utils",
 )
 INBOX = ("rdma-core", "libibverbs1", "libibverbs")
-PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, *MLNX_OFED, *OFED_KERNEL, *INBOX)
+PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, "doca-*", *MLNX_OFED, *OFED_KERNEL, *INBOX)
 # The selection that the collection installed last.
 RECORD = "var/lib/rdma.ofed/stack.json"
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?([^-]+)")
 _RELEASE = re.compile(r"^(?:\d+:)?(\d+)\.(\d+)")
+
+# After 24.10, there is no MLNX_OFED.
+_LAST_MLNX_OFED = (24, 10)
 
 # The first release that rejects connected mode on every device.
 _DATAGRAM_ONLY = (23, 7)
@@ -101,16 +106,33 @@ def read_selection(root: str = "/") -> dict[str, t.Any]:
     return read_table(read_text(os.path.join(root, RECORD)))
 
 
-def _without_profile(packages: t.Mapping[str, str], spelling: str, record: t.Mapping[str, t.Any]) -> tuple[str, str] | None:
+def ubuntus_doca(names: t.Iterable[str]) -> tuple[str, str]:
+    """The package of Ubuntu's own DOCA-OFED that tells its release, and the release; "" for what is not there."""
+    found = [match for match in map(_UBUNTU.match, sorted(names)) if match]
+    # That of the user space has the release in its name. The others have the versions of their kernels.
+    telling = next((match for match in found if match[2]), found[0] if found else None)
+    return ("", "") if telling is None else (telling[0], telling[2] or "")
+
+
+def _without_profile(packages: t.Mapping[str, str], ofed_info: tuple[str, str], record: t.Mapping[str, t.Any]) -> tuple[str, str] | None:
     """Evidence and version of DOCA-OFED where no profile of it is installed; None where it is something else.
 
     A profile goes with any package that it needs, such as opensm. What it brought stays, and is the same as in MLNX_OFED.
     """
+    spelling, ofed_version = ofed_info
     part, version = _first(DOCA_PARTS, packages)
     if part:
         return "package %s %s" % (part, version), _upstream(version)
+    ubuntus, release = ubuntus_doca(packages)
+    if ubuntus:
+        return "package %s %s" % (ubuntus, packages[ubuntus]), release
     if not spelling.startswith(_modinfo.INTERNAL) or any(name in packages for name in MLNX_OFED):
         return None
+    others = [name for name in packages if name.startswith("doca-") and name != DOCA_HOST]
+    if others:
+        return "package %s %s" % (others[0], packages[others[0]]), ""
+    if _release(ofed_version) > _LAST_MLNX_OFED:
+        return "ofed_info says %s-%s, and MLNX_OFED ended with %d.%d" % (spelling, ofed_version, *_LAST_MLNX_OFED), ""
     if record.get("source") == "doca":
         return "the record of its installation", str(record.get("version") or "")
     # What the repository has by now need not be what is installed.
@@ -128,7 +150,7 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], load
         ofed_version = "%s.%s" % match.groups() if match else ""
     if doca:
         return Stack("doca", _upstream(doca_version), "package %s %s" % (doca, doca_version), ofed_version, loaded)
-    without = _without_profile(packages, spelling, record or {})
+    without = _without_profile(packages, ofed_info, record or {})
     if without is not None:
         return Stack("doca", without[1], without[0], ofed_version, loaded)
     if spelling or kernel:

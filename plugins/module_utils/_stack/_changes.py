@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA_PARTS
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA_PARTS, ubuntus_doca
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
@@ -38,9 +38,13 @@ def is_installed(wanted: Wanted, found: Found) -> bool:
     if wanted.method == "installer" and wanted.source != "doca":
         return same_version(wanted.version, found.stack.ofed_version)
     package = found.packages.get(wanted.metapackage)
-    if package is None and wanted.metapackage == PROFILES[0] and all(name in found.packages for name in DOCA_PARTS):
-        package = found.packages[DOCA_PARTS[0]]
-    return package is not None and (not wanted.version or packages.version_fits(wanted.version, package.version))
+    version = "" if package is None else package.version
+    if package is None and wanted.metapackage == PROFILES[0]:
+        if all(name in found.packages for name in DOCA_PARTS):
+            version = found.packages[DOCA_PARTS[0]].version
+        elif ubuntus_doca(found.packages)[0]:
+            version = found.stack.version
+    return bool(version) and (not wanted.version or packages.version_fits(wanted.version, version))
 
 
 def _words(value: t.Any) -> str:

@@ -190,7 +190,7 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
     """The result of a run that leaves the stack alone, because it is in use; None where it may be replaced."""
     if not needs_consent(wanted, found, todo):
         return None
-    why = in_use(found) or in_use(with_users(run, found, root))
+    why = in_use(wanted, found) or in_use(wanted, with_users(run, found, root))
     if not why:
         return None
     # The stack that is there is configured as declared all the same.

@@ -242,13 +242,16 @@ def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
     return bool(todo.about(Kind.STACK)) and not wanted.allow_upgrade and not (found.interrupted and found.begun == wanted.purpose())
 
 
-def in_use(found: Found) -> tuple[str, ...]:
+def in_use(wanted: Wanted, found: Found) -> tuple[str, ...]:
     """Why the stack of the node is in use, in words; empty where it is not.
 
-    A vendor's stack that is whole is there for a reason. Any other is in use where RDMA itself has users. Traffic of the network
-    comes and goes: it keeps the driver from being reloaded, and no packages from being installed.
+    A vendor's stack that is whole is there for a reason, and one that looks half installed by what `ofed_info` says alone may be whole: a DOCA-OFED
+    whose profile has gone says the same. Any other is in use where RDMA itself has users. Traffic of the network comes and goes: it keeps the driver
+    from being reloaded, and no packages from being installed.
     """
     if found.is_vendors and found.is_whole:
         return ("%s is installed" % found.stack.words,)
+    if found.is_vendors and not found.is_surely_half and not _changes.same_release(wanted, found):
+        return ("%s, or another stack that ofed_info calls the same, is installed" % found.stack.words,)
     names = sorted({"%s %s" % (user.kind, user.name) for user in found.users if user.kind not in _OF_THE_NETWORK})
     return ("in use by %s" % ", ".join(names),) if names else ()

@@ -135,6 +135,11 @@ class Found(t.NamedTuple):
         return self.stack.complete and not self.interrupted and not self.broken
 
     @property
+    def is_surely_half(self) -> bool:
+        """Whether more than the words of `ofed_info` tells that the installation did not come to its end, or that this collection began it."""
+        return bool(self.interrupted or self.broken) or self.record.get("source") == self.stack.kind
+
+    @property
     def is_vendors(self) -> bool:
         """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
         return self.stack.kind in ("mlnx_ofed", "doca")

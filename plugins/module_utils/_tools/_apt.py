@@ -76,18 +76,20 @@ def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
 def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
     """The database -> the packages that are there, wholly or in part. A second architecture is `name:arch`.
 
-    With `names` only these are read, which is much faster; with `remnants` also those of which only configuration is left.
+    With `names` only these are read, which is much faster, `*` at the end of one standing for anything; with `remnants` also those of which only
+    configuration is left.
     """
     gone = ("not-installed",) if remnants else ("not-installed", "config-files")
+    beginnings = tuple(name[:-1] for name in names or () if name.endswith("*"))
     found: dict[str, Package] = {}
     for paragraph in text.split("\n\n"):
         first, _newline, rest = paragraph.lstrip("\n").partition("\n")
-        if names is not None and first.startswith("Package: ") and first[9:].strip() not in names:
+        if names is not None and first.startswith("Package: ") and first[9:].strip() not in names and not first[9:].startswith(beginnings):
             continue
         fields = dict(line.split(": ", 1) for line in [first, *rest.split("\n")] if ": " in line and not line.startswith(" "))
         status = fields.get("Status", "").split()
         name = fields.get("Package", "").strip()
-        if not name or not status or status[-1] in gone or (names is not None and name not in names):
+        if not name or not status or status[-1] in gone or (names is not None and name not in names and not name.startswith(beginnings)):
             continue
         needed = tuple(_DEPENDENCY.findall("%s, %s" % (fields.get("Pre-Depends", ""), fields.get("Depends", ""))))
         found["%s:%s" % (name, fields.get("Architecture", "")) if name in found else name] = Package(

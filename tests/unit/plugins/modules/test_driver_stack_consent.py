@@ -140,6 +140,21 @@ def test_half_a_stack_of_another_release(node: Node) -> None:
     ]
 
 
+def test_what_may_be_another_stack_takes_consent(node: Node) -> None:
+    """A DOCA-OFED whose profile has gone says what half an MLNX_OFED says. Nothing is on record, and no program uses RDMA."""
+    ask(node, **DOCA)
+    (node.root / "var/lib/rdma.ofed/stack.json").unlink()
+    node.packages = {name: version for name, version in node.packages.items() if not name.startswith("doca-")}
+    node.ofed_info = "OFED-internal-24.10-1.1.4"
+    node.save()
+    before = dict(node.packages)
+    found = ask(node, **bundle(node))
+    assert found["stack"]["withheld"] and node.packages == before
+    assert "another stack that ofed_info calls the same" in found["pending"][0]["why"][0]
+    # Its own release may be mended.
+    assert ask(node, True, **bundle(node, allow_upgrade=True))["changes"]
+
+
 def test_doca_without_its_profile_is_neither_torn_down_nor_rebuilt(node: Node) -> None:
     """doca-ofed needs opensm, and went with it."""
     ask(node, **DOCA)

@@ -62,6 +62,7 @@ def test_dpkg_needs_no_process(tmp_path: pathlib.Path) -> None:
     root = status(tmp_path, STATUS)
     assert installed_packages(run, None, root=root) == {"rdma-core": "44.0-2"}
     assert installed_packages(run, None, ["bash", "zsh"], root=root) == {"rdma-core": "44.0-2", "bash": "5.2"}
+    assert installed_packages(run, None, ["ba*"], root=root) == {"rdma-core": "44.0-2", "bash": "5.2"}
     assert not run.asked
 
 

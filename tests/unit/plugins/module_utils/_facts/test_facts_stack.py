@@ -78,6 +78,14 @@ INTERNAL = "OFED-internal-24.10-1.1.4:\n"
         (HOST, "MLNX_OFED_LINUX-24.10-0.7.0.0:\n", {}, "mlnx_ofed", "24.10-0.7.0.0"),
         ({"doca-host": "2.9.1", "rdma-core": "44.0-2"}, "", {"source": "doca"}, "inbox", "44.0"),
         ({"mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {"source": "mlnx_ofed"}, "mlnx_ofed", "24.10-1.1.4"),
+        # That of Ubuntu, whose metapackages have the versions of its kernels, and which has no ofed_info.
+        ({"doca-ofed-generic-64k": "7.0.0-1004.4", "rdma-core": "61.0-2"}, "", {}, "doca", ""),
+        ({"doca-ofed-generic": "7.0.0-1004.4", "doca-ofed-userspace-3.4": "3.4.0-1ubuntu1", "rdma-core": "61.0-2"}, "", {}, "doca", "3.4"),
+        ({"doca-ofed-userspace-3.3": "3.3", "mlnx-ofed-kernel-dkms": "26.01"}, "OFED-internal-26.01-1.0.0:\n", {}, "doca", "3.3"),
+        # Parts that MLNX_OFED does not have.
+        ({"doca-sosreport": "4.9.0", "mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {}, "doca", ""),
+        # There was no MLNX_OFED after 24.10, of which nothing else tells.
+        ({"mlnx-ofed-kernel-dkms": "25.01"}, "OFED-internal-25.01-0.6.0:\n", {}, "doca", ""),
     ],
 )
 def test_doca_is_known_without_its_profile(packages: dict[str, str], ofed_info: str, record: dict[str, str], kind: str, version: str) -> None:

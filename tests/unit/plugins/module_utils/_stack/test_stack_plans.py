@@ -247,3 +247,12 @@ def test_a_plan_that_was_carried_out_is_empty(wanted: Wanted, packages: dict[str
 @given(WANTED, st.permutations(sorted(OFED.items())), st.sampled_from(["inbox", "mlnx_ofed", "doca"]))
 def test_the_order_of_the_packages_does_not_matter(wanted: Wanted, rows: list[tuple[str, Package]], kind: str) -> None:
     assert plan(wanted, node(DEBIAN, kind, packages=dict(rows))) == plan(wanted, node(DEBIAN, kind, packages=OFED))
+
+
+@pytest.mark.parametrize(("version", "kept"), [("", True), ("3.4", True), ("3.3", False)])
+def test_ubuntus_own_doca_is_the_declared_one(version: str, kept: bool) -> None:
+    """Its packages have other names than the profile of the vendor, which its archive does not have."""
+    installed = {"doca-ofed-generic": Package("7.0.0-1004.4"), "doca-ofed-userspace-3.4": Package("3.4.0-1"), "rdma-core": Package("61.0-2")}
+    found = Found(os=OperatingSystem("Debian", "ubuntu", "26.04", "Ubuntu 26.04"), stack=Stack("doca", "3.4"), packages=installed)
+    wanted = Wanted(source="doca", method="repository", version=version, protect=False)
+    assert (not plan(wanted, found).steps) is kept
