@@ -36,9 +36,11 @@ _MODELS = {
     0x101F: "ConnectX6LX",
     0x1021: "ConnectX7",
     0x1023: "ConnectX8",
+    0x1025: "ConnectX9",
     0xA2D2: "BlueField",
     0xA2D6: "BlueField2",
     0xA2DC: "BlueField3",
+    0xA2DF: "BlueField4",
 }
 
 _WORKERS = 16

@@ -50,6 +50,18 @@ def _verify_flash(run: Runner, tool: str, burn: Burn, *, psid_in_flash: bool, by
     return found
 
 
+def _interrupted(run: Runner, tool: str, burn: Burn, *, error: str, details: t.Mapping[str, t.Any]) -> CommandFailed:
+    """A burn that ended after it had begun to write. What runs is in the card's memory, and a reset or reboot would lose it."""
+    adapter, image = burn
+    other = [name for name in flint.TOOLS if name != tool and run.has(name)]
+    by_hand = " ".join(flint.burn(other[0] if other else tool, adapter.pci, image.file))
+    way_out = (
+        "Its flash may be half written. Do not reset it, and neither reboot nor switch off the node: the card still runs the firmware in its memory, "
+        "and may not come back with what is in its flash. Run this again, which burns it again; or burn it by hand (%s)%s"
+    ) % (by_hand, "" if other else ". Where %s keeps failing, try the same tool of %s" % (tool, "MFT, flint" if tool == "mstflint" else "the package mstflint"))
+    return CommandFailed("%s could not be burned with %s: %s. %s" % (name_of(adapter), image.path, error, way_out), **{**details, "half_written": True})
+
+
 def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
     """Burn and verify under the card's lock. Another process may have done it while we waited for the lock."""
     adapter, image = burn
@@ -60,12 +72,19 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
             return found
         foreign = found.query.psid != image.query.psid
         argv = flint.burn(tool, adapter.pci, image.file, change_psid=foreign and psid_in_flash)
-        output = run(argv, ok=None, timeout=parameters["burn_timeout"])
+        try:
+            output = run(argv, ok=None, timeout=parameters["burn_timeout"])
+        except CommandFailed as exc:
+            # The tool was stopped in the middle of its work.
+            raise _interrupted(run, tool, burn, error=exc.msg, details=exc.details) from exc
         text = output.stdout + output.stderr
         if output.rc:
             error = flint.error_of(text)
+            details = {"cmd": argv, "rc": output.rc, "stdout": text}
+            if flint.writing_began(text):
+                raise _interrupted(run, tool, burn, error=error, details=details)
             hint = " Reset the adapter first: it holds another image that does not run yet." if _PENDING_IMAGE in error else ""
-            raise CommandFailed("%s could not be burned with %s: %s.%s" % (name_of(adapter), image.path, error, hint), cmd=argv, rc=output.rc)
+            raise CommandFailed("%s could not be burned with %s: %s.%s" % (name_of(adapter), image.path, error, hint), **details)
         by_tool = foreign or flint.wrote_flash(text) or not flint.firmware_checks(found.query)
         return _verify_flash(run, tool, burn, psid_in_flash=psid_in_flash, by_tool=by_tool)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import tempfile
+import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
@@ -17,6 +17,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._download import m
 
 CACHE = "var/cache/rdma.ofed/firmware"
 _TIMEOUT = 60
+_BLOCK = 1 << 18
+_MEGABYTE = 1000000
+LARGEST = 512 * _MEGABYTE
+"""No image of an adapter is nearly as large: it has to fit into its flash."""
+LONGEST = 1800.0
+"""Seconds for a download as a whole. A server that sends a byte now and then would never run into a limit for each of them."""
 
 Download = t.Callable[..., t.IO[bytes]]
 """Opens a URL for reading, within `timeout` seconds. Raises OSError or ValueError where it can't."""
@@ -48,6 +54,25 @@ def cached(location: Location, directory: str) -> str:
     return path if os.path.isfile(path) and not mismatch(path, location.checksum) else ""
 
 
+def _receive(source: t.IO[bytes], target: t.IO[bytes], *, clock: t.Callable[[], float]) -> None:
+    """Copy a download, within the limits. Raises CommandFailed."""
+    # One access to the network for each block, where there is a way to ask for that: the time is looked at in between.
+    read: t.Callable[[int], bytes] = getattr(source, "read1", source.read)
+    began, size = clock(), 0
+    while True:
+        block = read(_BLOCK)
+        if not block:
+            return
+        size += len(block)
+        if size > LARGEST:
+            text = "its download was stopped after %d MB, and no firmware image is as large: the address may be that of another file"
+            raise CommandFailed(text % (LARGEST // _MEGABYTE))
+        if clock() - began > LONGEST:
+            text = "its download was stopped after %d s and %d kB: the server or the network is too slow; put the image on the node in another way"
+            raise CommandFailed(text % (LONGEST, size // 1000))
+        target.write(block)
+
+
 def fetch(location: Location, directory: str, download: Download) -> str:
     """Download the image at a URL; returns its path."""
     path = _kept(location, directory)
@@ -57,7 +82,7 @@ def fetch(location: Location, directory: str, download: Download) -> str:
         with os.fdopen(handle, "wb") as target:
             try:
                 with contextlib.closing(download(location.url, timeout=_TIMEOUT)) as source:
-                    shutil.copyfileobj(source, target)
+                    _receive(source, target, clock=time.monotonic)
             except (OSError, ValueError) as exc:
                 raise CommandFailed("it can't be downloaded: %s" % exc) from exc
         fault = mismatch(temporary, location.checksum)

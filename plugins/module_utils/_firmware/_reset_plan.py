@@ -13,11 +13,20 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_TOOL, WARM_REBOOT
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import (
+    LIVE_PATCH,
+    PCI_RESET,
+    SYNC_BY_DRIVER,
+    SYNC_BY_FIRMWARE,
+    SYNC_BY_TOOL,
+    WARM_REBOOT,
+)
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
 
+# Cards that load whatever is pending only when power comes on.
+_COLD_CARDS = ("bluefield4",)
 # Settings of how the board presents itself on the bus, which are read when power comes on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
 
@@ -108,13 +117,21 @@ def _level(card: Card) -> int | None:
     only_firmware = all(change.kind == Kind.FIRMWARE for change in card.pending)
     if only_firmware and card.query.levels[:1] == (LIVE_PATCH,):
         return LIVE_PATCH
-    return PCI_RESET if PCI_RESET in card.query.levels else None
+    return PCI_RESET if PCI_RESET in card.query.levels and not _by_reboot(card.query) else None
+
+
+def _by_reboot(query: Query) -> bool:
+    """Whether the tool itself would reboot: the level that the card calls its default, where it may offer others."""
+    return query.levels[:1] == (WARM_REBOOT,)
 
 
 def _sync(query: Query, host: Host) -> int | None:
     """The part that steers a reset over PCI; None leaves the choice to the tool."""
-    by_tool = SYNC_BY_TOOL in query.syncs and not host.secure_boot
-    return SYNC_BY_DRIVER if not by_tool and SYNC_BY_DRIVER in query.syncs else None
+    # With tool and firmware, the tool writes to the configuration space of the bus, which secure boot forbids.
+    usable = set(query.syncs) - ({SYNC_BY_TOOL, SYNC_BY_FIRMWARE} if host.secure_boot else set())
+    if SYNC_BY_TOOL in usable:
+        return None
+    return next((sync for sync in (SYNC_BY_DRIVER, SYNC_BY_FIRMWARE) if sync in usable), None)
 
 
 def _no_reset(card: Card, host: Host) -> str:
@@ -124,6 +141,8 @@ def _no_reset(card: Card, host: Host) -> str:
     if card.query is None:
         return card.obstacle or "no tool can reset this card"
     level = _level(card)
+    if level is None and _by_reboot(card.query) and PCI_RESET in card.query.levels:
+        return "the card takes a reboot by default, although it offers a reset"
     if level is None:
         return "the card offers no reset in its present state"
     if level == PCI_RESET and host.secure_boot and _sync(card.query, host) is None:
@@ -165,6 +184,8 @@ def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
     cold = [change.aspect for change in card.pending if change.kind == Kind.FIRMWARE_PARAMETER and change.aspect.startswith(_COLD)]
     if cold:
         return "cold_boot", "%s is read when power comes on" % ", ".join(cold)
+    if card.type.lower().startswith(_COLD_CARDS):
+        return "cold_boot", "a %s loads it when power comes on" % card.type
     if wanted.tried == "reset":
         if card.bluefield:
             return "cold_boot", "a reset did not activate it, and a BlueField keeps running through a reboot of its host"

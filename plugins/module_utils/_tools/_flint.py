@@ -32,6 +32,10 @@ SECURE = "secure-fw"
 """The security attribute of firmware that accepts signed images only, and lets no other program write the flash."""
 
 
+# Accesses to the flash in the error of a burn.
+_WRITING = ("Flash write", "Flash erase")
+
+
 class Query(t.NamedTuple):
     """What `query` says of an adapter's flash or of an image file. "" where it says nothing."""
 
@@ -179,6 +183,14 @@ def wrote_flash(text: str) -> bool:
     It also does so for images that the firmware can't check, whatever the adapter's default method is.
     """
     return "without signatures" in text
+
+
+def writing_began(text: str) -> bool:
+    """Whether a burn that failed had begun to write the flash.
+
+    Firmware that writes it itself keeps its own image until the new one is complete, so its errors are none of these.
+    """
+    return wrote_flash(text) or any(sign in text for sign in _WRITING)
 
 
 def firmware_checks(found: Query) -> bool:

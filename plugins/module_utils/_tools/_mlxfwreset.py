@@ -29,6 +29,7 @@ WARM_REBOOT = 4
 
 SYNC_BY_TOOL = 0
 SYNC_BY_DRIVER = 1
+SYNC_BY_FIRMWARE = 2
 
 # A reset takes seconds, unless a DPU's Arm side takes part or another host of the card has to agree.
 _QUERY_TIMEOUT = 60
@@ -36,10 +37,14 @@ _RESET_TIMEOUT = 600
 
 _SECTION = re.compile(r"^Reset[- ](\w+)\b[^:]*:$")
 _ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
-_ERROR = re.compile(r"-E- (.*)")
+# Some errors begin with a line end.
+_ERROR = re.compile(r"-E-\s+(.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
 _STEP = re.compile(r"^-I- (\S.*)\s-(Done|Failed|Skipped)?[^\S\n]*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
+# A row of the table of devices that a driver holds, behind the PCIe switch of the card.
+_BOUND = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s*\|\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
+_BEHIND = "drivers are currently bound to PCI devices"
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 
 # What to do about an error of the tool, by a part of its text.
@@ -50,6 +55,7 @@ _HINTS = (
     ("Failed to Identify Device", "the PCI function is gone, or its address is wrong"),
     ("UEFI Secure Boot", "secure boot forbids it: reboot instead"),
     ("3rd party driver", "release the function from that driver first"),
+    ("behind the PCIe switch", "stop what uses these devices and unbind their drivers, or reboot instead"),
     ("fsm register is busy", "another host of this card takes part in a reset, or died while it did"),
     ("not supported in the current state", "reboot instead"),
     ("virtual functions", "remove the virtual functions first"),
@@ -65,7 +71,7 @@ class Query(t.NamedTuple):
     levels: tuple[int, ...] = ()
     """The levels that it supports. First the one that it says is enough, then the others, mildest first."""
     syncs: tuple[int, ...] = ()
-    """SYNC_BY_TOOL and SYNC_BY_DRIVER, as far as it supports them."""
+    """SYNC_BY_TOOL, SYNC_BY_DRIVER and SYNC_BY_FIRMWARE, as far as it supports them, that of the default first."""
 
 
 class Outcome(t.NamedTuple):
@@ -76,8 +82,19 @@ class Outcome(t.NamedTuple):
     """Why the firmware was not loaded."""
 
 
+def _bound(text: str) -> str:
+    """The drivers that keep the tool from a reset of a card with a PCIe switch, by name."""
+    drivers: dict[str, list[str]] = {}
+    for pci, driver in _BOUND.findall(text.partition(_BEHIND)[2]):
+        drivers.setdefault(driver, []).append(pci)
+    found = "; ".join("%s (%s)" % (driver, ", ".join(devices)) for driver, devices in drivers.items())
+    return "drivers hold devices behind the PCIe switch of the card: %s" % (found or "the tool does not name them")
+
+
 def error_of(text: str) -> str:
     """The error in an output, without marks and final full stop; "" where there is none."""
+    if _BEHIND in text:
+        return _bound(text)
     match = _ERROR.search(text) or _USAGE.search(text)
     return match.group(1).strip().rstrip(".").strip() if match else ""
 

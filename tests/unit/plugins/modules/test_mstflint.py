@@ -15,7 +15,7 @@ import typing as t
 import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_apply
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_apply, _image_fetch
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import mstflint
@@ -198,6 +198,30 @@ def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: st
     assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
 
 
+class Endless(io.BytesIO):
+    """An answer that never ends; each block takes its time."""
+
+    def __init__(self, clock: list[float], seconds: float) -> None:
+        super().__init__()
+        self.clock, self.seconds = clock, seconds
+
+    def read1(self, size: int | None = -1, /) -> bytes:
+        self.clock[0] += self.seconds
+        return b"x" * (1 << 18)
+
+    read = read1
+
+
+@pytest.mark.parametrize(("seconds", "text"), [(0.0, "stopped after 512 MB, and no firmware image is as large"), (600.0, "stopped after 1800 s and 1048 kB")])
+def test_a_download_without_end_is_stopped(cards: Cards, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, seconds: float, text: str) -> None:
+    clock = [0.0]
+    monkeypatch.setattr(_image_fetch.time, "monotonic", lambda: clock[0])
+    with pytest.raises(InvalidInput, match=text):
+        module = Module(False, images=declared(b"MT_1 16.35.3006"))
+        _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=lambda url, timeout: Endless(clock, seconds))
+    assert cards.burns == [] and list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
+
+
 def test_the_checksum_of_a_file_on_the_node(cards: Cards, root: pathlib.Path) -> None:
     path = root / "fw/new.bin"
     digest = hashlib.sha512(path.read_bytes()).hexdigest()
@@ -215,6 +239,38 @@ def test_a_failed_burn_says_what_was_done(cards: Cards, root: pathlib.Path) -> N
     assert caught.value.details["not_burned"] == ["0000:83:00.0"]
     cards.faults = {}
     assert [change for change in run(cards, root)["changes"] if "0000:83" in change] and cards.burns.count("0000:03:00.0") == 1
+
+
+CASES = pathlib.Path(__file__).resolve().parents[3] / "corpus"
+
+
+@pytest.mark.parametrize("tools", [["mstflint"], ["mstflint", "flint"]])
+def test_an_interrupted_burn_warns_of_a_reset_and_names_the_next_step(cards: Cards, root: pathlib.Path, tools: list[str]) -> None:
+    cards.tools = tools
+    cards.faults = {"burn 0000:03:00.0": (CASES / "flint_burn_error/fs3_interrupted.txt").read_text()}
+    with pytest.raises(CommandFailed, match=r"MFE_CMDIF_TIMEOUT_ERR\. Its flash may be half written. Do not reset it") as caught:
+        run(cards, root)
+    assert "(%s -y -d 0000:03:00.0 -i %s/fw/new.bin burn)" % (tools[-1], root) in caught.value.msg
+    assert caught.value.details["half_written"] is True
+    assert ("try the same tool of MFT, flint" in caught.value.msg) is (tools == ["mstflint"])
+
+
+def test_a_burn_that_takes_too_long_may_have_left_half_an_image(cards: Cards, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Cards):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            if argv[-1] == "burn":
+                raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), rc=124)
+            return super().__call__(argv, ok, timeout)
+
+    with pytest.raises(CommandFailed, match=r"did not end within 3600 s\. Its flash may be half written"):
+        run(Slow("0000:03:00.0", "0000:83:00.0"), root)
+
+
+def test_a_refused_image_has_written_nothing(cards: Cards, root: pathlib.Path) -> None:
+    cards.faults = {"burn": "-E- Burning FS4 image failed: Rejected authentication\n"}
+    with pytest.raises(CommandFailed) as caught:
+        run(cards, root)
+    assert "half written" not in caught.value.msg and "half_written" not in caught.value.details
 
 
 def test_a_pending_image_that_stands_in_the_way_is_named(cards: Cards, root: pathlib.Path) -> None:

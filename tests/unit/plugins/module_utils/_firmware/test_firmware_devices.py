@@ -141,3 +141,11 @@ def test_bad_selectors(kind: str, value: t.Any) -> None:
 def test_errors_name_an_adapter_as_the_node_does() -> None:
     assert title(Device("0000:03:00.0", rdma=("mlx5_0", "mlx5_1"))) == "0000:03:00.0 (mlx5_0, mlx5_1)"
     assert title(Device("0000:03:00.0")) == "0000:03:00.0"
+
+
+@pytest.mark.parametrize(("device", "model"), [("0x1023", "ConnectX8"), ("0x1025", "ConnectX9"), ("0xa2df", "BlueField4"), ("0x1fff", "")])
+def test_the_model_of_a_card(tree: Tree, device: str, model: str) -> None:
+    tree.function("0000:03:00.0", device)
+    (found,) = tree.read()
+    assert found.model == model
+    assert matches(found, "type", "%s-%s" % (model[:-1], model[-1:])) is bool(model)

@@ -18,6 +18,7 @@ CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
 CX5 = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query.txt").read_text())
 CX5_DRIVER = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query_driver_sync.txt").read_text())
 BF3 = parse_query((CORPUS / "mlxfwreset/bf3_dpu_query.txt").read_text())
+NEW = parse_query((CORPUS / "mlxfwreset/composed_query_sync_2.txt").read_text())
 PCI = "0000:03:00.0"
 FIRMWARE = Change(Kind.FIRMWARE, PCI, "running_version", "16.35.2000", "16.35.3006")
 LINK = Change(Kind.FIRMWARE_PARAMETER, PCI, "LINK_TYPE_P1", "IB(1)", "ETH(2)")
@@ -109,6 +110,10 @@ def test_everything_in_the_way_is_said_at_once() -> None:
         (CARD._replace(query=None), Host(), RESET, "reboot", "no tool can reset this card"),
         (CARD._replace(query=Query((4,))), Host(), RESET, "reboot", "offers no reset"),
         (CARD._replace(query=Query()), Host(), RESET, "cold_boot", "offers no reset"),
+        (CARD._replace(query=NEW), Host(), RESET, "reboot", "takes a reboot by default, although it offers a reset"),
+        (CARD._replace(query=NEW._replace(levels=(3, 4))), Host(secure_boot=True), RESET, "reboot", "secure boot"),
+        (CARD._replace(type="BlueField4"), Host(), RESET, "cold_boot", "a BlueField4 loads it when power comes on"),
+        (CARD._replace(type="BlueField4"), Host(), RESET._replace(tried="reset"), "cold_boot", "a BlueField4 loads it when power comes on"),
         (CARD, Host(secure_boot=True), RESET, "reboot", "secure boot"),
         (CARD, Host(), RESET._replace(tried="reset"), "reboot", "a reset did not activate it"),
         (CARD, Host(), RESET._replace(tried="reboot"), "cold_boot", "a reboot did not activate it"),
@@ -129,6 +134,14 @@ def test_what_a_reset_does_not_do(card: Card, host: Host, wanted: Wanted, needs:
 def test_the_driver_steers_a_reset_under_secure_boot() -> None:
     todo = plan(CARD._replace(query=CX5_DRIVER), Host(secure_boot=True), RESET)
     assert (todo.needs, todo.level, todo.sync) == ("device_reset", 3, 1)
+
+
+def test_the_firmware_steers_a_reset_where_no_one_else_can() -> None:
+    todo = plan(CARD._replace(query=NEW._replace(levels=(3, 4))), Host(), RESET)
+    assert (todo.needs, todo.level, todo.sync) == ("device_reset", 3, 2)
+    # The driver before the firmware, and the tool before both.
+    assert plan(CARD._replace(query=Query((3,), (2, 1))), Host(), RESET).sync == 1
+    assert plan(CARD._replace(query=Query((3,), (2, 1, 0))), Host(), RESET).sync is None
 
 
 def test_the_result_keeps_done_and_left_apart() -> None:

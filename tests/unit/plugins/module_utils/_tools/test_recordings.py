@@ -145,9 +145,11 @@ def check_flint_step(step: Step) -> None:
 
 def check_reset_query(text: str) -> None:
     query = mlxfwreset.parse_query(text)
-    levels, types, syncs = (re.findall(r"^(\d+): .*-(Not )?[Ss]upported *(\(default\))?", part, flags=re.MULTILINE) for part in text.split("\nReset-")[-3:])
-    assert len(levels) + len(types) + len(syncs) == len(re.findall(r"^\d+: ", text, flags=re.MULTILINE))
-    assert [default for _number, _no, default in levels].count("(default)") == 1 and len(types) >= 2 and len(syncs) == 2
+    # Newer tools have a fourth section, and write "sync" with a blank.
+    parts = text[text.index("Reset-levels") :].replace("\nReset sync", "\nReset-sync").replace("\nReset request", "\nReset-request").split("\nReset-")
+    levels, types, syncs, *more = (re.findall(r"^(\d+): .*-(Not )?[Ss]upported *(\(default\))?", part, flags=re.MULTILINE) for part in parts)
+    assert sum(map(len, (levels, types, syncs, *more))) == len(re.findall(r"^\d+: ", text, flags=re.MULTILINE))
+    assert [default for _number, _no, default in levels].count("(default)") == 1 and len(types) >= 2 and len(syncs) in (2, 3)
     assert set(query.levels) == {int(number) for number, no, _default in levels if not no}
     assert query.levels[0] in {int(number) for number, _no, default in levels if default}
     assert set(query.syncs) == {int(number) for number, no, _default in syncs if no.strip().lower() != "not"}
@@ -220,6 +222,8 @@ def check_one(folder: str, text: str) -> None:
         assert flint.verified(0, text) != ("-E-" in text) and not flint.verified(1, text)
     elif folder == "flint_burn":
         assert "-E-" not in text and not flint.verified(0, text)
+    elif folder == "flint_burn_error":
+        assert flint.writing_began(text) and "-E-" not in flint.error_of(text)
     elif folder == "flint_error":
         assert "-E-" in text and "-E-" not in flint.error_of(text)
     elif folder == "mlxfwreset":

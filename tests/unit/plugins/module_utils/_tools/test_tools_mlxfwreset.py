@@ -118,6 +118,26 @@ def test_errors_come_with_the_next_step(name: str, error: str, hint: str) -> Non
     assert tool.with_hint(error).startswith(error + " (") and hint in tool.with_hint(error) if hint else tool.with_hint(error) == error
 
 
+def test_drivers_behind_the_switch_of_a_card_are_named() -> None:
+    outcome = tool.parse_reset(recorded("mlxfwreset_error/composed_drivers_bound.txt"))
+    assert not outcome.loaded
+    assert outcome.message == "drivers hold devices behind the PCIe switch of the card: nvidia (0000:0d:00.0); nvme (0000:0e:00.0)"
+    assert "unbind their drivers, or reboot instead" in tool.with_hint(outcome.message)
+    # Another release puts no blank around the bar, and says no more.
+    other = "ERROR: The following drivers are currently bound to PCI devices on the switch:\n0000:0D:00.0  | nvidia\n0000:0f:00.0|nvidia\n"
+    assert tool.parse_reset(other).message.endswith("nvidia (0000:0D:00.0, 0000:0f:00.0)")
+    assert tool.parse_reset("drivers are currently bound to PCI devices\n").message.endswith("the tool does not name them")
+
+
+def test_an_error_that_begins_with_a_line_end() -> None:
+    assert tool.error_of("-E- \nExit on error..\n") == "Exit on error"
+
+
+def test_who_steers_a_reset_of_new_cards() -> None:
+    query = tool.parse_query(recorded("mlxfwreset/composed_query_sync_2.txt"))
+    assert (query.levels, query.syncs) == ((4, 3), (tool.SYNC_BY_FIRMWARE,))
+
+
 def test_success_is_the_line_that_says_so() -> None:
     assert not tool.parse_reset("Continue with reset?[y/N] n\n").loaded
     assert tool.parse_reset("-W- Failed to restart MST, please restart MST manually.\n").message.startswith("Failed to restart MST")
