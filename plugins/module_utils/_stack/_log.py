@@ -20,7 +20,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import REBUILD_STAGE
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
@@ -43,9 +43,13 @@ _TAIL_BYTES = 4000
 _SEPARATORS = re.compile(r"[\s'\":]+")
 _LOGS = re.compile(r"MLNX_OFED_LINUX[^/]*\.logs\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
-_COMMAND = re.compile(r"Failed command: ([^\n\033]+)")
-_PACKAGE = re.compile(r"Failed to install (\S+) (?:DEB|RPM)\b")
-_PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)install\.log)\b")
+# Of several releases: Failed command: CMD, Failed executing "CMD", Failed to run CMD.
+_COMMAND = re.compile(r"Failed (?:command:|executing|to (?:run|execute))[^\S\n]*\"?([^\n\033\"]+)")
+_PACKAGE = re.compile(r"Failed to (install|build) (\S+) (?:DEBS?|RPMS?)\b")
+# What it tells to read, in this order of how close it is to the cause: See /tmp/x.debinstall.log, ERROR: See /tmp/x.log, Consult /x/make.log for more.
+_PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)(?:install|build)\.log)\b")
+_NAMED_LOG = re.compile(r"\b(?:See|Consult|Check|in|log)(?: the)?(?: log file)?:? \"?(/[^\s\"\033]+?\.log)\b")
+_LOG_BYTES = 1 << 20
 _NAMED = re.compile(r"packages? (?:should|must) be removed before", re.IGNORECASE)
 
 
@@ -82,7 +86,7 @@ CODES: t.Mapping[int, Meaning] = {
 }
 _FLATTENED = Meaning(
     "a step of the build for this kernel failed: with --add-kernel-support every failure ends in 1, whatever it was",
-    "install the headers and the compiler of this kernel, and read mlnx_add_kernel_support.*.log and general.log in the log folder",
+    "install the headers and the compiler of this kernel, and read that log from the end",
 )
 _DECLINED = Meaning("it asked for a confirmation and got no answer", "report this: it is started in a way that asks for none")
 
@@ -128,6 +132,11 @@ def log_folder(output: str) -> str:
     return found
 
 
+def log_named(output: str) -> str:
+    """The log that the installer says to read, that of a package first; "" where it names none."""
+    return _last(_PACKAGE_LOG, output) or _last(_NAMED_LOG, output)
+
+
 def dependants_named(output: str) -> list[str]:
     """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
     lines = [line for line in output.split("\n") if line.strip()]
@@ -145,18 +154,20 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
     """What an exit code means. `kernel_support` tells that --add-kernel-support was among the options."""
     if code == 1 and _ASKED.search(output) and not kernel_support:
         return _DECLINED
-    if code == 1 and kernel_support:
-        return _FLATTENED
     missing = packages_missing(output)
     if missing:
         text = "packages of the distribution are missing and could not be installed: %s" % ", ".join(missing)
         return Meaning(text, "enable a repository that has them, or install them on the node, and run the playbook again")
-    command, package = _last(_COMMAND, output).strip(), _last(_PACKAGE, output)
+    command, packages = _last(_COMMAND, output).strip(), _PACKAGE.findall(output)
+    if code == 1 and packages:
+        verb, package = packages[-1]
+        log = log_named(output) or "the log of that package in its log folder"
+        done, rest = ("installed", "") if verb == "install" else ("built", ", and compare the release with the kernels that it supports")
+        return Meaning("the package %s could not be %s" % (package, done), "read %s%s" % (log, rest))
+    if code == 1 and kernel_support:
+        return _FLATTENED._replace(text="%s; its command failed: %s" % (_FLATTENED.text, command)) if command else _FLATTENED
     if code == 1 and command:
         return Meaning("its command failed: %s" % command, "try that command yourself; general.log in its log folder has its output")
-    if code == 1 and package:
-        log = _last(_PACKAGE_LOG, output) or "the log of that package in its log folder"
-        return Meaning("the package %s could not be installed" % package, "read %s" % log)
     return CODES.get(code, Meaning("an undocumented code", "read general.log in its log folder from the end"))
 
 
@@ -168,8 +179,10 @@ def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir
     named = dependants_named(output)
     if named:
         words += " (%s)" % ", ".join(named)
-    folder = log_folder(output)
-    logs = "its logs are in %s" % (folder or "%s/MLNX_OFED_LINUX.*.logs" % tmpdir.rstrip("/"))
+    told, folder = log_named(output), log_folder(output)
+    # With kernel support, the log of the build is elsewhere than those of the installation.
+    usual = "%s/MLNX_OFED_LINUX%s" % (tmpdir.rstrip("/"), "-*/mlnx_iso.*_logs" if kernel_support else ".*.logs")
+    logs = "its log is %s" % told if told else "its logs are in %s" % (folder or usual)
     both = "; all output is in %s" % log if log else ""
     return "%s. Next: %s; %s%s" % (words, found.next_step, logs, both)
 
@@ -196,8 +209,8 @@ def _installer_failure(job: jobs.State, root: str, details: t.Mapping[str, t.Any
     builds = "--add-kernel-support" in names_of(options)
     words = explain(job.rc, output, kernel_support=builds, tmpdir=value_of(options, "--tmpdir") or "/tmp", log=job.log)
     folder = log_folder(output)
-    log = _last(_PACKAGE_LOG, output) or (folder + "/general.log" if folder else "")
-    return CommandFailed(words, installer_said=said_in(read_text(log), _LINES) if log else [], **details)
+    log = log_named(output) or (folder + "/general.log" if folder else "")
+    return CommandFailed(words, installer_said=said_in(jobs.read_end(log, _LOG_BYTES), _LINES) if log else [], **details)
 
 
 def failure_of(job: jobs.State, root: str) -> CommandFailed:

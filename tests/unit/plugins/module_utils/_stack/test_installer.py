@@ -244,6 +244,36 @@ def test_the_command_that_failed_is_named() -> None:
     assert "its command failed: apt-get install -y dkms linux-headers-5.4.0-1. Next: " in text
 
 
+# The forms that releases from 4.9 on print, where a build for the running kernel fails.
+WORK = "/tmp/MLNX_OFED_LINUX-4.9-4.1.7.0-5.14.0-rc5"
+BUILD = (
+    "Note: This program will create MLNX_OFED_LINUX TGZ for ubuntu18.04 under %s directory.\nSee log file %s/mlnx_iso.7_logs/mlnx_ofed_iso.7.log\n\n"
+    'Building MLNX_OFED_LINUX DEBS . Please wait...\n\nERROR: Failed executing "MLNX_OFED_SRC-4.9-4.1.7.0/install.pl --kernel 5.14.0-rc5"\n'
+    "ERROR: See %s/mlnx_iso.7_logs/mlnx_ofed_iso.7.log\nFailed to build MLNX_OFED_LINUX for 5.14.0-rc5\n"
+) % (WORK, WORK, WORK)
+
+
+def test_the_log_that_a_build_names_is_told() -> None:
+    text = codes.explain(1, BUILD, kernel_support=True)
+    assert "its command failed: MLNX_OFED_SRC-4.9-4.1.7.0/install.pl --kernel 5.14.0-rc5. Next: install the headers" in text
+    assert text.endswith("its log is %s/mlnx_iso.7_logs/mlnx_ofed_iso.7.log" % WORK)
+    assert "/tmp/MLNX_OFED_LINUX-*/mlnx_iso.*_logs" in codes.explain(1, kernel_support=True)
+
+
+def test_the_package_that_a_build_stopped_at_is_named() -> None:
+    output = "\033[31mFailed to build mlnx-ofed-kernel DEB\033[0m\nCollecting debug info...\nSee %s/x.debbuild.log\n" % WORK
+    for kernel_support in (False, True):
+        text = codes.explain(1, BUILD + output, kernel_support=kernel_support)
+        assert "the package mlnx-ofed-kernel could not be built. Next: read %s/x.debbuild.log, and compare" % WORK in text
+    dkms = "Error! Bad return status for module build on kernel: 6.1\nConsult /var/lib/dkms/mlnx-ofed-kernel/23.10/build/make.log for more information.\n"
+    assert codes.log_named(dkms) == "/var/lib/dkms/mlnx-ofed-kernel/23.10/build/make.log"
+
+
+def test_packages_that_a_build_lacks_are_named() -> None:
+    output = "Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\nRun:\ndnf install kernel-devel\n"
+    assert "packages of the distribution are missing and could not be installed: kernel-devel" in codes.explain(1, output, kernel_support=True)
+
+
 @pytest.mark.parametrize("manager", ["yum", "dnf", "zypper"])
 def test_packages_of_the_distribution_that_it_lacks_are_named(manager: str) -> None:
     output = "Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\nPlease install them.\nRun:\n%s install tk tcl\n" % manager
