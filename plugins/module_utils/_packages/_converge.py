@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import time
@@ -34,6 +35,8 @@ _PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
 # Debian's maintainer scripts run it before they start a service, and its exit status 101 forbids the start: see invoke-rc.d(8).
 _POLICY = "usr/sbin/policy-rc.d"
 _SAVED = _POLICY + ".rdma-ofed"
+_LOCKS = "var/lib/rdma.ofed"
+_PAUSE_SECONDS = 0.5
 _MARK = "# Of rdma.ofed, for one installation. Without the process %d it forbids nothing.\n"
 _SCRIPT = """#!/bin/sh
 %skill -0 %d 2>/dev/null && exit 101
@@ -48,19 +51,50 @@ def script(pid: int, saved: str) -> str:
 
 
 @contextlib.contextmanager
+def _alone(root: str) -> t.Iterator[None]:
+    """One run at a time changes the policy: of two, the one that ends first would put the site's own back, and the other one would remove it."""
+    folder = os.path.join(root, _LOCKS)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    # Not readable by others, who could hold it as well.
+    lock = os.open(os.path.join(folder, "policy.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        end = time.monotonic() + _SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS) from None
+                time.sleep(_PAUSE_SECONDS)
+        yield
+    finally:
+        os.close(lock)
+
+
+@contextlib.contextmanager
 def forbidden(root: str = "/") -> t.Iterator[None]:
     """No service starts within. The site's own policy is put aside, and back afterwards; also what a run that was killed has left."""
     path, saved = os.path.join(root, _POLICY), os.path.join(root, _SAVED)
-    if _MARK.partition("%d")[0] not in read_text(path) and os.path.lexists(path):
-        os.rename(path, saved)
-    write_text(path, script(os.getpid(), saved), 0o755)
-    try:
-        yield
-    finally:
-        if os.path.lexists(saved):
-            os.rename(saved, path)
-        else:
-            os.unlink(path)
+    with _alone(root):
+        if not _is_ours(path) and os.path.lexists(path):
+            os.rename(path, saved)
+        write_text(path, script(os.getpid(), saved), 0o755)
+        try:
+            yield
+        finally:
+            # Whoever has put another policy there meanwhile wants that one.
+            if not _is_ours(path):
+                with contextlib.suppress(FileNotFoundError):
+                    os.unlink(saved)
+            elif os.path.lexists(saved):
+                os.rename(saved, path)
+            else:
+                os.unlink(path)
+
+
+def _is_ours(path: str) -> bool:
+    return _MARK.partition("%d")[0] in read_text(path)
 
 
 def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tuple[Change, ...]:

@@ -6,9 +6,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pathlib
 import subprocess
+import threading
+import time
 import types
 import typing as t
 
@@ -199,6 +202,51 @@ def test_a_node_of_another_family_is_named(tmp_path: pathlib.Path) -> None:
     (tmp_path / "etc/os-release").write_text("ID=gentoo\nNAME=Gentoo\n")
     with pytest.raises(Unsupported, match=r"allowed: the families .*\. Do it yourself"):
         node.run(names=["opensm"], unsupported="Do it yourself")
+
+
+def test_what_is_impossible_is_foreseen_where_the_run_would_find_it_impossible(tmp_path: pathlib.Path, manager: str) -> None:
+    """Check mode goes on only where the run refreshes the lists, or ends what was interrupted; the run never does."""
+    node = Node(tmp_path, manager, {"bash": "installed"})
+    node.foreseen = MISSING[manager]
+    with pytest.raises(RdmaError, match="coffee can't be installed"):
+        node.run(check=True, names=["coffee"])
+    old = time.time() - 200_000
+    os.utime(tmp_path / "var/lib/apt/lists", (old, old))
+    if manager == "apt":
+        assert node.run(check=True, names=["coffee"])["changed"]
+    with pytest.raises(RdmaError, match="coffee can't be installed"):
+        node.run(names=["coffee"])
+    assert not any("coffee" in words for words in node.done)
+
+
+def test_two_runs_at_once_leave_the_policy_of_the_site(tmp_path: pathlib.Path) -> None:
+    policy = tmp_path / "usr/sbin/policy-rc.d"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("#!/bin/sh\nexit 104\n")
+    seen = []
+
+    def second() -> None:
+        with forbidden(str(tmp_path)):
+            seen.append(str(threading.get_ident()))
+
+    thread = threading.Thread(target=second)
+    with forbidden(str(tmp_path)):
+        thread.start()
+        with open(tmp_path / "var/lib/rdma.ofed/policy.lock", "rb") as lock, pytest.raises(BlockingIOError):
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        assert seen == []
+    thread.join()
+    assert seen and policy.read_text() == "#!/bin/sh\nexit 104\n"
+
+
+def test_a_policy_that_came_meanwhile_stays(tmp_path: pathlib.Path) -> None:
+    policy = tmp_path / "usr/sbin/policy-rc.d"
+    policy.parent.mkdir(parents=True)
+    policy.write_text("#!/bin/sh\nexit 104\n")
+    with forbidden(str(tmp_path)):
+        policy.write_text("#!/bin/sh\nexit 0\n")
+    assert policy.read_text() == "#!/bin/sh\nexit 0\n"
+    assert [path.name for path in policy.parent.iterdir()] == ["policy-rc.d"]
 
 
 def test_no_service_starts_and_the_policy_of_the_site_comes_back(tmp_path: pathlib.Path) -> None:
