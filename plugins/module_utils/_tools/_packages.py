@@ -221,7 +221,10 @@ class Manager(abc.ABC):
 
     @abc.abstractmethod
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
-        """The installed packages, wholly or in part; with `names`, these at most, in a database that is a file, `*` at the end of one stands for anything; with `remnants`, also those of which only configuration is left."""
+        """The installed packages, wholly or in part; with `names`, these at most; with `remnants`, also those of which only configuration is left.
+
+        In a database that is a file, `*` at the end of a name stands for anything.
+        """
 
     @abc.abstractmethod
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
