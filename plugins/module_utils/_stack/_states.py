@@ -137,7 +137,9 @@ class Found(t.NamedTuple):
     @property
     def is_surely_half(self) -> bool:
         """Whether more than the words of `ofed_info` tells that the installation did not come to its end, or that this collection began it."""
-        return bool(self.interrupted or self.broken) or self.record.get("source") == self.stack.kind
+        # The record stays where the vendor's own uninstaller took the stack away, and says nothing of what came later.
+        is_of_this = self.record.get("source") == self.stack.kind and same_version(str(self.record.get("version") or ""), self.stack.ofed_version)
+        return bool(self.interrupted or self.broken) or is_of_this
 
     @property
     def is_vendors(self) -> bool:

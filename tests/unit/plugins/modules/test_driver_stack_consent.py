@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pathlib
 import shutil
@@ -140,10 +141,16 @@ def test_half_a_stack_of_another_release(node: Node) -> None:
     ]
 
 
-def test_what_may_be_another_stack_takes_consent(node: Node) -> None:
+@pytest.mark.parametrize("former", ["", "5.8-1.0.1.1"])
+def test_what_may_be_another_stack_takes_consent(node: Node, former: str) -> None:
     """A DOCA-OFED whose profile has gone says what half an MLNX_OFED says. Nothing is on record, and no program uses RDMA."""
     ask(node, **DOCA)
-    (node.root / "var/lib/rdma.ofed/stack.json").unlink()
+    record = node.root / "var/lib/rdma.ofed/stack.json"
+    if former:
+        # That of a stack which its own uninstaller took away, before another one came.
+        record.write_text(json.dumps({"source": "mlnx_ofed", "version": former, "method": "installer"}), encoding="utf-8")
+    else:
+        record.unlink()
     node.packages = {name: version for name, version in node.packages.items() if not name.startswith("doca-")}
     node.ofed_info = "OFED-internal-24.10-1.1.4"
     node.save()
