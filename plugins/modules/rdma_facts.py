@@ -311,6 +311,11 @@ ansible_facts:
             numa_node:
               description: NUMA node, V(-1) where the platform has none, null for devices in software.
               type: int
+            apart:
+              description:
+                - Why no default takes the device. V(nvswitch) is a management function of an NVSwitch, V(smi) a sub-device of an adapter with
+                  several planes (XDR). Empty for an HCA.
+              type: str
         adapters:
           description:
             - The PCI functions that can do RDMA, whether or not a driver makes RDMA devices of them.
@@ -415,6 +420,9 @@ ansible_facts:
               description: PCI function of the device; empty for devices in software.
               type: str
               sample: "0000:03:00.0"
+            apart:
+              description: Why no default takes the port, as of its device. Empty for a port of an HCA.
+              type: str
         netdevs:
           description:
             - The IPoIB interfaces, other hardware interfaces, and bonds, VLANs and bridges of these.

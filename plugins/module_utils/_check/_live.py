@@ -102,6 +102,6 @@ def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev])
 
 def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:
     """The port through which the subnet manager is queried: the first of those named that is ACTIVE, else any that is."""
-    candidates = [port for port in ports if port.infiniband and (not fabric_ports or is_named(port._asdict(), fabric_ports))]
+    candidates = [port for port in ports if (port.infiniband and is_named(port._asdict(), fabric_ports) if fabric_ports else port.in_fabric)]
     candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
     return candidates[0] if candidates else None

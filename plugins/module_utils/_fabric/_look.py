@@ -38,7 +38,8 @@ def asked_port(name: str, root: str) -> Port | None:
     """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
     ports = [port for port in read_ports(root) if port.infiniband]
     if not name:
-        return next((port for port in ports if port.phys_state == "LinkUp"), ports[0] if ports else None)
+        own = [port for port in ports if port.in_fabric]
+        return next((port for port in own if port.phys_state == "LinkUp"), own[0] if own else None)
     there = [port._asdict() for port in ports]
     (found,) = named_ports({"port": name}, there, none="none: this host has no InfiniBand port")
     return next(port for port in ports if port.name == found["name"])

@@ -15,6 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import SMI
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
@@ -89,7 +90,7 @@ def find_port(ports: t.Sequence[Port], port_guid: str, *, device_ports: t.Sequen
     The port GUID decides; two devices with one GUID are told apart by `device_ports`, the ports on the interface's own
     PCI function. Without a match the port on the same function with the same number is taken (`dev_port` counts from 0).
     """
-    same_guid = [port for port in ports if port_guid and port.port_guid == port_guid and port.infiniband]
+    same_guid = [port for port in ports if port_guid and port.port_guid == port_guid and port.infiniband and port.apart != SMI]
     best = [port for port in same_guid if port in device_ports] or same_guid
     best = best or [port for port in device_ports if port.infiniband and port.port - 1 == (dev_port or 0)]
     return best[0] if best else None

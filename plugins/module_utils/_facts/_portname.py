@@ -86,7 +86,9 @@ def form_problems(where: str, value: t.Any) -> list[Problem]:
 def find(text: t.Any, ports: t.Iterable[Port]) -> Port | None:
     """The port that is meant; None where the node has no such port."""
     name = parse(text)
-    return next((port for port in ports if name.fits(port)), None) if name is not None else None
+    # A device that is none of the fabric can have the GUID and the PCI function of an HCA.
+    meant = [port for port in ports if name.fits(port)] if name is not None else []
+    return min(meant, key=lambda port: bool(port.get("apart")), default=None)
 
 
 def is_named(port: Port, names: t.Iterable[t.Any]) -> bool:

@@ -13,6 +13,7 @@ import os
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import keywords, read_apart
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
@@ -26,10 +27,6 @@ _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)
 _CONNECT_IB = "MT4113"
 _ENHANCED = ("mlx5_core", "mlx5_core.sf")
 _CLASSIC = ("mlx4_core", "ib_mthca", "ib_qib")
-
-_VPD_LIMIT = 4096
-_VPD_READ_ONLY = 0x90
-_VPD_END = 0x78
 
 _MELLANOX = "0x15b3"
 _NETWORK_CLASS = 0x02
@@ -68,10 +65,17 @@ class Port(t.NamedTuple):
     connected_reason: str = ""
     pci: str = ""
     """PCI function with domain; "" for devices in software such as rxe."""
+    apart: str = ""
+    """Why no default takes the port: `nvswitch` or `smi`, see `_apart.py`. "" for a port of an HCA."""
 
     @property
     def infiniband(self) -> bool:
         return self.link_layer == "InfiniBand"
+
+    @property
+    def in_fabric(self) -> bool:
+        """Whether a default may take it; `infiniband` alone is whether it can be named."""
+        return self.infiniband and not self.apart
 
 
 def parse_numbered(text: str) -> str:
@@ -101,8 +105,8 @@ def _pkeys(directory: str) -> tuple[str, ...]:
     return tuple("0x%04x" % value for value in sorted(value for value in values if value and value & 0x7FFF))
 
 
-def read_port(root: str, device: str, port: str) -> Port:
-    """One port; `port` is the name of its directory."""
+def read_port(root: str, device: str, port: str, *, apart: str = "") -> Port:
+    """One port; `port` is the name of its directory, `apart` what is known of its device."""
     base = os.path.join(root, "sys/class/infiniband", device, "ports", port)
     gid = attribute(base, "gids/0")
     rate = attribute(base, "rate")
@@ -125,13 +129,17 @@ def read_port(root: str, device: str, port: str) -> Port:
         sm_lid=integer(attribute(base, "sm_lid")) or 0,
         pkeys=_pkeys(os.path.join(base, "pkeys")),
         pci=pci_address(root, "sys/class/infiniband", device, "device"),
+        apart=apart,
     )
 
 
 def read_ports(root: str = "/") -> tuple[Port, ...]:
     """All ports of all RDMA devices, in the order of `rdma_devices` and by port number; none on a node without HCA."""
     base = os.path.join(root, "sys/class/infiniband")
-    return tuple(read_port(root, device, port) for device in rdma_devices(root) for port in sorted(entries(base, device, "ports"), key=natural))
+    reasons = {device: read_apart(root, device) for device in rdma_devices(root)}
+    return tuple(
+        read_port(root, device, port, apart=apart) for device, apart in reasons.items() for port in sorted(entries(base, device, "ports"), key=natural)
+    )
 
 
 class Capability(t.NamedTuple):
@@ -192,6 +200,8 @@ class Hca(t.NamedTuple):
     node_description: str = ""
     numa_node: int | None = None
     """-1 where the platform has no NUMA information; None without PCI."""
+    apart: str = ""
+    """As of its ports."""
 
 
 class Adapter(t.NamedTuple):
@@ -208,30 +218,8 @@ class Adapter(t.NamedTuple):
 
 
 def part_number(vpd: t.BinaryIO) -> str:
-    """The part number (keyword PN) of PCI Vital Product Data; "" where there is none. Layout: PCI Local Bus Specification, appendix I."""
-    while vpd.tell() < _VPD_LIMIT:
-        first = vpd.read(1)
-        if not first or first[0] == _VPD_END:
-            break
-        # The tags of small items hold their size.
-        size = int.from_bytes(vpd.read(2), "little") if first[0] & 0x80 else first[0] & 0x07
-        if first[0] == _VPD_READ_ONLY:
-            return _keyword(vpd, size, b"PN")
-        vpd.seek(size, os.SEEK_CUR)
-    return ""
-
-
-def _keyword(vpd: t.BinaryIO, size: int, keyword: bytes) -> str:
-    end = vpd.tell() + size
-    while vpd.tell() + 3 <= end:
-        head = vpd.read(3)
-        if len(head) < 3:
-            break
-        if head[:2] == keyword:
-            value = vpd.read(head[2])
-            return value.decode("ascii", "replace").strip(" \0") if len(value) == head[2] else ""
-        vpd.seek(head[2], os.SEEK_CUR)
-    return ""
+    """The part number (keyword PN) of PCI Vital Product Data; "" where there is none."""
+    return next((value.decode("ascii", "replace").strip(" \0") for keyword, value in keywords(vpd) if keyword == b"PN"), "")
 
 
 def read_part_number(path: str) -> str:
@@ -262,6 +250,7 @@ def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
         node_guid=guid(attribute(base, "node_guid")),
         node_description=attribute(base, "node_desc"),
         numa_node=integer(attribute(base, "device/numa_node")),
+        apart=read_apart(root, name),
     )
 
 

@@ -12,6 +12,7 @@ import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, label
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import NVSWITCH
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
@@ -67,6 +68,8 @@ class Device(t.NamedTuple):
     part_number: str = ""
     guids: tuple[str, ...] = ()
     """Node and port GUIDs."""
+    apart: str = ""
+    """Why `all: true` leaves it out, as of its RDMA devices in the facts."""
 
 
 def model_of(identity: int) -> str:
@@ -119,6 +122,7 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
                 psid=next((hca.psid for hca in own if hca.psid), ""),
                 part_number=next((hca.part_number for hca in own if hca.part_number), "") or read_part_number(os.path.join(base, functions[0], "vpd")),
                 guids=tuple(sorted({*(hca.node_guid for hca in own), *(port.port_guid for port in ports if port.device in names)} - {""})),
+                apart=NVSWITCH if any(hca.apart == NVSWITCH for hca in own) else "",
             )
         )
     return tuple(found)
@@ -160,7 +164,8 @@ def select(
     It is an error if none does and one is `required`, or, with `must_agree`, if adapters fit some of the selectors only.
     """
     selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
-    selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items())]
+    # The firmware of a baseboard comes with the baseboard, so only a selector of its own means it.
+    selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items()) and (selectors or not device.apart)]
     if selected:
         return selected, []
     said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"

@@ -151,7 +151,8 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
     facts = [port._asdict() for port in ports]
     wanted = {"ports[%d]" % index: name for index, name in enumerate(names)}
     chosen = named_ports(wanted, facts, none="nothing: this node has no port of an adapter")
-    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen) or known))
+    own = [port.name for port in ports if not port.apart]
+    return tuple(known[name] for name in (dict.fromkeys(str(port["name"]) for port in chosen) if chosen else own))
 
 
 class Answer(t.NamedTuple):

@@ -39,7 +39,7 @@ def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.A
     """The ports that carry traffic; of that device, if one is named, or if it is named by its PCI address."""
     names = (device, full_address(device))
     active = [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE"]
-    return [port for port in active if not device or port.get("device") in names or port.get("pci") in names]
+    return [port for port in active if (port.get("device") in names or port.get("pci") in names if device else not port.get("apart"))]
 
 
 def _rank(path: str) -> int:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import SMI
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
@@ -55,8 +56,8 @@ class Identity(t.NamedTuple):
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
-    """The ports of the rdma facts on which ib_ipoib makes a netdev, in the order in which it does."""
-    return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand"]
+    """The ports of the rdma facts on which ib_ipoib makes a netdev, in the order in which it does: also on management functions of NVSwitches."""
+    return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand" and port.get("apart") != SMI]
 
 
 def coming(facts: t.Mapping[str, t.Any]) -> dict[str, str]:

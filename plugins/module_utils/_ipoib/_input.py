@@ -9,11 +9,12 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import in_words, of_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems, mtu_range
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of, infiniband_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of, coming, infiniband_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
@@ -117,9 +118,23 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
                 if fault:
                     found.append(Problem(entry.name_path, wanted.name, *fault))
                     continue
+            found += _apart_problems(entry, netdev, facts)
             found += [*_mode_problems(path, wanted, facts), *_partition_problems(path, wanted, netdevs.get(wanted.parent))]
         found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else DEFAULT, ""))
     return found
+
+
+def _apart_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, facts: t.Mapping[str, t.Any]) -> list[Problem]:
+    """A name of the kernel that is that of a device of no fabric. Who means it names the port itself."""
+    if entry.item.get("port_guid") or entry.item.get("pci") or entry.wanted.is_child:
+        return []
+    guid = netdev.get("port_guid") if netdev is not None else coming(facts).get(entry.wanted.name)
+    port = next((port for port in infiniband_ports(facts) if guid and port.get("port_guid") == guid), {})
+    if not port.get("apart"):
+        return []
+    own = ", ".join("%s (%s)" % (port.get("port_guid"), port.get("name")) for port in of_fabric(facts.get("ports") or ())) or "none: this node has no HCA"
+    what = "%s is on %s, %s: choose a port with port_guid or pci" % (entry.wanted.name, port.get("name"), in_words(str(port["apart"])))
+    return [Problem(entry.name_path, entry.wanted.name, "an interface of an HCA of the fabric; ports: %s" % own, what)]
 
 
 def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Problem]:

@@ -129,7 +129,8 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
         routes={name: routes for name, routes in found.routes.items() if name in own},
         hcas=tuple(_ports.Hca(hca.name, hca.type, hca.driver, hca.pci) for hca in found.hcas),
         ports=tuple(
-            _ports.Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, rate_gbps=0.0, pkeys=port.pkeys) for port in found.ports
+            _ports.Port(port.name, port.device, port.port, port.port_guid, link_layer=port.link_layer, rate_gbps=0.0, pkeys=port.pkeys, apart=port.apart)
+            for port in found.ports
         ),
         stack=_stack.Stack(found.stack.kind, ofed_version=found.stack.ofed_version),
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},

@@ -48,7 +48,7 @@ def problems(settings: HealthSettings, root: str = "/") -> list[str]:
     for name in settings.ports:
         row = find(name, facts)
         found.append(_wrong(name, rows[row["name"]] if row else None, settings.rate_gbps))
-    if not settings.ports and not any(port.infiniband and not _wrong("", port, settings.rate_gbps) for port in ports):
+    if not settings.ports and not any(port.in_fabric and not _wrong("", port, settings.rate_gbps) for port in ports):
         found.append("no InfiniBand port is active%s" % (" with %g Gb/s" % settings.rate_gbps if settings.rate_gbps else ""))
     for name in settings.interfaces:
         state = attribute(root, "sys/class/net", name, "operstate")

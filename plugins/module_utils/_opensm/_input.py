@@ -12,6 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import in_words, of_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
@@ -192,8 +193,9 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
     if name and find(name, infiniband) is None:
         hint = "its link layer is Ethernet" if find(name, ports) is not None else renaming(name, infiniband)
         problems.append(Problem("opensm_port", name, _named(infiniband), hint))
-    if not name and not guid and not infiniband:
-        problems.append(Problem("opensm_port", None, _named(infiniband), "a subnet manager needs an InfiniBand port"))
+    if not name and not guid and not of_fabric(ports):
+        hint = "; ".join("%s is %s" % (port["name"], in_words(str(port["apart"]))) for port in infiniband)
+        problems.append(Problem("opensm_port", None, _named(infiniband), hint or "a subnet manager needs an InfiniBand port"))
     if name and guid and not problems and find(name, infiniband) != find(guid, infiniband):
         problems.append(Problem("opensm_port_guid", guid, _named(infiniband), "opensm_port names another port: give one of the two"))
     return problems

@@ -16,6 +16,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import is_in_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, rows_of
@@ -43,7 +44,7 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
         return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
     if facts is None:
         return None
-    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if port.get("link_layer") == "InfiniBand"}
+    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if is_in_fabric(port)}
     # A virtual function is not a node of the fabric.
     hcas = [hca for hca in rows_of(facts, "hcas") if not hca.get("virtual")]
     return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if str(hca.get("name")) in infiniband and is_guid(hca.get("node_guid"))}

@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, nearest, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import is_in_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
@@ -57,7 +58,7 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
     return tuple(
         port["port_guid"]
         for port in rows_of(facts, "ports")
-        if port.get("link_layer") == "InfiniBand" and is_guid(port.get("port_guid")) and (not ports or is_named(port, ports))
+        if is_guid(port.get("port_guid")) and (is_named(port, ports) and port.get("link_layer") == "InfiniBand" if ports else is_in_fabric(port))
     )
 
 

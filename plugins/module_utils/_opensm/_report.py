@@ -94,7 +94,7 @@ def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str =
     own = _instances(run, found, systemd_runs(root))
     fabrics = {item["port_guid"]: item["fabric"] for item in own if item["port_guid"]}
     known = inventory._replace(own=frozenset(port.port_guid for port in ports))
-    asked = [port for port in ports if not names or is_named(port._asdict(), names)]
+    asked = [port for port in ports if (is_named(port._asdict(), names) if names else port.in_fabric)]
     return {
         "fabrics": [{**_fabric_on(run, port, known=known, root=root), "fabric": fabrics.get(port.port_guid, "")} for port in asked],
         "instances": own,

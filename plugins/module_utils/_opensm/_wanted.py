@@ -152,7 +152,9 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
             wrong += missing
             continue
         declared = [name for name in (instance.port, instance.guid) if name]
-        port = next(port for port in ports if port.infiniband and all(find(name, [port._asdict()]) is not None for name in declared))
+        # A named port is taken, whatever its device is for.
+        usable = sorted((port for port in ports if (port.infiniband if declared else port.in_fabric)), key=lambda port: bool(port.apart))
+        port = next(port for port in usable if all(find(name, [port._asdict()]) is not None for name in declared))
         holder = next((bound for bound in found if bound.port.name == port.name), None)
         if holder is not None:
             hint = "fabric %s has it: give each fabric its ports with rdma_fabrics" % holder.instance.fabric

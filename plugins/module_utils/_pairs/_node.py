@@ -53,10 +53,10 @@ def unit(test: str) -> str:
 
 def _port(name: str, root: str) -> Port:
     """The port of that name, else the first one that is ACTIVE; those of InfiniBand come first. Raises InvalidInput and Refused."""
-    ports = sorted(read_ports(root), key=lambda port: not port.infiniband)
+    ports = sorted(read_ports(root), key=lambda port: (bool(port.apart), not port.infiniband))
     rows = [port._asdict() for port in ports]
     named = named_ports({"port": name} if name else {}, rows, none="none: this host has no RDMA port")
-    chosen = next((port for port in ports if (port.name == named[0]["name"] if named else port.state == "ACTIVE")), None)
+    chosen = next((port for port in ports if (port.name == named[0]["name"] if named else port.state == "ACTIVE" and not port.apart)), None)
     if chosen is None or chosen.state != "ACTIVE":
         what = "port %s is %s" % (chosen.name, chosen.state or "in no known state") if chosen else "no RDMA port is ACTIVE"
         raise Refused("%s, so nothing can be measured; look at the cable and the subnet manager with rdma.ofed.verify" % what)
