@@ -9,11 +9,15 @@ from __future__ import annotations
 import shlex
 import typing as t
 
+from ansible.errors import AnsibleConnectionFailure
 from ansible.release import __version__
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._interpreter import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
 from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, left_out
+from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import generic
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import DISCOVERED, declared_python
 
@@ -43,6 +47,17 @@ class ActionModule(ValidatedAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        if not arguments["keep_failure"]:
+            return self._answer(arguments, task_vars)
+        try:
+            result = self._answer(arguments, task_vars)
+        except AnsibleConnectionFailure as exc:
+            names = [host_of(task_vars), str(task_vars.get("ansible_host") or "")]
+            result = {"wrong": ["unreachable: %s" % generic(str(exc), names)]}
+        wrong = result.pop("wrong")
+        return {**result, "left_out": left_out({WHOLE: wrong})}
+
+    def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         declared = declared_python(self._templar, task_vars)
         oldest = _interpreter.oldest_for(__version__)
         found, silent = self._look(declared)
@@ -59,6 +74,8 @@ class ActionModule(ValidatedAction):
             if self._task.check_mode:
                 return result
             found, _silent = self._look(declared)
+        # Names that lead to the controller itself are no mistake.
+        result["machine"] = machine_marks(found.identity, None) if self._connection.transport != "local" else []
         chosen = _interpreter.choose(found.pythons, "" if arguments["install"] else declared, oldest)
         wrong = _interpreter.refusal(found.pythons, declared, oldest)
         result["wrong"] = [wrong] if wrong else []

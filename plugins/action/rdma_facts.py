@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible.errors import AnsibleError
+from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import generic
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of, marked
@@ -25,6 +26,7 @@ def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
 
 
+_SEE = "Next: log in there and see what the tools of RDMA wait for, or set rdma_look_timeout"
 # By concern: what the look needs to know of the host's variables, and the variables that it reads.
 _HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, t.Any]], tuple[str, ...]]] = {
     "packages": (_packages, ("ofed_extra_packages",)),
@@ -54,16 +56,31 @@ class ActionModule(CollectionAction):
         # The answer of a task for later comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
+            arguments["look"]["identity"] = {}
             arguments["look"]["opensm"] = {"manages": host in task_vars.get("groups", {}).get("opensm", ())}
         # Whatever was kept is older than what is found now.
         _looks.forget(str(owner))
-        answer = self._answer(arguments, task_vars)
+        answer = self._heard(arguments, task_vars) if boolean(plain(arguments.get("keep_failure", False)), strict=False) else self._answer(arguments, task_vars)
         looks = answer.pop("look", {"python": answer["wrong"]} if "wrong" in answer else None)
         if looks and not self._task.delegate_to:
             _looks.keep(host, looks)
         if "rdma" in answer.get("ansible_facts", {}):
             answer["ansible_facts"]["rdma"] = marked(answer["ansible_facts"]["rdma"])
         return answer
+
+    def _heard(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The answer of the module. Where there is none, the reason is kept, for the validation to leave the host out."""
+        host = host_of(task_vars)
+        # A limit of the time ends this process at any point.
+        _looks.keep_silent(host, "no answer to the look within %s s; the host hangs, or is very slow. %s" % (self._task.timeout, _SEE))
+        try:
+            answer = self._answer(arguments, task_vars)
+        except AnsibleConnectionFailure as exc:
+            answer = {"unreachable": True, "msg": str(exc)}
+        said = generic(str(answer.get("msg") or ""), [host, str(task_vars.get("ansible_host") or "")])
+        reason = "unreachable: %s" % said if answer.get("unreachable") else said or "the look failed" if answer.get("failed") else ""
+        _looks.keep_silent(host, reason)
+        return {"changed": False, "left_out": reason} if reason else answer
 
     def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The answer of the module. Where that can't run, it is failed, or says what is `wrong` with the Python of the node if that is to be found."""

@@ -2,16 +2,23 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fails with what is wrong with the input of the hosts, and with what the roles would refuse. The module of the same name has the documentation."""
+"""Fails with what is wrong with the input, and tells what hosts are left out of. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
+import itertools
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, grouped, message, shared
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, shared
+from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import grouped, lines
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, leaves_of, words
+from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import same_machines
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
+
+_WRONG = "invalid input, nothing was changed. %s"
+_STRICT = "rdma_strict is set, and nothing was changed on any host. %s"
 
 
 class ActionModule(ControllerAction):
@@ -24,17 +31,19 @@ class ActionModule(ControllerAction):
         if not arguments["keep_looks"]:
             _looks.forget(*outcomes)
         claims = {host: [Claim(**claim) for claim in own.get("addresses") or ()] for host, own in outcomes.items()}
-        found = {host: own.get("refusals") or [] for host, own in outcomes.items()}
-        wrong = {host: list(own.get("wrong") or ()) for host, own in outcomes.items()}
-        for host, problems in shared(claims).items():
-            wrong[host] += map(str, problems)
-        lines = [*grouped(wrong), *grouped(found)]
-        if len(lines) > 1:
-            show("Wrong or refused:\n  " + "\n  ".join(lines))
-        invalid = "; ".join(grouped(wrong))
-        failures = ["invalid input, nothing was changed. %s" % invalid if invalid else "", message(found)]
-        result = {
-            "wrong": {host: problems for host, problems in wrong.items() if problems},
-            "refusals": {host: refusals for host, refusals in found.items() if refusals},
-        }
-        return {**result, "failed": True, "msg": "; ".join(filter(None, failures))} if any(failures) else result
+        wrong = {host: list(own.get("wrong") or ()) for host, own in outcomes.items()} if not arguments["role"] else {}
+        marks = {host: own.get("machine") or () for host, own in outcomes.items()}
+        for host, problems in itertools.chain(shared(claims).items(), same_machines(marks).items()):
+            wrong.setdefault(host, []).extend(map(str, problems))
+        leaves = {host: leaves_of(own, arguments["role"]) for host, own in outcomes.items()}
+        of_hosts = {host: [words(*cause) for cause in causes(own)] for host, own in leaves.items()}
+        invalid, refused = lines(grouped(wrong)), lines(grouped(of_hosts))
+        if len([*invalid, *refused]) > 1 or refused:
+            show("Wrong or refused:\n  " + "\n  ".join([*invalid, *refused]))
+        found = {"wrong": _without_empty(wrong), "left_out": _without_empty(leaves)}
+        msg = _WRONG % "; ".join(invalid) if invalid else _STRICT % "; ".join(refused) if refused and arguments["strict"] else ""
+        return {"failed": True, "msg": msg} if msg else found
+
+
+def _without_empty(found: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    return {host: own for host, own in found.items() if own}

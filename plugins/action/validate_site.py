@@ -22,41 +22,46 @@ from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, claims_of, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, left_out
+from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, placement
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, node_problems, placement
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, settled, unknown_distribution
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, completed, host_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 
 
-def _refusals(host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement) -> list[str]:
-    """What the roles of this run would refuse, in words. Where the look was not kept, nothing is known."""
+def _refusals(
+    host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement, leaves: t.Container[str]
+) -> dict[str, list[str]]:
+    """What the roles of this run would refuse, in words, by role. Where the look was not kept, nothing is known."""
     tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
-    found: list[str] = []
+    found: dict[str, list[str]] = {}
     for name, concern in CONCERNS.items():
-        data = _looks.recall(host, name) if takes_part(name, tags, skipped) else None
+        data = _looks.recall(host, name) if name not in leaves and takes_part(name, tags, skipped) else None
         if data is None:
             continue
         options = completed(concern.options, given(name, variables))
         # What is wrong with the variables is among the problems.
         if options is not None:
-            found += concern.refusals(options, decode(concern.seen, data))
-    if takes_part("gpudirect", tags, skipped):
-        found += gpudirect.foreseen(variables, facts_of(task_vars) or {})
-    data = _looks.recall(host, "opensm") if takes_part("opensm", tags, skipped) else None
+            found[name] = list(concern.refusals(options, decode(concern.seen, data)))
+    if "gpudirect" not in leaves and takes_part("gpudirect", tags, skipped):
+        found["gpudirect"] = gpudirect.foreseen(variables, facts_of(task_vars) or {})
+    data = _looks.recall(host, "opensm") if "opensm" not in leaves and takes_part("opensm", tags, skipped) else None
     if data is not None:
         manages = [each.fabric for each in place.places if each.role != RESTING]
         # What is declared for a fabric is with its designated host.
-        found += opensm.foreseen(
+        refused = opensm.foreseen(
             decode(OpensmFound, data),
             variables,
             manages=manages,
             declared=lambda: plain(declared_for(host, task_vars["hostvars"], place.election.designated)),
             guids={each.fabric: port_guids({}, facts_of(task_vars), each.ports) for each in place.places if each.ports},
         )
-    return found
+        found["opensm"] = list(refused)
+    return {role: refusals for role, refusals in found.items() if refusals}
 
 
 class ActionModule(ControllerAction):
@@ -92,16 +97,21 @@ class ActionModule(ControllerAction):
             )
             if known is None:
                 _looks.keep_election(key, place.election)
-            # The playbooks leave such a node out, and go on with the others.
-            unknown = [] if arguments["fail"] else unknown_distribution(variables, facts)
-            result["left_out"] = "; ".join(map(str, unknown))
-            problems += [each for each in host_problems(variables, facts, place.part != RESTING) if each not in unknown] + place.own + place.common
-            if arguments["foresee"] and not problems and not unknown:
-                result["refusals"] = _refusals(host, variables, task_vars, place=place)
+            problems += host_problems(variables, facts if arguments["fail"] else None, place.part != RESTING) + place.own + place.common
+            # What is wrong on the host alone ends nothing for the others.
+            of_host: dict[str, list[str]] = {} if arguments["fail"] else self._of_host(host, variables, facts, manages=place.part != RESTING, wrong=problems)
+            leaves = left_out(of_host)
+            if arguments["foresee"] and not problems and WHOLE not in leaves:
+                # What is left out refuses nothing.
+                refusals = _refusals(host, variables, task_vars, place=place, leaves=leaves)
+                result["refusals"] = [refusal for own in refusals.values() for refusal in own]
+                leaves = left_out({**of_host, **refusals})
                 packages = _looks.recall(host, "packages")
                 result["stack_settled"] = settled(variables, facts or {}, None if packages is None else dict(packages))
-                managers = _looks.recall(host, "opensm")
+                managers = None if "opensm" in leaves else _looks.recall(host, "opensm")
                 result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
+            result["left_out"] = leaves
+            result["machine"] = [] if task_vars.get("ansible_connection") == "local" else machine_marks(_looks.recall(host, "identity", ages=False), facts)
             if not problems:
                 result["addresses"] = [claim._asdict() for claim in claims_of(variables)]
             notes = distribution_notes(variables, facts)
@@ -110,14 +120,25 @@ class ActionModule(ControllerAction):
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
             result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
-        # What the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
-        wrong = list(dict.fromkeys([*(_looks.recall(host, "python", ages=False) or ()), *map(str, problems)]))
+        # Where the task itself fails, what the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
+        python = _looks.recall(host, "python", ages=False) or () if role or arguments["fail"] else ()
+        wrong = list(dict.fromkeys([*python, *map(str, problems)]))
         if not arguments["fail"]:
             result["wrong"] = wrong
         elif wrong:
             lines = ["%s: %s" % (host, each) for each in wrong]
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
+
+    def _of_host(
+        self, host: str, variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, *, manages: bool, wrong: t.Iterable[Problem]
+    ) -> dict[str, list[str]]:
+        """What is wrong with the host alone, in words, by the role concerned. What is `wrong` with its variables anyway is not."""
+        silent = _looks.recall_silent(host)
+        whole = [silent] if silent else [*(_looks.recall(host, "python", ages=False) or ()), *map(str, unknown_distribution(variables, facts))]
+        found = {} if whole or facts is None else node_problems(variables, facts, manages)
+        known = set(map(str, wrong))
+        return {WHOLE: whole, **{role: [text for text in map(str, own) if text not in known] for role, own in found.items()}}
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> tuple[dict[str, t.Any], list[Problem]]:
         """The named variables of this host, evaluated, and those that can't be. Of unknown names, the names alone."""

@@ -40,6 +40,12 @@ options:
         C(python313) and C(python3) on SUSE, and C(python3) on Debian and Ubuntu.
     type: bool
     default: false
+  keep_failure:
+    description:
+      - Whether to return what is wrong, or that the host does not answer, in RV(left_out) instead of RV(wrong) or a failure. The tasks that follow
+        leave the host out.
+    type: bool
+    default: false
 seealso:
   - module: rdma.ofed.refusal_table
 """
@@ -49,11 +55,10 @@ EXAMPLES = r"""
   rdma.ofed.interpreter:
   register: found
 
-- name: End the run where there is none, with one list for all hosts
-  rdma.ofed.refusal_table:
-    variable: found
-  run_once: true
-  any_errors_fatal: true
+- name: End the play on hosts that have none
+  ansible.builtin.fail:
+    msg: "{{ found.wrong | join('; ') }}"
+  when: found.wrong | length > 0
 """
 
 RETURN = r"""
@@ -79,6 +84,16 @@ package:
   sample: python3.11
 wrong:
   description: Why the modules can't run as the host is declared, and what to do. It is empty where they can.
+  returned: success, without O(keep_failure)
+  type: list
+  elements: str
+left_out:
+  description: What the host is left out of, as in RV(rdma.ofed.validate_site#module:left_out).
+  returned: with O(keep_failure)
+  type: dict
+  sample: {}
+machine:
+  description: What no other machine has, as in RV(rdma.ofed.validate_site#module:machine).
   returned: success
   type: list
   elements: str

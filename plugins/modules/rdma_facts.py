@@ -50,6 +50,12 @@ options:
       - It has no effect on delegated and asynchronous tasks.
     type: bool
     default: false
+  keep_failure:
+    description:
+      - Whether to keep why a host does not answer, or why the module fails there, instead of failing.
+      - The task M(rdma.ofed.validate_site) that follows leaves the host out. The task itself returns it in RV(left_out).
+    type: bool
+    default: false
   look:
     description:
       - Set by action plugins of the collection. The concerns to look at, each with what to look for.
@@ -621,6 +627,10 @@ wrong:
   returned: with O(find_python), where they can't
   type: list
   elements: str
+left_out:
+  description: Why nothing is known of the host.
+  returned: with O(keep_failure), where that is so
+  type: str
 """
 
 import os

@@ -28,7 +28,7 @@ options:
   foresee:
     description:
       - Whether to find out, too, what the roles would refuse to do on the node. It takes a look that M(rdma.ofed.rdma_facts) has kept.
-      - M(rdma.ofed.refusal_table) ends the run for what is found.
+      - With O(fail=false), the role is in RV(left_out).
     type: bool
     default: false
   fail:
@@ -98,10 +98,18 @@ wrong:
   elements: str
   sample: ["ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"]
 left_out:
-  description: Why the playbooks leave the node out, without the others, as its distribution is not known; empty otherwise.
+  description:
+    - The roles that the playbooks leave this host out of, with the reasons. That is what is wrong with this host alone, or would be refused there,
+      and what needs what such a role brings. V(all) stands for the whole host, on which nothing can be done.
   returned: with O(fail=false), without O(role)
-  type: str
-  sample: ""
+  type: dict
+  sample: {}
+machine:
+  description: What no other machine has. M(rdma.ofed.refusal_table) finds two hosts that are one machine by it.
+  returned: without O(role)
+  type: list
+  elements: str
+  sample: ["port GUID 0x7cfe90030016aef1"]
 addresses:
   description: The addresses of IPoIB interfaces that the host declares. M(rdma.ofed.refusal_table) compares them with those of the other hosts.
   returned: without O(role), where nothing is wrong

@@ -13,6 +13,8 @@ import contextlib
 import copy
 import typing as t
 
+from ansible import context
+from ansible.errors import AnsibleConnectionFailure
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import filter_loader
@@ -20,6 +22,7 @@ from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, generic
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 # The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
@@ -39,7 +42,23 @@ class CollectionAction(ActionBase):
         # ansible-core 2.14 sets it for each object, so an attribute of the class would not count.
         self._supports_async = self.asynchronous
         result: dict[str, t.Any] = super().run(tmp, task_vars)
-        return {**result, **self.work(task_vars or {})}
+        known = task_vars or {}
+        try:
+            result.update(self.work(known))
+        except AnsibleConnectionFailure as exc:
+            self._record(UNREACHABLE, str(exc), known)
+            raise
+        if result.get("unreachable") or result.get("failed"):
+            self._record(UNREACHABLE if result.get("unreachable") else FAILED, str(result.get("msg") or ""), known)
+        # What is only foreseen runs in check mode, in a run that is not.
+        elif result.get("changed") and bool(self._task.check_mode) == bool(context.CLIARGS.get("check")):
+            _looks.keep_record(host_of(known), changed=True)
+        return result
+
+    def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any]) -> None:
+        """Keep why a host drops out of the run, for the summary at its end."""
+        names = [str(task_vars.get(name) or "") for name in ("inventory_hostname", "ansible_host")]
+        _looks.keep_record(host_of(task_vars), kind=kind, task=str(self._task.get_name()), said=generic(said, names))
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """The result of the task."""

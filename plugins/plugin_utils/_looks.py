@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run keeps on the controller until it ends: what one look found on its hosts, and who runs the subnet managers of the site.
+"""What a run keeps on the controller until it ends: what one look found on its hosts, who runs the subnet managers of the site, and how its tasks ended.
 
 It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a
 run and removes with it. So nothing of it is in the variables of a host, in a log, or in the memory of the main process.
@@ -21,8 +21,9 @@ import typing as t
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Record
 
-_LOOKS, _ELECTED = "rdma-ofed-looks", "rdma-ofed-elected"
+_LOOKS, _ELECTED, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-elected", "rdma-ofed-records", "rdma-ofed-silent"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
 _MAX_AGE = 3600
 
@@ -76,3 +77,30 @@ def keep_election(key: str, election: Election) -> None:
 def recall_election(key: str) -> Election | None:
     found = _read(_path(_ELECTED, key))
     return None if found is None else Election(*found)
+
+
+def keep_silent(host: str, reason: str) -> None:
+    """Keep why nothing is known of a host; "" where something is."""
+    if reason:
+        _write(_path(_SILENT, host), reason)
+        return
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(_path(_SILENT, host))
+
+
+def recall_silent(host: str) -> str:
+    """Why the look of this run knows nothing of a host; "" where it does."""
+    return str(_read(_path(_SILENT, host)) or "")
+
+
+def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str = "", said: str = "") -> None:
+    """Keep how a task ended, for the summary of the run. That a host was changed stays, and the last failure counts."""
+    former = recall_record(host)
+    record = Record(changed or former.changed, kind, task, said) if kind else former._replace(changed=True)
+    if record != former:
+        _write(_path(_RECORDS, host), record)
+
+
+def recall_record(host: str) -> Record:
+    found = _read(_path(_RECORDS, host))
+    return Record(*found) if isinstance(found, list) else Record()

@@ -14,6 +14,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
 
+# What together tells a running system from others: copies of an image share the first, and containers of a host the second.
+IDENTITY_FILES = ("etc/machine-id", "proc/sys/kernel/random/boot_id", "proc/sys/kernel/hostname")
 # The file of each container manager, in the order in which they count.
 _MANAGER_FILES: t.Mapping[str, str] = {"docker": ".dockerenv", "podman": "run/.containerenv", "kubernetes": "run/secrets/kubernetes.io"}
 # The vendor names in firmware tables, in the order in which systemd-detect-virt asks.

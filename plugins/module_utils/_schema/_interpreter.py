@@ -8,4 +8,4 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"install": {"type": "bool", "default": False}}
+OPTIONS: dict[str, t.Any] = {"install": {"type": "bool", "default": False}, "keep_failure": {"type": "bool", "default": False}}

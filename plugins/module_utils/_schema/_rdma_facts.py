@@ -19,5 +19,6 @@ OPTIONS: dict[str, t.Any] = {
     "reuse": {"type": "bool", "default": False},
     "require_root": {"type": "bool", "default": False},
     "find_python": {"type": "bool", "default": False},
+    "keep_failure": {"type": "bool", "default": False},
     "look": {"type": "dict", "default": {}},
 }

@@ -8,4 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"variable": {"type": "str", "default": "rdma_site"}, "keep_looks": {"type": "bool", "default": True}}
+OPTIONS: dict[str, t.Any] = {
+    "variable": {"type": "str", "default": "rdma_site"},
+    "role": {"type": "str", "default": ""},
+    "strict": {"type": "bool", "default": False},
+    "keep_looks": {"type": "bool", "default": True},
+}

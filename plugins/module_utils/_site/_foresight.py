@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, sharing
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as IpoibFound
@@ -56,17 +56,6 @@ def arguments(name: str, variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
 def takes_part(name: str, tags: t.Collection[str], skipped: t.Collection[str]) -> bool:
     """Whether a run with these tags comes to the role. With tags of the user's own, it may."""
     return name not in skipped and (name in tags or not tags or not set(tags) <= {*_ROLES, "always"})
-
-
-def message(refused: t.Mapping[str, t.Sequence[str]]) -> str:
-    """The refusals by host in words: each once, with its hosts. "" where there are none."""
-    lines = grouped(refused)
-    return "refused, nothing was changed on any host. %s" % "; ".join(lines) if lines else ""
-
-
-def grouped(found: t.Mapping[str, t.Sequence[str]]) -> list[str]:
-    """What was found by host, each once, with its hosts."""
-    return ["%s: %s" % (fold(names), text) for text, names in sharing(found).items()]
 
 
 _LINK_LOCAL = "fe80:"

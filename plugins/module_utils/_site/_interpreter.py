@@ -11,7 +11,7 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, family_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import parse_os_release
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES, parse_os_release
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 
 if t.TYPE_CHECKING:
@@ -32,6 +32,11 @@ _SCRIPT = """
 echo "{mark} user $(id -u)"
 for file in /etc/os-release /usr/lib/os-release; do
   if [ -r $file ]; then sed 's/^/{mark} os /' $file; break; fi
+done
+for file in {identity}; do
+  value=
+  {{ read -r value <"/$file"; }} 2>/dev/null
+  echo "{mark} machine $value"
 done
 for name in {commands}; do
   path=$(command -v "$name") && "$path" -c {tell} "$path" 2>/dev/null
@@ -63,6 +68,8 @@ class Found(t.NamedTuple):
     pythons: tuple[Python, ...]
     ran: bool = True
     """Whether the script ran at all."""
+    identity: tuple[str, ...] = ()
+    """The content of IDENTITY_FILES."""
 
     def family(self) -> Family | None:
         return by_name(family_name(self.os.get("ID", ""), self.os.get("ID_LIKE", "")))
@@ -80,14 +87,17 @@ def _numbers(version: str) -> Version:
 def script(declared: str) -> str:
     """Reports the Pythons that a node has, and changes nothing. `declared` may be a command with options, as Ansible takes it."""
     line = "%s -c %s %s 2>/dev/null" % (declared, shlex.quote(_TELL), shlex.quote(declared)) if declared else ""
-    return _SCRIPT.format(mark=_MARK, commands=" ".join(_COMMANDS), tell=shlex.quote(_TELL), declared=line)
+    return _SCRIPT.format(mark=_MARK, identity=" ".join(IDENTITY_FILES), commands=" ".join(_COMMANDS), tell=shlex.quote(_TELL), declared=line)
 
 
 def parse(stdout: str) -> Found:
     """The output of the script, whatever a login shell prints around it."""
     lines = [line.split(" ", 2)[1:] for line in stdout.splitlines() if line.startswith(_MARK + " ")]
     pythons = []
+    identity = []
     for kind, rest in (line for line in lines if len(line) == 2):
+        if kind == "machine":
+            identity.append(rest.strip())
         version, _blank, path = rest.partition(" ")
         if kind == "python" and path:
             pythons.append(Python(path, _numbers(version)))
@@ -96,6 +106,7 @@ def parse(stdout: str) -> Found:
         os=parse_os_release("\n".join(line[1] for line in lines if line[0] == "os" and len(line) == 2)),
         pythons=tuple(dict.fromkeys(pythons)),
         ran=bool(lines),
+        identity=tuple(identity),
     )
 
 

@@ -14,7 +14,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES, read_os
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
@@ -48,6 +49,7 @@ def _live(node: Node, scope: Scope) -> Live:
 
 
 LOOKS: t.Mapping[str, Look] = {
+    "identity": lambda node, _hints: [attribute(node.root, path) for path in IDENTITY_FILES],
     "packages": lambda node, hints: installed_packages(node.run, by_name(read_os(node.root).family), hints["names"], root=node.root),
     "kernel_modules": lambda node, hints: kernel_modules(node.run, node.release, hints, root=node.root),
     "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),

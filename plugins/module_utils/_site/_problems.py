@@ -53,18 +53,25 @@ def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
     return [Problem("rdma_serial", value, "a number of hosts from 1 on, a percentage from 1% to 100%, or a list of these")]
 
 
-CONCERNS: tuple[Judge, ...] = (
-    stack_problems,
-    kmod_problems,
-    ipoib_problems,
-    soft_rdma_problems,
-    gpudirect_problems,
-    firmware_problems,
-    check_problems,
-    serial_problems,
-    # Consents among them: what is no boolean must not count as one.
-    lambda variables, _facts: value_problems(SITE, variables),
+def _site_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
+    """Consents among them: what is no boolean must not count as one."""
+    return value_problems(SITE, variables)
+
+
+# By the role that a problem concerns which is one of the host alone. What is wrong with a port of the check is one of its findings.
+_JUDGES: tuple[tuple[str, Judge], ...] = (
+    ("ofed", stack_problems),
+    ("kernel_modules", kmod_problems),
+    ("ipoib", ipoib_problems),
+    ("soft_rdma", soft_rdma_problems),
+    ("gpudirect", gpudirect_problems),
+    ("hca_firmware", firmware_problems),
+    ("", check_problems),
+    ("", serial_problems),
+    ("", _site_problems),
 )
+# These name ports. Where the driver is yet to be loaded, there are none.
+_OF_PORTS = ("ipoib", "opensm")
 
 
 def _fabric_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
@@ -107,11 +114,28 @@ def host_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     found = [*own_problems(variables), *unknown(variables)]
     if "rdma_ports" in variables:
         found += port_problems("rdma_ports", variables["rdma_ports"], facts)
-    for judge in CONCERNS:
+    for _role, judge in _JUDGES:
         found += judge(variables, facts)
     found += opensm_problems(variables, facts, manages)
     # Several concerns read a variable such as fabric: each problem is reported once.
     return list({str(problem): problem for problem in found}.values())
+
+
+def node_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any], manages: bool) -> dict[str, list[Problem]]:
+    """What is wrong on a host alone, by the role concerned. Its variables are right on their own."""
+    found = {role: judge(variables, facts) for role, judge in _JUDGES if role}
+    found["opensm"] = opensm_problems(variables, facts, manages)
+    if _driver_comes(facts):
+        found.update({role: [] for role in _OF_PORTS})
+    return {role: problems for role, problems in found.items() if problems}
+
+
+def _driver_comes(facts: Mapping[str, t.Any]) -> bool:
+    """Whether a node has no port because its driver is yet to be installed or loaded: a bare node, or an image that is being built."""
+    if facts.get("ports"):
+        return False
+    bare = (facts.get("stack") or {}).get("kind") == "none" or (facts.get("machine") or {}).get("kind") in ("chroot", "container")
+    return bare or bool(facts.get("adapters"))
 
 
 def _as_declared(known: Election, host: str, groups: Groups, *, hostvars: Hostvars, variables: Mapping[str, t.Any]) -> Election:

@@ -109,6 +109,8 @@ PLAY: t.Mapping[str, t.Any] = {
     "client": {"stdout": " 65536 1856412 0.00 97.31 0.185602\n"},
     "ends": [{"host": host, "endpoint": gpudirect_endpoint({"gpu": {}, "ports": []}, "")} for host in ("node1", "node2")],
     "gpudirect_outcome": {"pending": []},
+    "rdma_site": {"left_out": {}},
+    "ofed_foreseen": {"refusals": []},
 }
 
 

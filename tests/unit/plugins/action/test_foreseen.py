@@ -30,7 +30,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, elect
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, message, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import left_out
+from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks, same_machines
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
@@ -227,17 +229,41 @@ def test_a_masked_unit_for_gpu_memory_is_not_enabled(method: str) -> None:
 
 
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:
-    hostvars = {host: {"rdma_site": {"refusals": refusals}} for host, refusals in found.items()}
+    hostvars = {host: {"rdma_site": {"left_out": left_out({"ipoib": refusals})}} for host, refusals in found.items()}
     return run(refusal_table, arguments, hostvars=hostvars, ansible_play_hosts=list(hostvars))
 
 
-def test_equal_refusals_are_told_once_and_end_the_run() -> None:
-    result = table({"node1": [FOREIGN], "node2": [], "node3": [FOREIGN, "no"], "node4": [FOREIGN]})
+REFUSED = {"node1": [FOREIGN], "node2": [], "node3": [FOREIGN, "no"], "node4": [FOREIGN]}
+
+
+def test_equal_refusals_are_told_once_and_leave_these_hosts_out(capsys: pytest.CaptureFixture[str]) -> None:
+    result = table(REFUSED)
+    assert "failed" not in result
+    assert result["left_out"] == {host: {"ipoib": reasons} for host, reasons in REFUSED.items() if reasons}
+    printed = capsys.readouterr().out.strip().splitlines()
+    assert printed[1:] == ["  node[1,3-4]: left out of ipoib: %s" % FOREIGN, "  node3: left out of ipoib: no"]
+    assert "failed" not in table({"node1": [], "node2": []}) and not capsys.readouterr().out
+
+
+def test_the_strict_way_ends_the_run_for_all() -> None:
+    result = table(REFUSED, strict=True)
     assert result["failed"] is True
-    assert result["msg"] == "refused, nothing was changed on any host. node[1,3-4]: %s; node3: no" % FOREIGN
-    assert list(result["refusals"]) == ["node1", "node3", "node4"]
-    assert "failed" not in table({"node1": [], "node2": []})
-    assert message({}) == ""
+    assert result["msg"].startswith("rdma_strict is set, and nothing was changed on any host. node[1,3-4]: left out of ipoib: %s; node3:" % FOREIGN)
+    assert "failed" not in table({"node1": []}, strict=True)
+
+
+def test_what_a_role_would_refuse_leaves_out_what_needs_it_too() -> None:
+    hostvars: dict[str, t.Any] = {"node1": {"ofed_foreseen": {"refusals": ["no such package"]}}, "node2": {}}
+    result = run(refusal_table, {"variable": "ofed_foreseen", "role": "ofed"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    assert set(result["left_out"]["node1"]) == {"ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"}
+    assert list(result["left_out"]) == ["node1"] and "failed" not in result
+
+
+def test_a_task_that_failed_leaves_its_whole_host_out() -> None:
+    """As the one does whose time is over."""
+    hostvars: dict[str, t.Any] = {"node1": {"found": {"failed": True, "msg": "too slow"}}, "node2": {"found": {"left_out": {}}}}
+    result = run(refusal_table, {"variable": "found"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    assert result["left_out"]["node1"]["all"] == ["too slow"] and list(result["left_out"]) == ["node1"]
 
 
 WRONG = "fabric is 3; allowed: a name"
@@ -250,11 +276,39 @@ def judged(capsys: pytest.CaptureFixture[str], **registered: dict[str, t.Any]) -
 
 
 def test_wrong_input_is_one_list_for_all_hosts(capsys: pytest.CaptureFixture[str]) -> None:
-    result, printed = judged(capsys, node1={"wrong": [WRONG]}, node2={"wrong": [WRONG, "x is 1"]}, node3={"wrong": [], "refusals": ["no"]})
+    result, printed = judged(capsys, node1={"wrong": [WRONG]}, node2={"wrong": [WRONG, "x is 1"]}, node3={"wrong": [], "left_out": {"ipoib": ["no"]}})
     assert result["failed"] is True
-    assert result["msg"] == "invalid input, nothing was changed. node[1-2]: %s; node2: x is 1; refused, nothing was changed on any host. node3: no" % WRONG
-    assert result["wrong"] == {"node1": [WRONG], "node2": [WRONG, "x is 1"]}
-    assert printed.strip().splitlines()[1:] == ["  node[1-2]: %s" % WRONG, "  node2: x is 1", "  node3: no"]
+    assert result["msg"] == "invalid input, nothing was changed. node[1-2]: %s; node2: x is 1" % WRONG
+    assert printed.strip().splitlines()[1:] == ["  node[1-2]: %s" % WRONG, "  node2: x is 1", "  node3: left out of ipoib: no"]
+
+
+def test_a_slip_in_a_templated_value_is_one_line_for_all_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    hosts = {"node%d" % number: {"wrong": ["ipoib_interfaces[0].addresses[0] is '10.20.0.%d/33'; allowed: 0 to 32" % number]} for number in range(1, 41)}
+    result, printed = judged(capsys, **hosts)
+    assert "node[1-40]: ipoib_interfaces[0].addresses[0] is '10.20.0.1/33'; allowed: 0 to 32 (as on node1; the values differ)" in result["msg"]
+    assert len(printed) + len(str(result)) < 500
+
+
+MARKS = "machine id m, boot id b and host name h"
+
+
+def test_two_names_of_one_machine_end_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    own = {"node1": [MARKS], "node2": [MARKS, "port GUID 0x1"], "node3": ["port GUID 0x2"]}
+    result, _printed = judged(capsys, **{host: {"machine": marks} for host, marks in own.items()})
+    assert result["failed"] is True
+    assert "node[1-2]: ansible_host is that of one machine for node[1-2]; allowed: a machine for each name" in result["msg"]
+    assert "(they share %s)" % MARKS in result["msg"] and "node3" not in result["msg"]
+
+
+def test_containers_of_one_host_and_copies_of_one_image_are_several_machines() -> None:
+    facts = {"hcas": [{"name": "mlx5_0"}, {"name": "mlx5_1", "virtual": True}], "ports": []}
+    ports = [("mlx5_0", "0x1", "InfiniBand"), ("mlx5_1", "0x2", "InfiniBand"), ("mlx5_0", "0x3", "Ethernet"), ("mlx5_0", "0x0000000000000000", "InfiniBand")]
+    facts["ports"] = [{"device": device, "port_guid": guid, "link_layer": layer} for device, guid, layer in ports]
+    assert machine_marks(["m", "b", "h"], facts) == [MARKS, "port GUID 0x1"]
+    for identity in (["", "b", "h"], ["m", "", "h"], ["m"], None):
+        assert machine_marks(identity, None) == []
+    assert same_machines({"node1": machine_marks(["m", "b1", "h"], None), "node2": machine_marks(["m", "b2", "h"], None)}) == {}
+    assert same_machines({"node1": machine_marks(["m1", "b", "h"], None), "node2": machine_marks(["m2", "b", "h"], None)}) == {}
 
 
 def test_the_input_of_a_host_fails_its_task_unless_the_table_does() -> None:
@@ -275,7 +329,6 @@ def test_an_address_of_two_hosts_is_found(capsys: pytest.CaptureFixture[str]) ->
     assert result["msg"].endswith(
         "node[1-2]: ipoib_interfaces[0].addresses[0] is '10.20.0.1/24'; allowed: an address that no other host has (node[1-2] declare it)"
     )
-    assert set(result["wrong"]) == {"node1", "node2"}
 
 
 @pytest.mark.parametrize(
@@ -305,7 +358,7 @@ def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[
     bond = [*ports, {"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0.8001"]}}]
     child = [{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "addresses": ["10.20.0.1/16"]}]
     result, _printed = judged(capsys, node1=claims("node1", ipoib_interfaces=bond), node2=claims("node2", ipoib_interfaces=child))
-    assert set(result["wrong"]) == {"node1", "node2"}
+    assert "node[1-2]: ipoib_interfaces[2].addresses[0]" in result["msg"] or "node2: ipoib_interfaces[1].addresses[0]" in result["msg"]
 
 
 FEDORA = {"family": "RedHat", "id": "fedora", "version": "42", "name": "Fedora 42"}
@@ -323,7 +376,7 @@ def test_a_distribution_that_is_served_untested_is_named_in_a_warning() -> None:
 def test_a_node_of_an_unknown_distribution_is_left_out_of_a_playbook_and_refused_by_a_task(family: str, os_id: str, version: str) -> None:
     own = {"inventory_hostname": "node2", "ansible_facts": {"rdma": marked({"os": {"family": family, "id": os_id, "version": version, "name": "Plan 9"}})}}
     found = run(validate_site, {"fail": False, "foresee": True}, **own)
-    assert found["wrong"] == [] and "Plan 9" in found["left_out"] and "refusals" not in found
+    assert found["wrong"] == [] and "Plan 9" in found["left_out"]["all"][0] and "refusals" not in found
     assert "Plan 9" in run(validate_site, {}, **own)["msg"]
 
 
@@ -365,10 +418,12 @@ def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
 def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     of_nodes = [task for play in plays(playbook) for task in play["tasks"] if play["hosts"] != "localhost"]
     # Which Python the modules run with is found without any, and refused by a table of its own.
-    tasks = of_nodes[2 if "rdma.ofed.interpreter" in of_nodes[0] else 0 :]
+    tasks = of_nodes[next(index for index, task in enumerate(of_nodes) if "rdma.ofed.rdma_facts" in task) :]
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
     assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.refusal_table"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
+    # A node that does not answer, or hangs, is left out, and no other with it.
+    assert tasks[0]["rdma.ofed.rdma_facts"]["keep_failure"] is tasks[0]["ignore_errors"] is True and "rdma_look_timeout" in tasks[0]["timeout"]
 
 
 def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
@@ -377,7 +432,7 @@ def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
     at = next(index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
     look, validate, refuse = tasks[at - 1 : at + 2]
     assert look["rdma.ofed.rdma_facts"]["keep_look"] is validate["rdma.ofed.validate_site"]["foresee"] is False
-    assert refuse["rdma.ofed.refusal_table"] == {"keep_looks": "{{ not __rdma_foresee }}"}
+    assert refuse["rdma.ofed.refusal_table"]["keep_looks"] == "{{ not __rdma_foresee }}"
 
 
 def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
@@ -386,13 +441,14 @@ def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
         play for play in plays("site") if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"])
     )
     assert "any_errors_fatal" not in play
-    pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
-    assert [finds["ansible.builtin.include_role"]["name"] for finds, _refuses in pairs] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
-    for finds, refuses in pairs:
+    triples = list(zip(play["tasks"][::3], play["tasks"][1::3], play["tasks"][2::3]))
+    assert [finds["ansible.builtin.include_role"]["name"] for finds, *_others in triples] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
+    for finds, refuses, leaves in triples:
         include = finds["ansible.builtin.include_role"]
         role = include["name"].rpartition(".")[2]
         assert include["apply"]["check_mode"] is refuses["run_once"] is refuses["any_errors_fatal"] is True
-        assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
+        assert finds["tags"] == refuses["tags"] == leaves["tags"] == include["apply"]["tags"] == [role]
+        assert refuses["rdma.ofed.refusal_table"]["role"] == role and "left_out('%s'" % role in leaves["ansible.builtin.set_fact"]["rdma_site"]
         tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
         published = [task.get("ansible.builtin.set_fact", ()) for each in tasks for task in (each, *each.get("rescue", ()))]
         assert any(refuses["rdma.ofed.refusal_table"]["variable"] in names for names in published)

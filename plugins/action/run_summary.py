@@ -1,0 +1,37 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prints the summary at the end of a run. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._run_summary import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import leaves_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Host, render
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
+
+
+class ActionModule(ControllerAction):
+    """Collects and prints; pure code makes the summary."""
+
+    options = OPTIONS
+
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        alive = {str(host) for host in task_vars["ansible_play_hosts"]}
+        hosts = {}
+        for host in map(str, task_vars["ansible_play_hosts_all"]):
+            variables = task_vars["hostvars"][host]
+            leaves: dict[str, list[str]] = {}
+            for name in arguments["variables"]:
+                leaves.update(leaves_of(plain(dict(variables.get(name) or {}))))
+            hosts[host] = Host(host not in alive, leaves, _looks.recall_record(host), host in arguments["deviations"])
+        show(render(hosts, predicted=bool(self._task.check_mode)))
+        return {
+            "done": [host for host, own in hosts.items() if own.is_done],
+            "reasons": {host: own.reasons() for host, own in hosts.items() if not own.is_done},
+        }

@@ -1,0 +1,70 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run leaves out on a host that has something wrong: the role concerned, and the roles that need what that brings. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+WHOLE = "all"
+"""Stands for the whole host: nothing can be done there."""
+
+# By role, in the order of the run: the roles that change the node by what it brings. The check is never left out for another role: it tells what is missing.
+_NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {
+    WHOLE: ("ofed", "kernel_modules", "hca_firmware", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_monitor", "fabric_check"),
+    "ofed": ("kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"),
+    "kernel_modules": ("soft_rdma", "opensm", "ipoib", "gpudirect"),
+    "hca_firmware": (),
+    "soft_rdma": (),
+    "opensm": (),
+    "ipoib": (),
+    "gpudirect": (),
+    "fabric_monitor": (),
+    "fabric_check": (),
+}
+ROLES = tuple(_NEEDED_BY)
+
+LeftOut = t.Dict[str, t.List[str]]
+
+
+def left_out(found: t.Mapping[str, t.Iterable[str]]) -> LeftOut:
+    """The roles that are left out, with the reasons, of what is wrong by role. A role that is left out for another one has the reasons of that."""
+    result: dict[str, dict[str, None]] = {}
+    for role in ROLES:
+        for reason in found.get(role, ()):
+            for each in (role, *_NEEDED_BY[role]):
+                result.setdefault(each, {})[reason] = None
+    return {role: list(result[role]) for role in ROLES if role in result}
+
+
+def merged(leaves: t.Mapping[str, t.Iterable[str]], role: str, reasons: t.Iterable[str]) -> LeftOut:
+    """What a host is left out of, with one more role."""
+    more = left_out({role: reasons})
+    return {name: list(dict.fromkeys([*leaves.get(name, ()), *more.get(name, ())])) for name in ROLES if name in leaves or name in more}
+
+
+def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
+    """What a host is left out of, by the result of a task that found it: of `validate_site`, or what else `role` would refuse. Nothing is known of a host
+    whose task failed.
+    """
+    if outcome.get("failed") or outcome.get("unreachable"):
+        return left_out({WHOLE: [str(outcome.get("msg") or "failed")]})
+    if role:
+        return left_out({role: [str(refusal) for refusal in outcome.get("refusals") or ()]})
+    return {str(name): [str(reason) for reason in reasons] for name, reasons in (outcome.get("left_out") or {}).items()}
+
+
+def causes(leaves: t.Mapping[str, t.Iterable[str]]) -> list[tuple[str, str]]:
+    """The reasons of one host, each once, with the role that it is wrong for."""
+    first: dict[str, str] = {}
+    for role in ROLES:
+        for reason in leaves.get(role) or ():
+            first.setdefault(str(reason), role)
+    return [(role, reason) for reason, role in first.items()]
+
+
+def words(role: str, reason: str) -> str:
+    """A cause for people."""
+    return reason if role == WHOLE else "left out of %s: %s" % (role, reason)

@@ -1,0 +1,51 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Names of the inventory that lead to one machine. Each would get the addresses and the place of the other. Pure; linear in hosts."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
+
+_SHOWN = 2
+
+
+def machine_marks(identity: t.Any, facts: t.Mapping[str, t.Any] | None) -> list[str]:
+    """What no other machine has, in words. `identity` is the content of IDENTITY_FILES.
+
+    Containers share the boot id of their host, and copies of an image the machine id, so one of them alone tells nothing. Virtual functions
+    may get any GUID.
+    """
+    values = [str(value).strip() for value in identity] if isinstance(identity, (list, tuple)) else []
+    found = ["machine id %s, boot id %s and host name %s" % tuple(values)] if len(values) == len(IDENTITY_FILES) and all(values) else []
+    virtual = {hca.get("name") for hca in (facts or {}).get("hcas") or () if hca.get("virtual")}
+    for port in (facts or {}).get("ports") or ():
+        guid = str(port.get("port_guid") or "")
+        if port.get("link_layer") == "InfiniBand" and port.get("device") not in virtual and guid.strip("0x"):
+            found.append("port GUID %s" % guid)
+    return found
+
+
+def same_machines(marks: t.Mapping[str, t.Iterable[str]]) -> dict[str, list[Problem]]:
+    """What is wrong, by host, of the marks by host: names that share any."""
+    holders: dict[str, dict[str, None]] = {}
+    for host, own in marks.items():
+        for mark in own:
+            holders.setdefault(str(mark), {})[host] = None
+    shared: dict[tuple[str, ...], list[str]] = {}
+    for mark, hosts in holders.items():
+        if len(hosts) > 1:
+            shared.setdefault(tuple(hosts), []).append(mark)
+    found: dict[str, list[Problem]] = {}
+    for names, own in shared.items():
+        more = len(own) - _SHOWN
+        hint = "they share %s%s" % (", ".join(own[:_SHOWN]), ", and %d more port GUIDs" % more if more > 0 else "")
+        problem = Problem("ansible_host", Unshown("that of one machine for %s" % fold(names)), "a machine for each name of the inventory", hint)
+        for host in names:
+            found.setdefault(host, []).append(problem)
+    return found

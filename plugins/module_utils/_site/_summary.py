@@ -1,0 +1,99 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The end of a run on a screen, whatever the number of hosts: how many are done, which are not and why, and what to do next.
+
+Pure; linear in hosts but for sorting.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import grouped, hosts_in_short, lines
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, words
+
+FAILED, UNREACHABLE = "failed", "unreachable"
+# Letters of a line. What is longer stands in full in the output above.
+_MOST_LETTERS = 600
+_UNKNOWN = "failed; see its error above"
+_NEXT = "Next: mend what is named, and run the same command again. With --limit %s, it runs for these alone"
+# Names that a command line can take.
+_MOST_LIMITED = 40
+
+
+class Record(t.NamedTuple):
+    """What the tasks of a run have left behind on one host."""
+
+    changed: bool = False
+    kind: str = ""
+    """FAILED or UNREACHABLE; "" where no task of the collection ended so."""
+    task: str = ""
+    """The task that did, as it is printed."""
+    said: str = ""
+
+
+class Host(t.NamedTuple):
+    """One host at the end of a run."""
+
+    dropped: bool = False
+    """Whether it failed or was unreachable, and took no part in the rest of the run."""
+    leaves: t.Mapping[str, t.Sequence[str]] = {}
+    """The roles that it was left out of, with the reasons."""
+    record: Record = Record()
+    deviates: bool = False
+    """Whether a table above tells what is wrong with it."""
+
+    @property
+    def is_done(self) -> bool:
+        return not (self.dropped or self.leaves or self.deviates)
+
+    def reasons(self) -> list[str]:
+        """Why it is not done, in words."""
+        found = [words(role, reason) for role, reason in causes(self.leaves)]
+        if self.record.kind and self.dropped:
+            named = "%s: " % self.record.task if self.record.task and self.record.kind == FAILED else ""
+            found.append("%s: %s%s" % (self.record.kind, named, self.record.said or "no reason was given"))
+        if self.deviates and not found:
+            return ["not as declared; see the table above"]
+        return found or ([_UNKNOWN] if self.dropped else [])
+
+
+def generic(text: str, names: t.Iterable[str]) -> str:
+    """What was said of a host, in the words in which others with the same fault say it. `names` are those of the host."""
+    line = " ".join(text.split())
+    for name in sorted({name for name in names if name}, key=len, reverse=True):
+        line = line.replace(name + ": ", "", 1) if line.startswith(name + ": ") else line
+        line = _without(line, name)
+    return line if len(line) <= _MOST_LETTERS else line[:_MOST_LETTERS].rpartition(" ")[0] + " ..."
+
+
+def _without(line: str, name: str) -> str:
+    parts = line.split(" ")
+    return " ".join("the host" if part.strip("'\"(),.;") == name else part for part in parts)
+
+
+def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
+    """The summary. `predicted`: in check mode, nothing was changed."""
+    bad = {name: hosts[name].reasons() for name in sorted(hosts, key=natural) if not hosts[name].is_done}
+    changed = sum(host.record.changed for host in hosts.values())
+    dropped = sum(host.dropped for host in hosts.values())
+    counts = [
+        "%d of %s done" % (len(hosts) - len(bad), _hosts(len(hosts))),
+        "%d %s" % (changed, "would be changed" if predicted else "changed") if changed else "",
+        "%d failed or unreachable" % dropped if dropped else "",
+        "%d left out in part or not as declared" % (len(bad) - dropped) if len(bad) > dropped else "",
+    ]
+    text = ["Summary: " + ", ".join(filter(None, counts))]
+    text += ["  " + line for line in lines(grouped(bad))]
+    return "\n".join([*text, _NEXT % _limit(list(bad))] if bad else text)
+
+
+def _hosts(number: int) -> str:
+    return "%d host%s" % (number, "" if number == 1 else "s")
+
+
+def _limit(names: t.Sequence[str]) -> str:
+    return ",".join(names) if len(names) <= _MOST_LIMITED else "and a list of their names (%s)" % hosts_in_short(names)

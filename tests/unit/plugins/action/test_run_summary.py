@@ -1,0 +1,113 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the tasks of a run leave behind for its summary, and what the summary takes."""
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+from unittest import mock
+
+import pytest
+from ansible import constants, context
+from ansible.errors import AnsibleConnectionFailure
+from ansible.utils.context_objects import CLIArgs
+from ansible_collections.rdma.ofed.plugins.action import interpreter, ipoib, rdma_facts, run_summary
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, Record
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+
+REFUSED = "ssh: connect to host 10.0.0.1 port 22: Connection refused"
+
+
+@pytest.fixture(autouse=True)
+def _run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+    monkeypatch.setattr(context, "CLIARGS", CLIArgs({"check": False}))
+
+
+def run(plugin: t.Any, answer: t.Any = None, check: bool = False, **task_vars: t.Any) -> dict[str, t.Any]:
+    arguments = task_vars.pop("arguments", {})
+    templar = mock.Mock()
+    templar.template = lambda value: value
+    task: t.Any = mock.Mock(async_val=0, check_mode=check, diff=False, delegate_to=None, args=arguments, timeout=180)
+    task.get_name.return_value = "Configure"
+    connection = mock.Mock(transport="ssh")
+    found = plugin.ActionModule(task, connection, mock.Mock(become=False), mock.Mock(), templar, mock.Mock())
+    found._execute_module = mock.Mock(side_effect=[answer])
+    found._low_level_execute_command = mock.Mock(side_effect=[answer])
+    known = {"inventory_hostname": "node1", "ansible_host": "10.0.0.1", "ansible_facts": {}, "groups": {}, **task_vars}
+    return t.cast("dict[str, t.Any]", found.run(task_vars=known))
+
+
+@pytest.mark.parametrize(
+    ("answer", "record"),
+    [
+        ({"changed": True}, Record(changed=True)),
+        ({"changed": False}, Record()),
+        ({"failed": True, "msg": "node1: it broke"}, Record(False, FAILED, "Configure", "it broke")),
+        ({"unreachable": True, "msg": REFUSED}, Record(False, UNREACHABLE, "Configure", REFUSED.replace("10.0.0.1", "the host"))),
+    ],
+)
+def test_how_a_task_ended_is_kept_for_its_host(answer: dict[str, t.Any], record: Record) -> None:
+    run(ipoib, answer)
+    assert _looks.recall_record("node1") == record
+    assert _looks.recall_record("node2") == Record()
+
+
+def test_a_connection_that_fails_is_kept_and_raised() -> None:
+    with pytest.raises(AnsibleConnectionFailure):
+        run(ipoib, AnsibleConnectionFailure(REFUSED))
+    assert _looks.recall_record("node1").kind == UNREACHABLE
+
+
+def test_what_is_only_foreseen_is_no_change() -> None:
+    run(ipoib, {"changed": True}, check=True)
+    assert not _looks.recall_record("node1").changed
+    context.CLIARGS = CLIArgs({"check": True})
+    run(ipoib, {"changed": True}, check=True)
+    assert _looks.recall_record("node1").changed
+
+
+def test_that_a_host_was_changed_stays() -> None:
+    run(ipoib, {"changed": True})
+    run(ipoib, {"failed": True, "msg": "no"})
+    assert _looks.recall_record("node1") == Record(True, FAILED, "Configure", "no")
+
+
+def test_a_look_without_an_answer_leaves_the_host_out_and_does_not_fail() -> None:
+    for answer, words in ((AnsibleConnectionFailure(REFUSED), "unreachable: ssh"), ({"failed": True, "msg": "node1: not root"}, "not root")):
+        result = run(rdma_facts, answer, arguments={"keep_failure": True})
+        assert "failed" not in result and "unreachable" not in result
+        assert _looks.recall_silent("node1").startswith(words)
+    run(rdma_facts, {"ansible_facts": {"rdma": {}}}, arguments={"keep_failure": True})
+    assert _looks.recall_silent("node1") == ""
+
+
+def test_a_look_that_is_ended_by_its_time_limit_has_left_the_reason() -> None:
+    """ansible-core ends it at any point, with an exception of this kind."""
+    with pytest.raises(KeyboardInterrupt):
+        run(rdma_facts, KeyboardInterrupt(), arguments={"keep_failure": True})
+    assert _looks.recall_silent("node1").startswith("no answer to the look within 180 s")
+
+
+def test_a_host_that_no_command_reaches_is_left_out() -> None:
+    result = run(interpreter, AnsibleConnectionFailure(REFUSED), arguments={"keep_failure": True})
+    assert result["left_out"]["all"] == ["unreachable: " + REFUSED.replace("10.0.0.1", "the host")] and "failed" not in result
+    result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "no sudo"}, arguments={"keep_failure": True})
+    assert "no command runs there" in result["left_out"]["all"][0]
+
+
+def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:
+    _looks.keep_record("node2", kind=FAILED, task="Install", said="no")
+    _looks.keep_record("node1", changed=True)
+    hosts = ["node1", "node2", "node3", "node4"]
+    hostvars: dict[str, t.Any] = {host: {} for host in hosts}
+    hostvars["node3"] = {"rdma_site": {"left_out": {"ipoib": ["a profile"]}}}
+    hostvars["node4"] = {"looked": {"left_out": {"all": ["no Python"]}}}
+    arguments = {"variables": ["rdma_site", "looked"]}
+    result = run(run_summary, arguments=arguments, hostvars=hostvars, ansible_play_hosts=["node1", "node3"], ansible_play_hosts_all=hosts)
+    assert result["done"] == ["node1"]
+    assert result["reasons"] == {"node2": ["failed: Install: no"], "node3": ["left out of ipoib: a profile"], "node4": ["no Python"]}
+    assert capsys.readouterr().out.strip().startswith("Summary: 1 of 4 hosts done, 1 changed, 2 failed or unreachable, 1 left out")
