@@ -57,6 +57,14 @@ options:
     type: list
     elements: str
     default: []
+  allow_link_type:
+    description:
+      - Consent to changing the link type of ports that are in use, by PCI function, RDMA device or interface of each port.
+      - Without it, the module fails before anything is set where the interface of such a port is up with a link, has addresses, is a member of a bond
+        or bridge, carries the default route or the connection of the run. The next start of the card would take the interface away.
+    type: list
+    elements: str
+    default: []
 notes:
   - In check mode the tool's own dry run judges the values; nothing is written.
   - In check mode, on a node without either tool, nothing can be foreseen. This is said in RV(reasons).
@@ -66,10 +74,10 @@ notes:
 """
 
 EXAMPLES = r"""
-- name: InfiniBand on both ports of every ConnectX-5, and SR-IOV
+- name: InfiniBand on both ports of every card of this board, and SR-IOV. A type would select the card for Ethernet of the same model, too
   rdma.ofed.mlxconfig:
     devices:
-      - type: ConnectX-5
+      - psid: MT_0000000008
         parameters:
           LINK_TYPE_P1: IB
           LINK_TYPE_P2: IB

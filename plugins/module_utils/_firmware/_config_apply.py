@@ -16,6 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check 
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, need_host, outcomes, read_devices, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_look import look as look_at_network
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_plan import changed_links, refuse_ports_in_use
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
@@ -190,7 +192,7 @@ def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str
     }
 
 
-def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.Mapping[str, str] = os.environ) -> dict[str, t.Any]:
     """Look, plan, set, look again; returns the result of the module."""
     options = module.params
     require_none(entry_problems("devices", options["devices"]))
@@ -210,6 +212,8 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         backups: list[str] = []
         if todo:
             need_host(options, root)
+        if changed_links(todo):
+            refuse_ports_in_use(todo, look_at_network(run, environ, root=root), options["allow_link_type"])
         if todo and not module.check_mode:
             backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
             found.update(apply_all(sessions, todo, backups))

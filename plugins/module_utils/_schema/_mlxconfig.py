@@ -31,6 +31,7 @@ OPTIONS: dict[str, t.Any] = {
     "backup": {"type": "bool", "default": False},
     "backup_dir": {"type": "path", "default": "/var/backups/rdma-ofed"},
     "awaiting_firmware": {"type": "list", "elements": "str", "default": []},
+    "allow_link_type": {"type": "list", "elements": "str", "default": []},
     "missing": {"type": "str", "choices": ["fail", "ignore"], "default": "fail"},
     "allow_container": {"type": "bool", "default": False},
     "lock_timeout": {"type": "int", "default": 120},

@@ -48,6 +48,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "default": ["ib_write_bw", "ib_send_bw", "ib_write_lat", "ibping"],
     },
     "rdma_allow_container": {"type": "bool", "default": False},
+    "rdma_allow_link_type": {"type": "list", "default": []},
     "rdma_allow_reboot": {"type": "bool", "default": False},
     "rdma_allow_reload": {"type": "bool", "default": False},
     "rdma_allow_removal": {"type": "bool", "default": False},

@@ -39,7 +39,7 @@ MODULES = {
         "module.exit_json(pending=image, changes=[], reasons=[])",
     ),
     "mlxconfig": (
-        "devices missing backup allow_container awaiting_firmware",
+        "devices missing backup allow_link_type allow_container awaiting_firmware",
         """
 waiting = [entry("firmware_parameter", "NEW", "reboot")] if image else []
 if image and not module.params["awaiting_firmware"]:

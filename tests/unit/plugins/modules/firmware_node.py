@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import threading
 import typing as t
@@ -116,6 +117,11 @@ class Node:
         self.clash: frozenset[str] = frozenset({"no such parameter"})
         """Parameters that a set does not take together."""
         self.calls: list[list[str]] = []
+        self.environ: dict[str, str] = {}
+        self.links: dict[str, dict[str, t.Any]] = {}
+        """What `ip` shows of interfaces."""
+        self.routes: list[dict[str, t.Any]] = []
+        """What `ip route get` shows."""
         self._lock = threading.Lock()
 
     def write(self, path: str, text: str) -> None:
@@ -148,6 +154,9 @@ class Node:
 
     def _answer(self, argv: list[str]) -> Output:
         tool, words = argv[0], argv[1:]
+        if tool == "ip":
+            rows = self.routes if "route" in argv else [{"ifname": name, **link} for name, link in self.links.items()]
+            return Output(0, json.dumps(rows), "")
         options: dict[str, str] = {}
         while words[0].startswith("-"):
             option = words.pop(0)

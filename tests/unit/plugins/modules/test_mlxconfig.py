@@ -34,10 +34,19 @@ def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -
     node.calls.clear()
     node.check_mode = check
     folder = str(node.root / "backups")
-    defaults = {"missing": "fail", "tool": "auto", "backup": False, "backup_dir": folder, "allow_container": True, "awaiting_firmware": [], "lock_timeout": 5}
+    defaults = {
+        "missing": "fail",
+        "tool": "auto",
+        "backup": False,
+        "backup_dir": folder,
+        "allow_container": True,
+        "awaiting_firmware": [],
+        "allow_link_type": [],
+        "lock_timeout": 5,
+    }
     node.params = {**defaults, **params, "devices": entries}
     module: t.Any = node
-    return _config_apply.converge(module, node, str(node.root))
+    return _config_apply.converge(module, node, str(node.root), environ=node.environ)
 
 
 def run(node: Node, parameters: t.Mapping[str, t.Any], check: bool = False, **params: t.Any) -> dict[str, t.Any]:

@@ -1,0 +1,120 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Changes of a link type that would take a port away from what uses it. Pure.
+
+A site declares link types for a model, and the management port of a node may be on a card of that model.
+"""
+
+from __future__ import annotations
+
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import same
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan
+
+_LINK_TYPE = re.compile(r"^LINK_TYPE(?:_P([0-9]{1,2}))?\Z")
+
+
+class Network(t.NamedTuple):
+    """The interfaces of the node, and what must not be cut off."""
+
+    netdevs: tuple[Netdev, ...] = ()
+    functions: t.Mapping[str, str] = {}
+    """The PCI function below each interface that is hardware."""
+    rdma: t.Mapping[str, str] = {}
+    """The PCI function below each RDMA device."""
+    default_routes: frozenset[str] = frozenset()
+    """The interfaces that a default route leaves through."""
+    ssh: str = ""
+    """The interface of the connection that manages the node; "" where there is none, or it can't be told."""
+
+
+def changed_links(plans: t.Sequence[ConfigPlan]) -> list[tuple[ConfigPlan, str, str, str]]:
+    """The link types that a set would change from what the running firmware uses: plan, parameter, and the values of now and then."""
+    found = []
+    for one in plans:
+        for name, value in one.after().items():
+            row = one.rows.get(name)
+            if row is None or not _LINK_TYPE.match(name):
+                continue
+            now = row.next if row.current is None else row.current
+            if not same(value, now):
+                found.append((one, name, now, value))
+    return found
+
+
+def interfaces_of(name: str, functions: t.Sequence[str], network: Network) -> list[Netdev]:
+    """The interfaces of the port that a parameter is about: that of the function of its number, or of that number on the only function.
+
+    Where neither tells the port apart, all of the card count.
+    """
+    match = _LINK_TYPE.match(name)
+    port = match.group(1) if match else None
+    own = [netdev for netdev in network.netdevs if network.functions.get(netdev.name) in functions]
+    if port is None:
+        return own
+    several = len({function.rpartition(".")[2] for function in functions}) > 1
+    if several:
+        return [netdev for netdev in own if network.functions[netdev.name].endswith(".%d" % (decimal(port, 0) - 1))]
+    return [netdev for netdev in own if netdev.port.rpartition("/")[2] in ("", port)]
+
+
+def uses_of(netdev: Netdev, network: Network) -> list[str]:
+    """Who or what would miss the interface, in words."""
+    above = [other for other in network.netdevs if netdev.name in {lower.name for lower in below(other.name, network.netdevs)}]
+    names = {other.name for other in above}
+    addresses = sorted(address for other in above for address in (*other.addresses, *other.dynamic_addresses))
+    found = []
+    if network.ssh in names:
+        found.append("carries the connection that manages this node")
+    if names & network.default_routes:
+        found.append("carries the default route")
+    if addresses:
+        found.append("has the address %s" % ", ".join(addresses))
+    if netdev.master:
+        found.append("is a member of %s" % netdev.master)
+    if netdev.up and netdev.carrier:
+        found.append("is up with a link")
+    return found
+
+
+def _is_consented(netdev: Netdev, network: Network, *, consents: t.Collection[str]) -> bool:
+    function = network.functions[netdev.name]
+    return any(one == netdev.name or network.rdma.get(one, full_address(one)) == function for one in consents)
+
+
+def refusals(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collection[str]) -> list[str]:
+    """Why link types must not be changed, one text for each port, with the way out."""
+    found = []
+    for one, name, now, then in changed_links(plans):
+        for netdev in interfaces_of(name, one.wanted.device.functions, network):
+            uses = uses_of(netdev, network)
+            if uses and not _is_consented(netdev, network, consents=consents):
+                function = network.functions[netdev.name]
+                change = Change(Kind.FIRMWARE_PARAMETER, title(one.wanted.device), name, now, then).words()
+                text = (
+                    "%s would take the interface %s (%s) away with the next start of the card, and it %s. Select the cards to change by pci, psid, "
+                    "part_number or guid, so that this one is left out; or consent with rdma_allow_link_type: ['%s'] for this host (allow_link_type of "
+                    "the module)"
+                )
+                found.append(text % (change, netdev.name, function, " and ".join(uses), function))
+    return found
+
+
+def refuse_ports_in_use(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collection[str]) -> None:
+    """Raises Refused with every port that would be taken away from what uses it."""
+    found = refusals(plans, network, consents)
+    if found:
+        raise Refused("; ".join(found), ports=found)
