@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Record
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -183,6 +183,10 @@ class Backend:
 
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         """What may turn out otherwise at boot, in words."""
+        return ()
+
+    def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
+        """Where it is told to leave an interface alone. Read from foreign files, which a condensed state has not: see _registry.aloof."""
         return ()
 
     def needs_boot_unit(self, found: Found) -> bool:

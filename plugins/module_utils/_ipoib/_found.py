@@ -64,6 +64,25 @@ class Claim(t.NamedTuple):
     """The back-end that it hands its files to."""
 
 
+class Place(t.NamedTuple):
+    """One line of a file of others."""
+
+    path: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return "%s line %d: %s" % self
+
+
+class Verdict(t.NamedTuple):
+    """What the reader of the files says of an interface, in its own words."""
+
+    state: str = ""
+    file: str = ""
+    """By which it configures the interface; "" where that is not known."""
+
+
 class Active(t.NamedTuple):
     """What a back-end has in force on an interface."""
 
@@ -89,6 +108,10 @@ class Presence(t.NamedTuple):
     """What rendering depends on. Only the back-end itself knows the keys."""
     active: t.Mapping[str, Active] = {}
     """By interface."""
+    verdicts: t.Mapping[str, Verdict] = {}
+    """By interface."""
+    told: t.Mapping[str, tuple[Place, ...]] = {}
+    """By interface: where udev says that the back-end shall leave it alone."""
 
 
 class Found(t.NamedTuple):
@@ -114,8 +137,10 @@ class Found(t.NamedTuple):
     """An earlier run has armed a rollback that neither went off nor was confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
     """In a condensed state, instead of the foreign files: by back-end and interface, those that configure it."""
+    aloof: t.Mapping[str, t.Mapping[str, tuple[Place, ...]]] = {}
+    """The same: where each back-end is told to leave an interface alone."""
     examined: frozenset[str] = frozenset()
-    """The interfaces that `foreign` was made for, whether there are such files or not."""
+    """The interfaces that `foreign` and `aloof` were made for, whether there are such files or not."""
 
     @property
     def facts(self) -> dict[str, t.Any]:

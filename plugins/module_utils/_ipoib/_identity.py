@@ -10,6 +10,7 @@ have the address of some earlier day, are compared by these 8, as readers of pro
 
 from __future__ import annotations
 
+import fnmatch
 import re
 import typing as t
 
@@ -34,6 +35,12 @@ class Identity(t.NamedTuple):
     """That of its port; "" where it is not known, and of bonds."""
     pkey: int = 0
     """Of a P_Key child; 0 for others."""
+    pci: str = ""
+    """The PCI function of its port; "" where it is not known."""
+    driver: str = ""
+    """That of the PCI function; "" where it is not known."""
+    kind: str = ""
+    """`infiniband` or `bond`; "" where it is not known."""
 
     @property
     def parent(self) -> str:
@@ -45,6 +52,16 @@ class Identity(t.NamedTuple):
     def tail(self) -> str:
         """The bytes of the GUID as a hardware address has them; "" where it is not known."""
         return ":".join(self.guid[at : at + 2] for at in range(2, len(self.guid), 2))
+
+    @property
+    def drivers(self) -> tuple[str, ...]:
+        """What files of others may call its driver: that of the card, or as `ethtool -i` says it, with Enhanced IPoIB and without."""
+        return (self.driver, "ib_ipoib", "%s[ib_ipoib]" % self.driver) if self.driver else ()
+
+    def is_on(self, pattern: str) -> bool:
+        """Whether a pattern means its adapter as udev's ID_PATH calls it, `pci-0000:03:00.0`. A platform may stand before that."""
+        whole = "pci-" + self.pci
+        return self.pci != "" and (fnmatch.fnmatchcase(whole, pattern) or pattern.endswith("-" + whole))
 
     def is_at(self, hwaddr: str) -> bool:
         """Whether a hardware address of InfiniBand means the port of this interface."""
@@ -67,14 +84,23 @@ def coming(facts: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) -> Identity:
     """What is known of an interface, be it there or not. `guids` are those that are declared, by name."""
+    identity = _named(name, found, guids)
+    port = next((port for port in found.ports if identity.guid and port.port_guid == identity.guid), None)
+    if port is None:
+        return identity
+    hca = next((hca for hca in found.hcas if hca.name == port.device), None)
+    return identity._replace(pci=port.pci or (hca.pci if hca else ""), driver=hca.driver if hca else "", kind="infiniband")
+
+
+def _named(name: str, found: Found, guids: t.Mapping[str, str] | None) -> Identity:
     netdev = found.netdevs.get(name)
     if netdev is not None:
         if netdev.kind not in ("ipoib", "ipoib_child"):
-            return Identity(name)
+            return Identity(name, kind="bond" if netdev.kind == "bond" else "")
         return Identity(name, netdev.port_guid, (parse_pkey(netdev.pkey) or 0) if netdev.parent else 0)
     match = _CHILD.match(name)
     if match is not None:
-        return Identity(name, identify(match.group("parent"), found, guids).guid, hexadecimal(match.group("pkey"), 0))
+        return Identity(name, _named(match.group("parent"), found, guids).guid, hexadecimal(match.group("pkey"), 0))
     # An interface that is there has its port: the kernel's next name is for another one.
     taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
     guid = (guids or {}).get(name) or coming(found.facts).get(name, "")

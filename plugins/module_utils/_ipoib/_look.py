@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Place, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
@@ -35,6 +35,8 @@ ROLLBACK = "rdma-ofed-ipoib-rollback"
 ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
 
 _SYSCTL = "proc/sys/net"
+# Files of which a daemon takes the first of a name from several directories.
+_MASKED = (".network", ".netdev", ".conf")
 
 
 def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
@@ -108,8 +110,13 @@ def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> di
 def read_files(root: str = "/") -> dict[str, str]:
     """The text of every file that a decision depends on, by its path below `root`."""
     patterns = [*_boot.PATHS, _rename.RULE_PATH, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
-    paths = sorted({path for pattern in patterns for path in glob.glob(under(root, pattern)) if os.path.isfile(path)})
+    paths = sorted({path for pattern in patterns for path in glob.glob(under(root, pattern)) if os.path.isfile(path) or _is_mask(path)})
     return {"/" + os.path.relpath(path, root): read_text(path) for path in paths}
+
+
+def _is_mask(path: str) -> bool:
+    """A link to /dev/null hides the files of the same name in other directories. It reads as an empty file."""
+    return path.endswith(_MASKED) and os.path.realpath(path) == os.devnull
 
 
 def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
@@ -136,6 +143,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
         examined=frozenset(names),
         foreign={backend.name: _conflicts(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
+        aloof={backend.name: _aloof(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
     )
 
 
@@ -158,9 +166,18 @@ def _files(found: Found) -> dict[str, str]:
 
 
 def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
-    return presence._replace(active={name: active for name, active in presence.active.items() if name in names})
+    return presence._replace(
+        active={name: active for name, active in presence.active.items() if name in names},
+        verdicts={name: verdict for name, verdict in presence.verdicts.items() if name in names},
+        told={},
+    )
 
 
 def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[str, ...]]:
     conflicts = {name: _registry.conflicts(backend, name, found, guids=guids) for name in names}
     return {name: paths for name, paths in conflicts.items() if paths}
+
+
+def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[Place, ...]]:
+    places = {name: _registry.aloof(backend, name, found, guids=guids) for name in names}
+    return {name: where for name, where in places.items() if where}

@@ -124,6 +124,11 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
     conflicts = _foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
         raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+    aloof = _aloof(found, interfaces, backend, namings=wanted.namings)
+    if aloof:
+        raise Refused(
+            "%s; take the interface out of it, or name another back-end in ipoib_backend, or do not declare the interface" % "; ".join(aloof), conflicts=aloof
+        )
     conflicts = _masters(found, interfaces, records)
     if conflicts:
         raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
@@ -144,6 +149,16 @@ def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t
         if text and path not in _registry.SHARED and not _registry.is_ours(path, text):
             conflicting.append("%s exists and is not of this collection" % path)
     return list(dict.fromkeys(conflicting))
+
+
+def _aloof(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> list[str]:
+    """Wanted interfaces that the back-end is told to leave alone: it would read our files, and do nothing."""
+    guids = {naming.name: naming.guid for naming in namings}
+    return [
+        "%s is told to leave %s alone (%s)" % (backend.name, interface.name, place)
+        for interface in interfaces
+        for place in _registry.aloof(backend, interface.name, found, guids=guids)
+    ]
 
 
 def _masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netpla
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Place, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
@@ -105,6 +105,15 @@ def conflicts(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str
     if name not in found.examined:
         raise Undecided
     return found.foreign[backend.name].get(name, ())
+
+
+def aloof(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, str] | None = None) -> tuple[Place, ...]:
+    """Where a back-end is told to leave an interface alone. Raises Undecided where the state does not tell."""
+    if found.foreign is None:
+        return backend.aloof(identify(name, found, guids), found)
+    if name not in found.examined:
+        raise Undecided
+    return found.aloof[backend.name].get(name, ())
 
 
 def file_mode(path: str) -> int:

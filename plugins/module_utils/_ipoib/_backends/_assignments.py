@@ -10,6 +10,7 @@ and expand nothing. What is written here means the same to all of them.
 
 from __future__ import annotations
 
+import posixpath
 import re
 import typing as t
 
@@ -25,20 +26,49 @@ _PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")
 _PIECE = re.compile(r"""'(?P<literal>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^\s'"\\;&|<>()]+)""")
 
 
-def sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd and GLib have it."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    current: list[tuple[str, str]] = []
-    for raw in text.splitlines():
+class Assignment(t.NamedTuple):
+    """One of a file of sections."""
+
+    section: str
+    key: str
+    value: str
+    line: int
+
+    @property
+    def words(self) -> str:
+        return "%s=%s" % (self.key, self.value)
+
+
+def assigned(text: str) -> t.Iterator[Assignment]:
+    """The assignments of a file of sections, in order."""
+    section = ""
+    for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
         if not line or line[0] in "#;":
             continue
         if line.startswith("[") and line.endswith("]"):
-            current = found.setdefault(line[1:-1], [])
+            section = line[1:-1]
         elif "=" in line:
             key, value = line.split("=", 1)
-            current.append((key.strip(), value.strip()))
+            yield Assignment(section, key.strip(), value.strip(), number)
+
+
+def sections(text: str) -> dict[str, list[tuple[str, str]]]:
+    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd and GLib have it."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for each in assigned(text):
+        found.setdefault(each.section, []).append((each.key, each.value))
     return found
+
+
+def effective(files: Files, directories: t.Sequence[str], suffix: str) -> list[str]:
+    """The files of some kind that are read, in the order of their names: one hides those of the same name in later directories, be it empty."""
+    found: dict[str, str] = {}
+    for directory in directories:
+        for path in files:
+            if posixpath.dirname(path) == directory and path.endswith(suffix):
+                found.setdefault(posixpath.basename(path), path)
+    return [found[name] for name in sorted(found) if files[found[name]].strip()]
 
 
 def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, Record]:

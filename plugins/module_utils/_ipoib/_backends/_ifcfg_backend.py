@@ -11,10 +11,11 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 UNIT = "network.service"
@@ -81,6 +82,9 @@ class Ifcfg(Backend):
             for interface in interfaces
             if interface.is_limited
         )
+
+    def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
+        return () if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.aloof(interface, found)
 
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         if NETWORKMANAGER.version(found) is not None:

@@ -26,7 +26,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Place, Record, records_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
 
@@ -184,11 +184,20 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     whatever place but a comment, where a `name:` of a `match:` covers it, or where a hardware address is that of its port. It errs towards
     a conflict.
     """
-    name = interface.name
     found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(interface, text)]
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
-    ours = "10-netplan-%s.network" % name if name in records(files) else ""
-    return (*found, *_networkd.conflicts(interface, others, ours), *_networkmanager.conflicts(interface, others))
+    return (*found, *_networkd.conflicts(interface, others, _generated(interface, files)), *_networkmanager.conflicts(interface, others))
+
+
+def aloof(interface: Identity, files: t.Mapping[str, str]) -> tuple[Place, ...]:
+    """Where networkd, as the renderer, is told to leave an interface alone by a file that netplan has not made."""
+    others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
+    return _networkd.aloof(interface, others, _generated(interface, files))
+
+
+def _generated(interface: Identity, files: t.Mapping[str, str]) -> str:
+    """The file that the renderer goes by, where our YAML file has the interface."""
+    return "10-netplan-%s.network" % interface.name if interface.name in records(files) else ""
 
 
 def _is_yaml(path: str) -> bool:
@@ -204,7 +213,10 @@ def _speaks_of(interface: Identity, text: str) -> bool:
     if interface.tail and not interface.pkey and re.search(r"(:[0-9a-f]{2}){4}:%s\b" % interface.tail, bare.lower()):
         return True
     patterns = re.findall(r"\bname\"?\s*:\s*[\"']?([^\"'\s,}]+)", bare)
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    drivers = [word for words in re.findall(r"\bdriver\"?\s*:\s*(\[[^\]]*\]|[^\s,}]+)", bare) for word in re.split(r"[\s,\"'\[\]]+", words) if word]
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns) or any(
+        fnmatch.fnmatchcase(driver, pattern) for driver in interface.drivers for pattern in drivers
+    )
 
 
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:

@@ -26,11 +26,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import B
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD, NetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
@@ -135,6 +136,11 @@ class Netplan(Backend):
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return tuple(str(problem) for problem in _netplan.problems(interfaces, self.renderer(found), self._infiniband_mode(found)))
+
+    def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
+        if self.renderer(found) == _netplan.NETWORKD:
+            return _netplan.aloof(interface, found.files)
+        return NETWORKMANAGER.aloof(interface, found)
 
     def needs_boot_unit(self, found: Found) -> bool:
         return RENDERERS[self.renderer(found)].needs_boot_unit(found)

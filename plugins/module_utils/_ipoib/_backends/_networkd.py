@@ -23,8 +23,8 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import recorded, sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Assignment, assigned, effective, recorded, sections
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Place, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
 
@@ -34,8 +34,9 @@ PREFIX = "50-rdma-"
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
 _ADDRESSES = ("MACAddress", "PermanentMACAddress")
-# With another match key, a file need not apply to an IPoIB interface.
-_DECIDABLE = {"Name", "Type", *_ADDRESSES}
+# Conditions on the node itself, of which the files do not tell whether they hold.
+_CONDITIONS = {"Host", "Virtualization", "KernelCommandLine", "KernelVersion", "Architecture", "Credential", "Firmware"}
+_TRUE = ("1", "yes", "y", "true", "t", "on")
 # Names that no one gives to an IPoIB interface: what covers one of them, and names no type, is for all interfaces.
 _ELSEWHERE = ("eth0", "eno1", "enp1s0")
 
@@ -106,23 +107,72 @@ def conflicts(interface: Identity, files: t.Mapping[str, str], wanted: str = "")
     networkd takes the first file that matches, in the order of the file names, whatever their directories. What is meant for it and comes
     later would be without effect. `wanted` is the name of the file that shall be the one, where it is not ours.
     """
-    name = interface.name
-    found = []
-    for path, text in sorted(files.items()):
-        if not path.endswith(".network") or is_ours(path, text):
+    return tuple(path for path in _applying(interface, files, wanted) if _unmanaged(files[path]) is None)
+
+
+def aloof(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[Place, ...]:
+    """Where foreign files that come before ours say `Unmanaged=yes` of the interface."""
+    found = [(path, _unmanaged(files[path])) for path in _applying(interface, files, wanted)]
+    return tuple(Place(path, line.line, line.words) for path, line in found if line is not None)
+
+
+def _unmanaged(text: str) -> Assignment | None:
+    lines = [each for each in assigned(text) if each.section == "Link" and each.key == "Unmanaged"]
+    return lines[-1] if lines and lines[-1].value.lower() in _TRUE else None
+
+
+def _applying(interface: Identity, files: t.Mapping[str, str], wanted: str) -> t.Iterator[str]:
+    """Foreign files as in `conflicts`, whatever they say."""
+    for path in effective(files, DIRECTORIES, ".network"):
+        match: dict[str, list[str]] = {}
+        for key, value in sections(files[path]).get("Match", []):
+            match.setdefault(key, []).extend(value.split())
+        if not match or is_ours(path, files[path]) or set(match) & _CONDITIONS:
             continue
-        match = sections(text).get("Match", [])
-        if not match or {key for key, _value in match} - _DECIDABLE:
-            continue
-        names = [word for key, value in match if key == "Name" for word in value.split()]
-        types = [word for key, value in match if key == "Type" for word in value.split()]
-        addresses = [word for key, value in match if key in _ADDRESSES for word in value.split()]
-        at_address = not interface.pkey and any(interface.is_at(address) for address in addresses)
-        ahead = posixpath.basename(path) <= (wanted or "%s%s.network" % (PREFIX, name))
-        for_all = not addresses and not types and any(_matches(other, names) for other in _ELSEWHERE) and name not in names
-        if _matches(name, names) and _matches("infiniband", types) and (at_address or not addresses) and (ahead or not for_all):
-            found.append(path)
-    return tuple(found)
+        ahead = posixpath.basename(path) <= (wanted or "%s%s.network" % (PREFIX, interface.name))
+        if all(_meets(interface, key, words) for key, words in match.items()) and (ahead or not _is_for_all(interface, match)):
+            yield path
+
+
+def _is_for_all(interface: Identity, match: t.Mapping[str, t.Sequence[str]]) -> bool:
+    """Whether a file that applies to the interface is for whatever interfaces there are."""
+    names = match.get("Name", ())
+    return set(match) == {"Name"} and any(_matches(other, names) for other in _ELSEWHERE) and interface.name not in names
+
+
+def _meets(interface: Identity, key: str, words: t.Sequence[str]) -> bool:
+    """Whether one key of a match covers the interface. Of keys that are not here, such as SSID=, no IPoIB interface has a value."""
+    if key == "Name":
+        return _matches(interface.name, words)
+    if key == "Type":
+        # A bond has the type of its first port.
+        return _matches("infiniband", words) or (interface.kind == "bond" and _matches("bond", words))
+    if key in _ADDRESSES:
+        return not interface.pkey and any(interface.is_at(word) for word in words)
+    if key == "Path":
+        return _any(interface.is_on, words) if interface.pci else False
+    if key == "Driver":
+        return any(_matches(driver, words) for driver in interface.drivers)
+    if key == "Kind":
+        return _matches("ipoib" if interface.pkey else interface.kind, words)
+    if key == "Property":
+        return all(_has_property(interface, word) for word in words)
+    return False
+
+
+def _any(test: t.Callable[[str], bool], patterns: t.Sequence[str]) -> bool:
+    """As `_matches`, for what several words stand for."""
+    if patterns[:1] and patterns[0].startswith("!"):
+        return not any(test(pattern.lstrip("!")) for pattern in patterns)
+    return any(test(pattern) for pattern in patterns)
+
+
+def _has_property(interface: Identity, word: str) -> bool:
+    """Of the properties that udev gives an interface, those that say which one it is."""
+    key, _sign, value = word.strip('"').partition("=")
+    if key == "ID_PATH":
+        return interface.is_on(value)
+    return value in interface.drivers if key == "ID_NET_DRIVER" else False
 
 
 def _matches(word: str, patterns: t.Sequence[str]) -> bool:
@@ -134,6 +184,7 @@ def _matches(word: str, patterns: t.Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
 
 
-def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
-    """The administrator's .network files among `paths`: the sign that networkd is in use here."""
-    return tuple(sorted(path for path in paths if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path)))
+def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The administrator's .network files: the sign that networkd is in use here. One that is empty hides another, and `Unmanaged=yes` is no use."""
+    own = (path for path in files if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path))
+    return tuple(sorted(path for path in own if files[path].strip() and _unmanaged(files[path]) is None))

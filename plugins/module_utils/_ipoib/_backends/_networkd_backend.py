@@ -11,12 +11,17 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence, Verdict
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 UNIT = "systemd-networkd.service"
+# What sd_network_link_get_setup_state reads for `networkctl`: a file an interface, by its index.
+LINKS = "run/systemd/netif/links"
 ASPECTS = ("addresses", "routes", "state")
 
 
@@ -85,6 +90,16 @@ class Networkd(Backend):
             return None
         own = _networkd.own_files(evidence.files)
         return Claim("%s is active" % UNIT + (" and %s exists" % own[0] if own else ""), 2 if own else 1)
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        found = self.recognise(evidence)
+        if found.claim is None:
+            return found
+        rows = {name: settings(text) for name, text in by_interface(root, LINKS).items()}
+        return found._replace(verdicts={name: Verdict(row.get("ADMIN_STATE", ""), row.get("NETWORK_FILE", "")) for name, row in rows.items()})
+
+    def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
+        return _networkd.aloof(interface, found.files)
 
     def needs_boot_unit(self, found: Found) -> bool:
         return True

@@ -199,13 +199,19 @@ def _applies(identity: Identity, text: str) -> bool:
         return identity.is_at(address) and (identity.is_child(pkey) if pkey != "-1" else not identity.pkey)
     if values.get(("connection", "autoconnect"), "true").lower() in ("false", "no", "off", "0"):
         return False
-    return _matched(name, [word for word in re.split(r"[;,\s]+", values.get(("match", "interface-name"), "")) if word])
+    # What is not known of the interface may be what the profile asks for.
+    covers: tuple[tuple[str, t.Callable[[str], bool]], ...] = (
+        ("interface-name", lambda pattern: fnmatch.fnmatchcase(name, pattern)),
+        ("path", lambda pattern: identity.is_on(pattern) or not identity.pci),
+        ("driver", lambda pattern: any(fnmatch.fnmatchcase(driver, pattern) for driver in identity.drivers) or not identity.driver),
+    )
+    return all(_matched(cover, [word for word in re.split(r"[;,\s]+", values.get(("match", key), "")) if word]) for key, cover in covers)
 
 
-def _matched(name: str, patterns: t.Sequence[str]) -> bool:
-    """`match.interface-name`: one of the positive patterns, if there are any, and none of the inverted ones."""
+def _matched(cover: t.Callable[[str], bool], patterns: t.Sequence[str]) -> bool:
+    """A key of `match`: one of the positive patterns, if there are any, and none of the inverted ones."""
     inverted = [pattern.lstrip("&|!") for pattern in patterns if "!" in pattern[:2]]
     positive = [pattern.lstrip("&|") for pattern in patterns if "!" not in pattern[:2]]
-    if any(fnmatch.fnmatchcase(name, pattern) for pattern in inverted):
+    if any(cover(pattern) for pattern in inverted):
         return False
-    return not positive or any(fnmatch.fnmatchcase(name, pattern) for pattern in positive)
+    return not positive or any(cover(pattern) for pattern in positive)

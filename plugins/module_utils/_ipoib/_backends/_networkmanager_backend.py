@@ -6,16 +6,21 @@
 
 from __future__ import annotations
 
+import glob
+import os
 import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager, _networkmanager_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Verdict
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 
@@ -24,6 +29,8 @@ HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "po
 SOFT = ("addresses", "routes", "mtu", "state")
 
 
+UDEV = "run/udev/data"
+DEVICES = ("nmcli", "--terse", "--fields", "DEVICE,STATE", "device")
 ACTIVE = ("nmcli", "--terse", "--fields", "NAME,UUID,DEVICE,STATE", "connection", "show", "--active")
 
 
@@ -40,6 +47,23 @@ def parse_active(stdout: str) -> dict[str, Active]:
         if len(values) == 4 and values[2] and not values[3].startswith("deactivat"):
             found[values[2]] = Active(values[0], values[1], values[3] == "activating")
     return found
+
+
+def parse_devices(stdout: str) -> dict[str, Verdict]:
+    """`DEVICES` -> what NetworkManager says of each interface."""
+    rows = [fields(line) for line in stdout.splitlines()]
+    return {row[0]: Verdict(row[1]) for row in rows if len(row) == 2}
+
+
+def _told_by_udev(root: str) -> dict[str, tuple[Place, ...]]:
+    """The interfaces that udev marks as none of NetworkManager's, with the rules that may say so."""
+    texts = by_interface(root, UDEV, "n")
+    marked = [name for name, text in texts.items() if settings(text, "E:").get("NM_UNMANAGED", "").lower() in ("1", "true", "yes")]
+    if not marked:
+        return {}
+    paths = [path for folder in _networkmanager_conf.RULES for path in glob.glob(under(root, folder) + "/*.rules")]
+    rules = _networkmanager_conf.rules({"/" + os.path.relpath(path, root): read_text(path) for path in paths if os.path.isfile(path)})
+    return {name: rules or (Place("/" + UDEV, 0, "E:NM_UNMANAGED=1"),) for name in marked}
 
 
 def parse_version(stdout: str) -> tuple[int, int] | None:
@@ -117,7 +141,7 @@ class NetworkManager(Backend):
     see = "'nmcli device' and 'journalctl -u NetworkManager'"
     service = "NetworkManager.service"
     tool = "nmcli"
-    patterns = (*(directory + "/*" for directory in _networkmanager.DIRECTORIES), _networkmanager.CARRIER_PATH)
+    patterns = (*(directory + "/*" for directory in _networkmanager.DIRECTORIES), *_networkmanager_conf.PATTERNS)
     modes: t.Mapping[str, int] = {_networkmanager.DIRECTORY: _networkmanager.MODE}
     strips = True
 
@@ -130,7 +154,16 @@ class NetworkManager(Backend):
             return found
         version = parse_version(run(["nmcli", "--version"], ok=None, timeout=20).stdout)
         # It brings up what it manages, whether it has a profile for it or not.
-        return found._replace(raises=True, settings={"version": "%d.%d" % version} if version else {}, active=read_active(run))
+        return found._replace(
+            raises=True,
+            settings={"version": "%d.%d" % version} if version else {},
+            active=read_active(run),
+            verdicts=parse_devices(run(DEVICES, ok=None, timeout=20).stdout),
+            told=_told_by_udev(root),
+        )
+
+    def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
+        return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
     def version(self, found: Found) -> tuple[int, int] | None:
         """None where it does not run."""

@@ -58,6 +58,7 @@ class FakeNode:
         self.tools = set(TOOLS.get(stack, ()))
         self.services = [UNITS.get(stack, stack)]
         self.break_at = 0
+        self.nm_states: dict[str, str] = {}
         device = root / "sys/bus/pci/drivers" / driver
         device.mkdir(parents=True)
         pci = root / "sys/devices/0000:03:00.0"
@@ -193,6 +194,8 @@ class FakeNode:
             return Output(0, "\n".join(lines), "")
         if words[:2] == ["systemctl", "is-active"]:
             return Output(0 if self.timers.intersection(words[2:]) else 3, "", "")
+        if words[0] == "nmcli" and words[-1] == "device":
+            return Output(0, "\n".join("%s:%s" % (name, self.nm_state(name)) for name in self.addresses), "")
         if words == ["nmcli", "--version"]:
             return Output(0, "nmcli tool, version 1.42.4", "")
         if words == ["netplan", "info"]:
@@ -210,6 +213,9 @@ class FakeNode:
             raise
         self._catch_up()
         return Output(0, "", "")
+
+    def nm_state(self, name: str) -> str:
+        return self.nm_states.get(name, "connected" if name in self.active else "disconnected")
 
     def _row(self, name: str) -> dict[str, t.Any]:
         infos = [{"family": "inet6" if ":" in one else "inet", "local": one.split("/")[0], "prefixlen": int(one.split("/")[1])} for one in self.addresses[name]]
@@ -299,6 +305,9 @@ class FakeNode:
             self._generated()
         for path in sorted((self.root / "etc/systemd/network").glob("*.network")):
             parsed = sections(path.read_text())
+            if "Match" not in parsed:
+                # A mask.
+                continue
             name = dict(parsed["Match"])["Name"]
             netdev = path.with_suffix(".netdev")
             if name not in self.addresses and not netdev.exists():
