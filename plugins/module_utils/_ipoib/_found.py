@@ -75,7 +75,7 @@ class Place(t.NamedTuple):
         return "%s line %d: %s" % self
 
 
-class Verdict(t.NamedTuple):
+class Standing(t.NamedTuple):
     """What the reader of the files says of an interface, in its own words."""
 
     state: str = ""
@@ -108,7 +108,7 @@ class Presence(t.NamedTuple):
     """What rendering depends on. Only the back-end itself knows the keys."""
     active: t.Mapping[str, Active] = {}
     """By interface."""
-    verdicts: t.Mapping[str, Verdict] = {}
+    standings: t.Mapping[str, Standing] = {}
     """By interface."""
     told: t.Mapping[str, tuple[Place, ...]] = {}
     """By interface: where udev says that the back-end shall leave it alone."""

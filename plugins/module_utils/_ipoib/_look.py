@@ -168,7 +168,7 @@ def _files(found: Found) -> dict[str, str]:
 def _presence(presence: Presence, names: t.Collection[str]) -> Presence:
     return presence._replace(
         active={name: active for name, active in presence.active.items() if name in names},
-        verdicts={name: verdict for name, verdict in presence.verdicts.items() if name in names},
+        standings={name: standing for name, standing in presence.standings.items() if name in names},
         told={},
     )
 

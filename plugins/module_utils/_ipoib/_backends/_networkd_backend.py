@@ -11,7 +11,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence, Verdict
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence, Standing
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
 
 if t.TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Networkd(Backend):
         if found.claim is None:
             return found
         rows = {name: settings(text) for name, text in by_interface(root, LINKS).items()}
-        return found._replace(verdicts={name: Verdict(row.get("ADMIN_STATE", ""), row.get("NETWORK_FILE", "")) for name, row in rows.items()})
+        return found._replace(standings={name: Standing(row.get("ADMIN_STATE", ""), row.get("NETWORK_FILE", "")) for name, row in rows.items()})
 
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager, _networkmanager_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Verdict
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Standing
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
 
 if t.TYPE_CHECKING:
@@ -49,10 +49,10 @@ def parse_active(stdout: str) -> dict[str, Active]:
     return found
 
 
-def parse_devices(stdout: str) -> dict[str, Verdict]:
+def parse_devices(stdout: str) -> dict[str, Standing]:
     """`DEVICES` -> what NetworkManager says of each interface."""
     rows = [fields(line) for line in stdout.splitlines()]
-    return {row[0]: Verdict(row[1]) for row in rows if len(row) == 2}
+    return {row[0]: Standing(row[1]) for row in rows if len(row) == 2}
 
 
 def _told_by_udev(root: str) -> dict[str, tuple[Place, ...]]:
@@ -158,7 +158,7 @@ class NetworkManager(Backend):
             raises=True,
             settings={"version": "%d.%d" % version} if version else {},
             active=read_active(run),
-            verdicts=parse_devices(run(DEVICES, ok=None, timeout=20).stdout),
+            standings=parse_devices(run(DEVICES, ok=None, timeout=20).stdout),
             told=_told_by_udev(root),
         )
 
