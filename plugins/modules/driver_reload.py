@@ -21,6 +21,11 @@ description:
     as well, and so are UDP sockets that are bound to an address of one, bridges, Open vSwitch, macvlan and interfaces of containers on top
     of one. Clients of DHCP, and NTP, follow the interfaces, and are no users. While there is any user, the driver stays loaded, and the
     module returns what is pending, with the way out for each.
+  - A loaded module of the kernel that is built for the kernel's own RDMA core, and is not part of the vendor's stack that is installed, can't be loaded again
+    with it, such as C(irdma) or C(rpcrdma). It counts as a user, of the kind V(unfit), and is named before anything is unloaded. With O(policy=force) the
+    reload goes on without it.
+  - A driver that a container loaded, such as the one of NVIDIA's network operator, is recognised by its folder C(/run/mellanox/drivers), and left alone.
+    Nothing is pending then.
   - Where the installed driver is for the kernel that boots next only, a reboot is required.
   - Where the kernel loads modules with a trusted signature only, as with UEFI secure boot, it fails before anything is unloaded if the installed
     driver is not signed, or with a key that is not enrolled. A reboot would not load such a driver either.
@@ -140,7 +145,7 @@ users:
   elements: dict
   contains:
     kind:
-      description: V(mount), V(process), V(ulp), V(module), V(sm), V(root), V(connection), V(link), V(namespace), V(vf) or V(ssh).
+      description: V(mount), V(process), V(ulp), V(module), V(sm), V(root), V(connection), V(link), V(namespace), V(vf), V(ssh) or V(unfit).
       type: str
     name:
       description: Its name.

@@ -123,4 +123,6 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
         text = "the driver was reloaded, and %s is still another build than on disk: the kernel log (dmesg) tells why. All output is in %s"
         raise CommandFailed(text % (names, job.log), changed=True, job=job.result())
     words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
-    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *(words % name for name in left_out))), now, job=job)
+    lost = "%s was loaded before, and is a module of the kernel that can't be loaded with this driver: it stays away"
+    notes = (*(words % name for name in left_out), *(lost % name for name in found.unfit))
+    return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *notes)), now, job=job)

@@ -25,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._fit import READY, of_container, unfit
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import module_of, parse_files
@@ -106,6 +107,11 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
         services=_services(run, is_openibd, root),
         # It may not have started yet: with the former driver, it can't.
         gpudirect=os.path.basename(UNIT_PATH) if systemd_runs(root) and os.path.isfile(under(root, UNIT_PATH)) else "",
+    )
+    mounts = [mount.target for mount in parse_mounts(attribute(root, "proc/mounts"))]
+    found = found._replace(
+        unfit=unfit(modules, module_files(texts[0]), module_needs(texts[0])),
+        of_container=of_container(modules, found.available, mounts, ready=os.path.exists(under(root, READY))),
     )
     refused = _untrusted(found, run, texts[0], folder=folder, root=root)
     return found._replace(failed_before=_failed_before(found, root), meant_for=_meant_for(modules, release, root), untrusted=refused)

@@ -14,13 +14,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Unt
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import words as words_of_trust
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._fit import CONTAINER
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
 
 RELOAD = "reload"
 WAIT = "wait"
 REBOOT = "reboot"
 REFUSE = "refuse"
-# Nothing waits here: in a container, it is the host's driver that would.
+# Nothing waits here: in a container, it is the host's driver that would. The same is true for a driver that a container loaded.
 LEAVE = "leave"
 OPENIBD = "/etc/init.d/openibd"
 # openibd stops these even where it refuses to unload in the end.
@@ -41,6 +42,10 @@ _WAYS_OUT: t.Mapping[str, str] = {
     "vf": "take them from the machines that have them",
     "ssh": "manage the node over another adapter, or set cut_ssh_connection: true with policy: force",
     "root": "only a reboot helps",
+    "unfit": (
+        "if the node can do without it, unload it and keep it away (blacklist and install lines in /etc/modprobe.d), else install its build for this driver; "
+        "policy: force goes on without it"
+    ),
 }
 
 
@@ -74,6 +79,10 @@ class Found(t.NamedTuple):
     """The kernel that boots next, where the vendor's driver is loaded and on disk for that kernel, and not for the running one."""
     untrusted: tuple[Untrusted, ...] = ()
     """The modules to load that the kernel would refuse for their signatures."""
+    unfit: tuple[str, ...] = ()
+    """The loaded modules that are built for another core than the installed one."""
+    of_container: bool = False
+    """Whether a container loaded the driver."""
     failed_before: str = ""
     """Why the last attempt failed that was made since the node booted, with the same modules; "" where there was none."""
 
@@ -161,6 +170,21 @@ def ssh_user(found: Found) -> tuple[User, ...]:
     return (User("ssh", device, "the connection from %s runs over it" % found.ssh.client),)
 
 
+def unfit_users(found: Found) -> tuple[User, ...]:
+    """The modules that would be lost: the kernel refuses them with the installed driver, after a reboot, too."""
+    return tuple(User("unfit", name, "a module of the kernel, which can't be loaded with the installed driver") for name in found.unfit)
+
+
+def _of_container(found: Found) -> tuple[str, ...]:
+    if not found.of_container:
+        return ()
+    text = (
+        "the loaded driver came from a container, which shows its files in %s (NVIDIA's network operator, or another driver container), and is left alone: "
+        "that container loads and unloads it. Have the operator manage the driver of this node, or take its driver container away before"
+    )
+    return (text % CONTAINER,)
+
+
 def _only_reboot(found: Found) -> tuple[str, ...]:
     """Why no unloading helps."""
     reasons = []
@@ -196,10 +220,10 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     due = bool(differing(found)) or bool(wanted.because) or wanted.assume_changed
     if not due or not any(in_stack(module.name) for module in found.modules):
         return ReloadPlan()
-    users = (*real_users(found), *ssh_user(found))
-    enclosed = _elsewhere(found, wanted)
-    if enclosed:
-        return ReloadPlan(REFUSE if wanted.policy == "force" and wanted.allow_reload else LEAVE, enclosed, users)
+    users = (*real_users(found), *ssh_user(found), *unfit_users(found))
+    others = _of_container(found) or _elsewhere(found, wanted)
+    if others:
+        return ReloadPlan(REFUSE if wanted.policy == "force" and wanted.allow_reload else LEAVE, others, users)
     # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still those of before.
     if found.untrusted and not wanted.assume_changed:
         return ReloadPlan(REFUSE, (words_of_trust(found.untrusted),), users)

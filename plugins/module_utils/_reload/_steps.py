@@ -46,7 +46,7 @@ def loaded_again(found: Found) -> tuple[str, ...]:
     off = {module for key, module in _SWITCHED.items() if found.openibd and value_of(found.conf, key) == "no"}
     names = [*order, *(() if found.openibd else found.listed)]
     known = found.available or frozenset(names)
-    return tuple(dict.fromkeys(name for name in names if name in known and name not in off))
+    return tuple(dict.fromkeys(name for name in names if name in known and name not in off and name not in found.unfit))
 
 
 def _unload(name: str, found: Found, timeout: float) -> Step:

@@ -19,6 +19,7 @@ from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module as LoadedModule
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -42,6 +43,7 @@ NEEDS = {
     "nvme_core": ("mlx_compat",),
     "beegfs": ("ib_core",),
     "rpcrdma": ("ib_core",),
+    "irdma": ("ib_uverbs", "ib_core"),
 }
 LOADED = ("mlx_compat", "ib_core", "ib_uverbs", "ib_umad", "mlx5_core", "mlx5_ib", "ib_ipoib")
 DEFAULTS: dict[str, t.Any] = {
@@ -68,6 +70,8 @@ class Node:
         self.root = root
         self.disk = dict.fromkeys(NEEDS, "new")
         self.kernel = dict.fromkeys(loaded, "old")
+        self.of_kernel: set[str] = set()
+        """Those of which the kernel's own build is on disk. It does not load with another core."""
         self.held: dict[str, int] = {}
         self.steps: list[list[str]] = []
         self.users: tuple[User, ...] = ()
@@ -99,7 +103,12 @@ class Node:
             self.write("sys/module/%s/srcversion" % name, build + "\n")
         self.write("proc/modules", "".join(rows))
         self.write("proc/sys/kernel/random/boot_id", "boot-1\n")
-        self.write("lib/modules/%s/modules.dep" % RELEASE, "".join("updates/dkms/%s.ko:\n" % name for name in self.disk))
+        folders = {name: "kernel" if name in self.of_kernel else "updates/dkms" for name in self.disk}
+        lines = ["%s/%s.ko: %s\n" % (folder, name, self.below(name, folders)) for name, folder in folders.items()]
+        self.write("lib/modules/%s/modules.dep" % RELEASE, "".join(lines))
+
+    def below(self, name: str, folders: t.Mapping[str, str]) -> str:
+        return " ".join("%s/%s.ko" % (folders[need], need) for need in NEEDS[name] if need in folders) if self.of_kernel else ""
 
     def has(self, tool: str) -> bool:
         return tool in ("modinfo", "modprobe")
@@ -126,6 +135,8 @@ class Node:
         return 0, ""
 
     def load(self, name: str) -> None:
+        if name in self.of_kernel and "ib_core" not in self.of_kernel:
+            return
         for need in self.needs(name):
             self.load(need)
         if name in self.disk:
@@ -623,6 +634,89 @@ def test_unloading_takes_users_first(order: list[str], held: set[str]) -> None:
         assert all(user in names[:index] for user in LOADED if name in NEEDS[user])
     assert set(stuck) == held
     assert not held & set(names)
+
+
+@pytest.mark.parametrize("openibd", [False, True])
+@pytest.mark.parametrize("name", ["irdma", "rpcrdma", "beegfs"])
+def test_what_the_new_core_does_not_take_is_named_before_anything_is_unloaded(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, name: str, openibd: bool
+) -> None:
+    node = prepared(Node(tmp_path, loaded=(*LOADED, name), openibd=openibd), monkeypatch)
+    node.of_kernel = {name}
+    node.save()
+    for check in (True, False):
+        result = ask(node, check)
+        assert node.steps == [] and not result["changed"] and result["waits"]
+        assert {"kind": "unfit", "name": name} in [{key: user[key] for key in ("kind", "name")} for user in result["users"]]
+        assert any(why.startswith("unfit %s (a module of the kernel, which can't be loaded with the installed driver): " % name) for why in result["reasons"])
+    # Without the module, the same driver is loaded.
+    assert set(node.kernel) == {*LOADED, name}
+    done = ask(node, policy="force")
+    assert done["changed"] and name not in node.kernel and set(node.kernel.values()) == {"new"}
+    assert any(reason.startswith(name + " was loaded before") and "stays away" in reason for reason in done["reasons"])
+
+
+def test_a_module_that_the_new_stack_brings_fits(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, loaded=(*LOADED, "irdma")), monkeypatch)
+    # Of the kernel's own modules, nothing stands on the core but what is not loaded.
+    node.of_kernel = {"rpcrdma"}
+    node.save()
+    assert ask(node)["changed"] and node.kernel["irdma"] == "new"
+
+
+def test_the_kernels_own_modules_fit_the_kernels_own_core(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, loaded=(*LOADED, "irdma")), monkeypatch)
+    node.of_kernel = set(NEEDS)
+    node.save()
+    assert ask(node)["changed"] and node.kernel["irdma"] == "new"
+
+
+def test_the_same_build_keeps_a_module_that_is_loaded_with_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is loaded with the core that is on disk fits it, wherever its file is."""
+    node = prepared(Node(tmp_path, loaded=(*LOADED, "irdma")), monkeypatch)
+    node.of_kernel = {"irdma"}
+    node.kernel = dict.fromkeys(node.kernel, "new")
+    node.save()
+    assert "unfit" not in {user["kind"] for user in ask(node, True, because=["options"])["users"]}
+
+
+@pytest.mark.parametrize("sign", ["mount", "var", "ready"])
+def test_the_driver_of_a_container_is_left_alone(node: Node, sign: str) -> None:
+    del node.disk["mlx_compat"]
+    node.save()
+    if sign == "ready":
+        node.write("run/mellanox/drivers/.driver-ready", "")
+    else:
+        node.write("proc/mounts", "overlay %s/run/mellanox/drivers overlay rw 0 0\n" % ("/var" if sign == "var" else ""))
+    result = ask(node)
+    assert not result["changed"] and result["waits"] and result["pending"] == [] and node.steps == []
+    assert "came from a container, which shows its files in /run/mellanox/drivers" in result["reasons"][0]
+    with pytest.raises(Refused, match="came from a container"):
+        ask(node, policy="force")
+    assert node.steps == []
+
+
+def test_the_folder_of_a_container_alone_says_nothing_of_the_driver(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The container has gone, and with it its driver: the kernel's own is loaded."""
+    node = prepared(Node(tmp_path, loaded=[name for name in LOADED if name != "mlx_compat"]), monkeypatch)
+    node.write("run/mellanox/drivers/.driver-ready", "")
+    assert ask(node)["changed"]
+
+
+def test_only_modules_for_gpu_memory_are_told_as_not_come_back() -> None:
+    loaded = [LoadedModule(name) for name in ("mlx_compat", "ib_core", "nv_peer_mem", "nvidia_peermem")]
+    now = [module for module in loaded if module.name not in ("mlx_compat", "nv_peer_mem")]
+    before = _plan.Found(modules=tuple(loaded))
+    assert _plan.not_again(before, _plan.Found(modules=tuple(now))) == ("nv_peer_mem",)
+    assert _plan.not_again(before, before) == ()
+
+
+def test_an_attempt_is_known_by_boot_and_installed_builds() -> None:
+    found = _plan.Found(modules=(LoadedModule("ib_core", srcversion_disk="B"), LoadedModule("ib_umad")))
+    known = _plan.signature(found, "boot-1")
+    assert _plan.signature(found._replace(modules=(LoadedModule("ib_core", srcversion_loaded="A", srcversion_disk="B"),)), "boot-1") == known
+    for other in (_plan.signature(found, "boot-2"), _plan.signature(_plan.Found(modules=(LoadedModule("ib_core", srcversion_disk="C"),)), "boot-1")):
+        assert other != known
 
 
 def test_main(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
