@@ -18,6 +18,7 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import check_here
@@ -101,7 +102,7 @@ class ActionModule(CollectionAction):
         lost = 0.0
         while not answer.get("failed") and answer.get("job", {}).get("running"):
             job = answer["job"]
-            Display().display(progress(host, job))
+            Display().display(shown(progress(host, job)))
             try:
                 answer = self._execute(self.module, {**arguments, "attach": job["id"]}, task_vars)
                 unreachable = answer.get("unreachable")

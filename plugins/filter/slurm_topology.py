@@ -27,7 +27,7 @@ options:
     description:
       - The nodes of Slurm, by the names that they have there. Others are left out. A host of the fabric is known by the first word of its node
         description, with or without a domain.
-      - The default is all hosts of the fabric.
+      - The default is all hosts of the fabric, without those whose node description begins with no name of a host.
     type: list
     elements: str
   root:
@@ -55,19 +55,26 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _fabric_hosts
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
 
 
 def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str] | None = None, root: str = "fabric") -> str:
     """The text of the file; what is no baseline is an error."""
-    picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(baseline, default=str))
+    picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(plain(baseline), default=str, skipkeys=True))
     if picture is None:
         raise RdmaError(
             "this is no baseline of a fabric. Next: pass the content of the file that ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true saves"
         )
-    if hosts is not None and (isinstance(hosts, str) or not all(isinstance(host, str) for host in hosts)):
+    if hosts is not None and (not isinstance(hosts, (list, tuple)) or not all(isinstance(host, str) for host in hosts)):
         raise RdmaError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))
+    wrong = [host for host in hosts or () if not _fabric_hosts.is_node_of_slurm(host)]
+    if wrong:
+        raise RdmaError("hosts has %s; allowed: the names of single nodes, without lists and ranges" % some([describe(host) for host in wrong], 3))
+    if not isinstance(root, str) or not _fabric_hosts.is_switch_name(root):
+        raise RdmaError("root is %s; allowed: a name of letters, digits, dots, - and _" % describe(root))
     return _fabric_hosts.slurm_topology(picture, hosts, root=root)
 
 

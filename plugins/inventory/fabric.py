@@ -16,6 +16,7 @@ description:
   - Reads the baselines that the playbook C(rdma.ofed.fabric) saves. It asks no node and no fabric, so inventory stays the same until a new baseline is saved.
   - A host is in the groups C(fabric_NAME), C(leaf_SWITCH), C(hca_MODEL), C(psid_PSID) and C(firmware_VERSION), as far as the baseline knows them.
   - It sets the variables C(fabric_leaves), C(fabric_hca_models) and C(fabric_node_guids) of each host, for O(keyed_groups), O(groups) and O(compose).
+  - Names from the fabric are data. They are no templates, and names of groups have letters, digits and underscores only.
   - It groups the hosts that other sources of inventory have named. So name its file after theirs. In a directory, files are read in the order of their names.
   - The name of its file ends in C(fabric.yml) or C(fabric.yaml).
 extends_documentation_fragment:
@@ -34,6 +35,8 @@ options:
     description:
       - Add the hosts of the fabric that no other source has named, by the first word of their node description, without a domain.
       - These are all hosts with an adapter, gateways and storage systems included.
+      - A node description is what somebody on that node has written. With this option, who may write one decides which names Ansible connects to. What is no
+        host name, and what is the name of a group or of the controller itself, is left out with a warning.
     type: bool
     default: false
 """
@@ -62,9 +65,13 @@ from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import describe
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
 from ansible_collections.rdma.ofed.plugins.module_utils._words import some
-from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import Home, homes
+from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import Home, homes, is_host_name
+from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import untrusted
 
+# What playbooks of the collection run on. A host that is called so would be one of them.
+_RESERVED = ("all", "ungrouped", "rdma", "opensm", "gpu")
 _ENDINGS = ("fabric.yml", "fabric.yaml")
 _SHOWN = 5
 
@@ -100,7 +107,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             with open(file, encoding="utf-8") as stream:
                 picture = parse_baseline(stream.read())
         except (OSError, ValueError) as exc:
-            raise AnsibleParserError("the baseline %s can't be read: %s. Next: %s" % (file, exc, _SAVE)) from exc
+            raise AnsibleParserError("the baseline %s can't be read: %s. Next: %s" % (file, shown(str(exc)), _SAVE)) from exc
         if picture is None:
             raise AnsibleParserError("%s is no baseline of a fabric. Next: %s" % (file, _SAVE))
         there, doubtful = homes(picture, known)
@@ -111,11 +118,25 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             named, _doubtful = homes(picture, sorted(self.inventory.hosts))
             taken = {guid for home in named.values() for guid in home.node_guids}
             there = {**{host: home for host, home in there.items() if not taken.intersection(home.node_guids)}, **named}
+        if known is None:
+            there = self._acceptable(file, there)
         if not there:
             self.display.warning(
                 "%s: no host of inventory is in this fabric. Name this file after that of the hosts (-i hosts.yml -i fabric.yml), or set add_hosts: true" % file
             )
         return there
+
+    def _acceptable(self, file: str, there: t.Mapping[str, Home]) -> dict[str, Home]:
+        """Those hosts whose name, which somebody on the host has chosen, can only mean that host."""
+        groups = {*_RESERVED, *map(str.lower, self.inventory.groups)}
+        taken = {host: home for host, home in there.items() if host in self.inventory.hosts or (is_host_name(host) and host.lower() not in groups)}
+        refused = sorted(host for host in there if host not in taken)
+        if refused:
+            self.display.warning(
+                "%s: not added, because these node descriptions don't begin with the name of a host, or with one that means the controller or a group: %s. "
+                "Next: correct them on their nodes, or name the hosts in another source of inventory" % (file, some(refused, _SHOWN))
+            )
+        return taken
 
     def _place(self, host: str, fabric: str, home: Home) -> None:
         kinds = {"fabric": (fabric,), "leaf": home.leaves, "hca": home.models, "psid": home.psids, "firmware": home.firmware}
@@ -130,6 +151,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             "fabric_hca_models": sorted({model for home in parts for model in home.models}),
             "fabric_node_guids": sorted({guid for home in parts for guid in home.node_guids}),
         }
+        variables = untrusted(variables)
         for name, value in variables.items():
             self.inventory.set_variable(host, name, value)
         strict = self.get_option("strict")

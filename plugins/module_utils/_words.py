@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
+
 if t.TYPE_CHECKING:
     import enum
 
@@ -76,7 +78,7 @@ _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
 def subject(item: Thing) -> str:
     """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
-    return " ".join(form.format(subject=item.subject, aspect=aspect(item)).split())
+    return shown(" ".join(form.format(subject=item.subject, aspect=aspect(item)).split()))
 
 
 def aspect(item: Thing) -> str:
@@ -86,7 +88,7 @@ def aspect(item: Thing) -> str:
 
 def value(item: Thing, text: str) -> str:
     """A value before or after a change."""
-    return _VALUES.get((item.kind.value, item.aspect), {}).get(text, text) or "none"
+    return shown(_VALUES.get((item.kind.value, item.aspect), {}).get(text, text)) or "none"
 
 
 def change(item: Thing, before: str, after: str) -> str:
@@ -98,9 +100,9 @@ def change(item: Thing, before: str, after: str) -> str:
 
 def pending(changed: str, needs: str, why: t.Iterable[str]) -> str:
     """Pending work in one line: `module option ib_ipoib send_queue_size: 128 -> 512 (needs driver_reload; in use by ib0)`."""
-    return "%s (%s)" % (changed, "; ".join(["needs %s" % needs, *why]))
+    return "%s (%s)" % (changed, "; ".join(["needs %s" % needs, *map(shown, why)]))
 
 
 def some(items: t.Sequence[t.Any], most: int) -> str:
     """The first of many: `node1, node2 and 7 more`."""
-    return ", ".join(map(str, items[:most])) + (" and %d more" % (len(items) - most) if len(items) > most else "")
+    return ", ".join(shown(str(item)) for item in items[:most]) + (" and %d more" % (len(items) - most) if len(items) > most else "")

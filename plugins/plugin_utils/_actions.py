@@ -20,10 +20,12 @@ from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import filter_loader
 from ansible.utils.display import Display
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, generic
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import untrusted
 
 # The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
 # A worker that does not find them here says what is wrong.
@@ -53,7 +55,9 @@ class CollectionAction(ActionBase):
         # What is only foreseen runs in check mode, in a run that is not.
         elif result.get("changed") and bool(self._task.check_mode) == bool(context.CLIARGS.get("check")):
             _looks.keep_record(host_of(known), changed=True)
-        return result
+        # Not every result comes from a module, whose result ansible-core marks itself.
+        marked: dict[str, t.Any] = untrusted(result)
+        return marked
 
     def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any]) -> None:
         """Keep why a host drops out of the run, for the summary at its end."""
@@ -94,7 +98,7 @@ class ValidatedAction(CollectionAction):
         try:
             answer = self.answer(plain(arguments), task_vars)
         except RdmaError as exc:
-            answer = {"failed": True, "msg": exc.msg}
+            answer = {"failed": True, "msg": shown_lines(exc.msg)}
         return {"changed": False, **answer}
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -162,4 +166,4 @@ def registered(task_vars: t.Mapping[str, t.Any], hosts: t.Iterable[t.Any], varia
 
 def show(text: str) -> None:
     """Print text. Callbacks print results as JSON, in one line."""
-    Display().display("\n%s\n" % text)
+    Display().display("\n%s\n" % shown_lines(text))

@@ -11,13 +11,18 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import model_of
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer, shown
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
+# RFC 1123, with the underscores that sites use. A name of digits, or behind 0x, is an address for the resolver: 2130706433 is 127.0.0.1.
+_HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)*\Z")
+_TEMPLATE = re.compile(r"\{(?=[{%#])")
+_ADDRESS = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9.]+)\Z")
+_OF_ITS_OWN = re.compile(r"(?i)(?:ip6-)?(?:localhost|loopback)")
 _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<digits>[0-9]{1,9})\Z")
 
 
@@ -43,8 +48,25 @@ def host_nodes(picture: Picture) -> dict[str, list[Node]]:
     return found
 
 
+def inert(name: str) -> str:
+    """A name of the fabric for a variable of inventory: one line, in which nothing begins a template.
+
+    A playbook may take it through `hostvars` and a filter. Up to 2.18, that makes a text of it that ansible-core no longer knows for data.
+    """
+    return _TEMPLATE.sub(r"\\x7b", shown(name))
+
+
+def is_host_name(name: str) -> bool:
+    """Whether this can be the name of another machine, and nothing else: no address, no option of a program, no list."""
+    return bool(_HOST.match(name)) and not _ADDRESS.match(name) and not _OF_ITS_OWN.match(name)
+
+
+def is_node_of_slurm(name: str) -> bool:
+    return is_host_name(name) and name.upper() not in ("ALL", "DEFAULT", "NONE")
+
+
 def _sorted(values: t.Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(set(filter(None, values))))
+    return tuple(sorted({inert(value) for value in values if value}))
 
 
 def homes(picture: Picture, hosts: t.Iterable[str] | None) -> tuple[dict[str, Home], list[str]]:
@@ -111,6 +133,10 @@ def _ranges(numbers: t.Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
+def is_switch_name(name: str) -> bool:
+    return bool(name) and not _STRANGE.search(name)
+
+
 class _Names:
     """Switch names that Slurm takes, each once."""
 
@@ -119,7 +145,9 @@ class _Names:
 
     def give(self, name: str, guid: str) -> str:
         plain = _STRANGE.sub("_", name).strip("_") or "switch"
-        given = plain if plain not in self._taken else "%s_%s" % (plain, guid[2:])
+        given = plain
+        while given in self._taken:
+            given = "%s_%s" % (given, guid[2:])
         self._taken.add(given)
         return given
 
@@ -132,6 +160,8 @@ def slurm_topology(picture: Picture, hosts: t.Iterable[str] | None, *, root: str
     """
     ranks, peers = ranks_of(picture), peers_of(picture)
     members, _doubtful = homes(picture, hosts)
+    # A list, a range or a word of Slurm would stand for other nodes.
+    members = {host: home for host, home in members.items() if is_node_of_slurm(host)}
     owner = {guid: host for host, home in members.items() for guid in home.node_guids}
     names = _Names([root])
     seen: set[str] = set()

@@ -11,16 +11,24 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
+from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import distrust_result
+from jinja2 import pass_context
+from jinja2.runtime import Context
 
 
 def module_of(function: t.Callable[..., t.Any]) -> type:
     """The class by which ansible-core finds the filter of a file, which has the name of the function. It reports errors in the way of ansible-core."""
 
+    @pass_context
     @functools.wraps(function)
     def reporting(*arguments: t.Any, **options: t.Any) -> t.Any:
+        if arguments and isinstance(arguments[0], Context):
+            distrust_result(arguments[0])
+            arguments = arguments[1:]
         try:
             return function(*arguments, **options)
         except RdmaError as exc:
-            raise AnsibleFilterError(exc.msg) from exc
+            raise AnsibleFilterError(shown_lines(exc.msg)) from exc
 
     return type("FilterModule", (), {"filters": lambda _self: {function.__name__: reporting}})

@@ -13,6 +13,7 @@ import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
 
 _BUG = (
@@ -49,7 +50,7 @@ def answer(
         result = work(module, ModuleRunner(module))
     except RdmaError as exc:
         refused = {"refused": True} if isinstance(exc, Refused) else {}
-        module.fail_json(msg=exc.msg, **refused, **exc.details)
+        module.fail_json(msg=shown_lines(exc.msg), **refused, **exc.details)
     except Exception as exc:
         module.fail_json(msg=_BUG % (type(exc).__name__, exc, _place(exc)), exception=traceback.format_exc())
     module.exit_json(**{"changed": False, **result})

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 import typing as t
 
+import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture, cable
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace as Speed
-from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import compressed, homes, slurm_topology
+from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import compressed, homes, is_host_name, is_node_of_slurm, slurm_topology
 
 EDR = Speed("4X", "EDR")
 
@@ -90,3 +91,32 @@ def test_leaves_that_share_their_spines_are_one_switch() -> None:
         "SwitchName=pod2 Switches=l[3-4]",
         "SwitchName=ib Switches=pod[1-2]",
     ]
+
+
+@pytest.mark.parametrize("name", ["node1", "n", "r1-n1", "node_1", "node1.example.org", "1a", "0xnode"])
+def test_names_of_hosts(name: str) -> None:
+    assert is_host_name(name) and is_node_of_slurm(name)
+
+
+@pytest.mark.parametrize(
+    "name", [*hostile.NAMES, "", "1", "2130706433", "0x7f000001", "127.1", "localhost", "LocalHost.localdomain", "ip6-localhost", "a" * 254, "a..b"]
+)
+def test_what_is_no_name_of_a_host(name: str) -> None:
+    # ALL is one, and means something else to Slurm.
+    assert (is_host_name(name), is_node_of_slurm(name)) == (name == "ALL", False)
+
+
+@pytest.mark.parametrize("name", hostile.NAMES)
+def test_slurm_gets_no_node_from_the_name_of_another(name: str) -> None:
+    fabric = picture([name, "leaf1"], {"%s mlx5_0" % name: ["leaf1"], "good mlx5_0": [name]})
+    lines = slurm_topology(fabric, None, root="fabric").splitlines()
+    nodes = {line.split("Nodes=")[1] for line in lines if "Nodes=" in line}
+    # The first word is the host: `node1 | sh` is node1.
+    assert nodes <= {"good", "node1"} | {word for word in name.split()[:1] if is_node_of_slurm(word.partition(".")[0])}
+    assert all(set(line) <= set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-=[], ") for line in lines)
+
+
+def test_switches_of_one_name_are_told_apart() -> None:
+    fabric = picture(["leaf", "leaf ", "leaf_0000000000000002"], {"a1 x": ["leaf"], "a2 x": ["leaf "], "a3 x": ["leaf_0000000000000002"]})
+    names = [line.split()[0] for line in slurm_topology(fabric, None, root="fabric").splitlines()]
+    assert len(set(names)) == len(names)
