@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import loo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import dropped_files, fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import TOOLS
@@ -152,6 +152,8 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     bounds = [bound._replace(instance=bound.instance.recalling(found.files, owned)) for bound in bounds]
     _warn_of_absentees(module, bounds)
     wanted = inherit(wanted._replace(instances=tuple(bound.instance for bound in bounds)), found)
+    for words in dropped_files(found):
+        module.warn(words)
     fitted = [fit(instance, found.template) for instance in wanted.instances]
     for instance, misfits in fitted:
         if misfits:

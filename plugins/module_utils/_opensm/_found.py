@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of, refusal_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import DECLARED, PUBLIC, SETTINGS, SYSTEMD
 
 # The entry of the record for the package of opensm.
@@ -34,6 +34,16 @@ class Predecessor(t.NamedTuple):
     runs: bool = True
     """Otherwise it is what the packages would run with the files that are there."""
     ours: bool = False
+
+    @property
+    def effective_partitions(self) -> str:
+        """Those that the fabric has of the file: opensm goes on without one that has an error."""
+        return "" if self.refusal else self.partitions
+
+    @property
+    def refusal(self) -> str:
+        """Why opensm does not take the file of partitions, in its words; "" where it does."""
+        return refusal_of(self.partitions)
 
 
 def _public(name: str, text: str) -> str:

@@ -16,6 +16,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, pkey_base
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_grammar import Statement, read_file
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
@@ -45,9 +46,11 @@ class Rule(t.NamedTuple):
     members: t.Mapping[str, str] = {}
     """Membership by GUID or keyword."""
     text: str = ""
-    """The statements, without comments."""
+    """The statements as they are written. What opensm reads may depend on where a line ends."""
     ipoib: bool = False
     """Whether it has a broadcast group."""
+    entries: tuple[tuple[str, str], ...] = ()
+    """The members in their order: opensm takes the last one that a port is in."""
 
     @property
     def special(self) -> dict[str, str]:
@@ -88,46 +91,44 @@ def _rank(membership: str) -> int:
     return _MEMBERSHIPS.index(membership) if membership in _MEMBERSHIPS else 1
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    # Lines of multicast groups have no comma between them.
-    words = re.split(r"[,\s]+", "=".join(part.strip() for part in text.split("=")))
-    return [(key, value) for key, _sign, value in (word.partition("=") for word in words if word)]
-
-
 def _normal(value: str) -> str:
     found = integer(value)
     return value.lower() if found is None else str(found)
 
 
-def _rule(statement: str) -> Rule | None:
-    """One statement: `name=0x8001, ipoib, mtu=5 : ALL=full, 0x1=limited`. None for one without a head."""
-    head, _colon, tail = statement.partition(":")
-    pairs = _pairs(head)
-    if not pairs:
-        return None
-    (name, key), flags = pairs[0], pairs[1:]
-    pkey = pkey_base(key or name) or (DEFAULT_PKEY if name.lower() == "default" else 0)
-    default = next((value for flag, value in flags if flag == "defmember"), "limited") or "limited"
-    written = {flag: _normal(value) for flag, value in flags if flag not in _SILENT}
-    # Groups of the partition that nodes make by themselves when they join.
-    members = {who: membership or default for who, membership in _pairs(tail) if who != "mgid"}
-    lines = " ".join(head.split()), " ".join(tail.split())
-    return Rule(name or "0x%04x" % pkey, pkey, written, members, "%s : %s;\n" % lines, any(flag == "ipoib" for flag, _value in flags))
+def _rule(statement: Statement) -> Rule:
+    """One statement: `name=0x8001, ipoib, mtu=5 : ALL=full, 0x1=limited`."""
+    pkey = (statement.key or 0) & DEFAULT_PKEY
+    if not pkey and statement.name == "Default":
+        # opensm has made a partition of that name by then.
+        pkey = DEFAULT_PKEY
+    written = {flag: _normal(value) for flag, value in statement.flags if flag not in _SILENT}
+    flags = [flag for flag, _value in statement.flags]
+    name = statement.name or "0x%04x" % pkey
+    return Rule(name, pkey, written, dict(statement.members), statement.text + "\n", "ipoib" in flags, statement.members)
 
 
 def parse_partitions(text: str) -> list[Rule]:
-    """The partitions of a file in its order; statements about the same one are put together."""
-    plain = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
+    """The partitions of a file in its order; statements about the same one are put together. None where opensm drops the file."""
     found: dict[tuple[int, str], Rule] = {}
-    for statement in plain.split(";"):
-        rule = _rule(statement)
-        if rule is not None:
-            first = found.get(rule.identity)
-            if first is not None:
-                flags, members = {**first.flags, **rule.flags}, {**first.members, **rule.members}
-                rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib)
-            found[rule.identity] = rule
+    for rule in map(_rule, read_file(text).statements):
+        first = found.get(rule.identity)
+        if first is not None:
+            flags, members = {**first.flags, **rule.flags}, {**first.members, **rule.members}
+            rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib, first.entries + rule.entries)
+        found[rule.identity] = rule
     return list(found.values())
+
+
+def refusal_of(text: str) -> str:
+    """Why opensm drops the whole file, in its words; "" where it takes it."""
+    return read_file(text).error
+
+
+def objections_to(text: str) -> tuple[str, ...]:
+    """All that opensm objects to in a file, in its words."""
+    found = read_file(text)
+    return (found.error,) if found.error else found.remarks
 
 
 def _outlined(rule: Rule) -> str:

@@ -95,20 +95,21 @@ def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Set
     """
     kept = {rule.identity: rule for rule in parse_partitions(declared)}
     lost = []
-    source = predecessor.partitions_source if predecessor.partitions else predecessor.source
+    text = predecessor.effective_partitions
+    source = predecessor.partitions_source if text else predecessor.source
     if predecessor.ours:
         # What opensm does by itself, and details of a partition that stays, are as the inventory has them now.
-        gone = [rule for rule in parse_partitions(predecessor.partitions) if rule.identity not in kept and rule.pkey != DEFAULT_PKEY]
+        gone = [rule for rule in parse_partitions(text) if rule.identity not in kept and rule.pkey != DEFAULT_PKEY]
         return [(rule, Setting(PREFIX + rule.name, _words_of(rule), source)) for rule in gone]
-    for rule in parse_partitions(predecessor.partitions or (WITHOUT if predecessor.runs else "")):
+    for rule in parse_partitions(text or (WITHOUT if predecessor.runs else "")):
         own = kept.get(rule.identity)
         as_without = rule.pkey == DEFAULT_PKEY and rule.open and not rule.special and not declared
-        if own is None and not as_without and predecessor.partitions:
+        if own is None and not as_without and text:
             lost.append((rule, Setting(PREFIX + rule.name, _words_of(rule), source)))
         if own is not None:
             flags = {"ipoib": "yes"} if rule.ipoib and not own.ipoib else {}
             flags.update({flag: value for flag, value in rule.special.items() if flag not in own.flags})
-            flags.update(own.demotes(rule) if predecessor.partitions else {})
+            flags.update(own.demotes(rule) if text else {})
             lost += [(rule, Setting("%s%s %s" % (PREFIX, rule.name, flag), value, source, False)) for flag, value in flags.items()]
     return lost
 
@@ -140,7 +141,7 @@ def legacy(predecessors: t.Sequence[Predecessor], wanted: Wanted, *, instance: I
                 texts.update({setting.name: rule.text} if setting.adoptable else {})
         if texts and not declared:
             # Without a rule of its own, the default partition would have limited members only.
-            rules = [rule for rule in parse_partitions(predecessor.partitions) if not names_rule(wanted.give_up, rule)]
+            rules = [rule for rule in parse_partitions(predecessor.effective_partitions) if not names_rule(wanted.give_up, rule)]
             texts = {**{PREFIX + rule.name: rule.text for rule in rules}, **texts}
     return Legacy(tuple(lost.values()), dict(sorted(keys.items())), "".join(texts.values()))
 
@@ -160,6 +161,13 @@ def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predeces
         keys = values(adopted) if adopted != HIDDEN else {}
         records.append(Predecessor(paths[ADOPTED], keys, texts[ADOPTED_PARTITIONS], paths[ADOPTED_PARTITIONS], runs=False))
     return records
+
+
+def dropped_files(found: Found) -> list[str]:
+    """The files of partitions that a subnet manager of others has, and goes on without, in words."""
+    words = "opensm does not take %s (%s): the fabric has the default partition alone, and nothing of that file is kept"
+    others = (predecessor for predecessor in found.predecessors if predecessor.refusal and not predecessor.ours)
+    return list(dict.fromkeys(words % (predecessor.partitions_source, predecessor.refusal) for predecessor in others))
 
 
 def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import de
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, objections_to
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 
 if t.TYPE_CHECKING:
@@ -27,6 +27,7 @@ Options = t.Mapping[str, t.Any]
 # Options whose values are checked as the variables of the role that they come from; those of an entry of `instances` next.
 _CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_options", *FIRST_CLASS)
 _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
+_WHOLE = "because of one error opensm drops the whole file"
 
 
 class Wanted(t.NamedTuple):
@@ -76,6 +77,8 @@ def _problems(options: Options) -> list[Problem]:
         if item["fabric"] in seen:
             found.append(Problem("instances", item["fabric"], "each fabric once"))
         seen.add(item["fabric"])
+    for fabric, text in (options.get("partitions") or {}).items():
+        found += [Problem("partitions.%s" % (fabric,), said, "what opensm reads without an error", _WHOLE) for said in objections_to(str(text))[:1]]
     return found
 
 

@@ -1,0 +1,193 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""partitions.conf as opensm itself reads it. Pure.
+
+The rules are those of osm_prtn_config.c (opensm 3.3.24, https://github.com/linux-rdma/opensm): it goes by lines, separates by commas alone, takes words that
+are cut short, and drops the whole file because of one error.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import KEYWORDS
+
+# In the order in which opensm compares them with the beginning of a word.
+_FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel", "ipoib", "defmember")
+# The one flag that must not be cut short.
+_INDEX = "indx0"
+_MEMBERSHIPS = ("full", "both", "limited")
+# fgets into a buffer of 4096, less one byte by a slip: what is longer is two lines.
+LINE = 4094
+_BLANK = " \t\n"
+# strtoul with any base.
+_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
+_MAX_GUID = (1 << 64) - 1
+
+
+class Statement(t.NamedTuple):
+    """One definition. Several of one partition add up."""
+
+    name: str
+    key: int | None
+    """The number as it is written, 16 bits; None for none."""
+    flags: tuple[tuple[str, str], ...]
+    """Flag by its full name, and value; without those that opensm does not know."""
+    members: tuple[tuple[str, str], ...]
+    """Keyword or GUID (`0x` and 16 digits), and membership, in their order: the last one of a port counts."""
+    groups: tuple[str, ...]
+    """Multicast groups besides that of IPoIB, as they are written."""
+    text: str
+    """As it is written, with its comments."""
+
+
+class File(t.NamedTuple):
+    """All definitions, or why opensm drops them all."""
+
+    statements: tuple[Statement, ...] = ()
+    error: str = ""
+    """In the words of opensm, with the number of the line; "" where it takes the file."""
+    remarks: tuple[str, ...] = ()
+    """What it complains about, and goes on; likewise."""
+
+
+class _Wrong(Exception):
+    """opensm gives the file up here."""
+
+
+def _number(text: str) -> int | None:
+    match = _NUMBER.match(text)
+    if match is None:
+        return None
+    digits = match[2]
+    if digits[:2].lower() == "0x":
+        found = hexadecimal(digits)
+    elif digits.startswith("0"):
+        found = int(digits, 8) if len(digits) <= 24 else None
+    else:
+        found = decimal(digits)
+    return -found if found is not None and match[1] == "-" else found
+
+
+def _pair(text: str) -> tuple[str, str | None]:
+    name, sign, value = text.partition("=")
+    return name.strip(_BLANK), value.strip(_BLANK) if sign else None
+
+
+def _meant(word: str, known: t.Sequence[str]) -> str:
+    """The first of `known` that the word begins; "" for none."""
+    return next((name for name in known if name.startswith(word)), "")
+
+
+def _is_multicast(text: str) -> bool:
+    try:
+        return ipaddress.IPv6Address(text).packed[0] == 0xFF
+    except ValueError:
+        return False
+
+
+class _Open:
+    """A definition that has begun."""
+
+    def __init__(self, head: str) -> None:
+        first, *rest = head.split(",")
+        self.name, key = _pair(first)
+        if key is None and self.name[:1].isdigit():
+            self.name, key = "", self.name
+        self.key: int | None = None
+        if key is not None:
+            number = _number(key)
+            if number is None:
+                raise _Wrong("bad partition definition")
+            self.key = number & 0xFFFF
+        self.flags: list[tuple[str, str]] = []
+        self.default = "limited"
+        self.members: list[tuple[str, str]] = []
+        self.groups: list[str] = []
+        for word in rest:
+            self._flag(*_pair(word))
+
+    def _flag(self, flag: str, value: str | None) -> None:
+        meant = flag if flag == _INDEX else _meant(flag, _FLAGS) if flag else ""
+        if meant == "defmember":
+            held = _meant(value, _MEMBERSHIPS) if value is not None else ""
+            self.default = held or self.default
+        if meant:
+            self.flags.append((meant, value or ""))
+
+    def read(self, text: str) -> str:
+        """A part of one line, up to the semicolon. Returns what opensm complains about, "" for nothing."""
+        words = text.split(",")
+        for index, word in enumerate(words):
+            who, value = _pair(word)
+            if who == "mgid":
+                # It takes the rest of the line: what follows are its flags.
+                if not _is_multicast(value or ""):
+                    return 'mgid "%s": gid is not multicast' % (value or "")
+                self.groups.append(",".join(words[index:]).strip(_BLANK))
+                return ""
+            self._member(who, value)
+        return ""
+
+    def _member(self, who: str, value: str | None) -> None:
+        if not who or "NONE".startswith(who):
+            return
+        # A word that opensm does not know is limited membership, and an empty one is the beginning of the first.
+        held = self.default if value is None else _meant(value, _MEMBERSHIPS) or "limited"
+        keyword = _meant(who, KEYWORDS)
+        guid = None if keyword else _number(who)
+        if not keyword and not guid:
+            raise _Wrong("bad PortGUID %s" % who)
+        self.members.append((keyword or "0x%016x" % ((guid or 0) & _MAX_GUID), held))
+
+    def statement(self, text: str) -> Statement:
+        return Statement(self.name, self.key, tuple(self.flags), tuple(self.members), tuple(self.groups), text)
+
+
+def _lines(text: str) -> t.Iterator[str]:
+    """As fgets gives them. Only a line feed ends a line."""
+    for line in re.findall(r"[^\n]*\n|[^\n]+", text):
+        for start in range(0, len(line), LINE):
+            yield line[start : start + LINE]
+
+
+def read_file(text: str) -> File:
+    """What opensm makes of the text. Without any definition it goes on as without the file."""
+    found: list[Statement] = []
+    remarks: list[str] = []
+    current: _Open | None = None
+    # What the present definition consists of.
+    raw: list[str] = []
+    number = 0
+    try:
+        for number, line in enumerate(_lines(text), 1):
+            plain = line.split("#", 1)[0]
+            pieces = plain.split(";")
+            for index, piece in enumerate(pieces):
+                ends = index < len(pieces) - 1
+                rest = piece.lstrip(_BLANK)
+                if rest or ends or current is not None:
+                    # A comment within a definition is a part of it.
+                    raw.append(piece + ";" if ends else line[len(plain) - len(piece) :])
+                if not rest and not ends:
+                    continue
+                if current is None:
+                    head, colon, rest = rest.partition(":")
+                    if not colon:
+                        raise _Wrong("no partition definition found")
+                    current = _Open(head)
+                said = current.read(rest)
+                remarks += ["line %d: %s" % (number, said)] if said else []
+                if ends:
+                    found.append(current.statement("".join(raw).strip("\n")))
+                    current, raw = None, []
+    except _Wrong as exc:
+        return File(error="line %d: %s" % (number, exc))
+    if current is not None:
+        found.append(current.statement("".join(raw).strip("\n")))
+    return File(tuple(found), "", tuple(remarks))

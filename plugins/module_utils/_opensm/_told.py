@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What opensm made of the files that it was given, and what of that is not as declared. Pure; _record.py carries it to the controller.
+
+opensm goes on with its defaults where it does not understand a file, or where a routing engine does not fit the fabric. Nothing but its log tells so.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Topic as Object
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import UNSET, words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Log, Topic
+
+MASTER = "MASTER"
+FULL, LIMITED, NONE = "full member", "limited member", "no member"
+# One that systemd has started so often by itself, and that is younger than this, ends again and again.
+_RESTARTS = 2
+_YOUNG_SECONDS = 300
+# The members that are asked, besides the port of opensm itself: each takes a query.
+MOST_MEMBERS = 8
+
+Table = t.Mapping[int, bool]
+"""The P_Keys of a port without the membership bit, and whether it is a full member."""
+
+
+class Difference(t.NamedTuple):
+    """A partition that a port is in by the file and not by its P_Key table, or the other way round."""
+
+    pkey: int
+    port: str
+    wanted: str
+    """FULL, LIMITED or NONE."""
+    found: str
+
+
+class Told(t.NamedTuple):
+    """An opensm of ours."""
+
+    fabric: str = ""
+    engines: tuple[str, ...] = ()
+    """The declared ones; none for the default."""
+    log: Log = Log()
+    restarts: int = 0
+    """How often systemd has started it because it ended."""
+    seconds: float = -1
+    """Since the last start; negative where it is not known."""
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_master(self) -> bool:
+        return self.log.state == MASTER
+
+
+def engines_of(keys: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The routing engines that opensm.conf names."""
+    named = keys.get("routing_engine", UNSET)
+    return tuple(str(word) for word in words("" if named == UNSET else named))
+
+
+def table_of(pkeys: t.Iterable[int]) -> dict[int, bool]:
+    """A P_Key table, as the entries of a port have it. A port may be both in one partition; then it is a full member."""
+    found: dict[int, bool] = {}
+    for pkey in pkeys:
+        base = pkey & DEFAULT_PKEY
+        if base:
+            found[base] = found.get(base, False) or bool(pkey & 0x8000)
+    return found
+
+
+def expected(text: str, guid: str, *, own: bool) -> dict[int, bool]:
+    """The P_Key table that opensm gives the port of an HCA by partitions.conf. `own`: the port that opensm is bound to.
+
+    A partition whose P_Key opensm makes up is left out.
+    """
+    rules = parse_partitions(text)
+    if not rules:
+        return {DEFAULT_PKEY: True}
+    found = {DEFAULT_PKEY: own}
+    for rule in rules:
+        for who, membership in rule.entries if rule.pkey else ():
+            if who in ("ALL", "ALL_CAS", guid) or (who == "SELF" and own):
+                found[rule.pkey] = membership != "limited"
+    return found
+
+
+def named_ports(text: str) -> list[str]:
+    """The ports that partitions.conf names by GUID, in its order."""
+    return list(dict.fromkeys(who for rule in parse_partitions(text) for who, _membership in rule.entries if who.startswith("0x")))
+
+
+def differences(wanted: Table, found: Table, port: str) -> tuple[Difference, ...]:
+    """How the P_Key table of a port differs from the file."""
+
+    def held(table: Table, pkey: int) -> str:
+        return NONE if pkey not in table else FULL if table[pkey] else LIMITED
+
+    pkeys = sorted({**wanted, **found})
+    return tuple(Difference(pkey, port, held(wanted, pkey), held(found, pkey)) for pkey in pkeys if held(wanted, pkey) != held(found, pkey))
+
+
+def _joined(texts: t.Sequence[str]) -> str:
+    return "; ".join(texts)
+
+
+def _routing(told: Told) -> list[Finding]:
+    declared = [engine for engine in told.engines if engine != "no_fallback"]
+    log = told.log
+    failed = not log.engine and any(text.startswith("No routing engine") for text in log.about(Topic.ROUTING))
+    if not declared or log.engine in declared or not (log.engine or failed):
+        return []
+    why = _joined(log.about(Topic.ROUTING)) or "its log does not say why"
+    return [Finding(Code.ROUTING_FALLBACK, Object.SUBNET_MANAGER, told.fabric, "routing_engine", ", ".join(declared), log.engine or "none", why)]
+
+
+def _objections(told: Told) -> list[Finding]:
+    """What it says of its files while it is master: only then it reads them."""
+    found = []
+    partitions = told.log.about(Topic.PARTITIONS)
+    if partitions:
+        found.append(Finding(Code.PARTITIONS_REFUSED, Object.SUBNET_MANAGER, told.fabric, "partitions", detail=_joined(partitions)))
+    others = [text for topic in (Topic.ROOTS, Topic.QOS, Topic.FILES) for text in told.log.about(topic)]
+    if others:
+        found.append(Finding(Code.OPENSM_OBJECTS, Object.SUBNET_MANAGER, told.fabric, "configuration", detail=_joined(others)))
+    return found
+
+
+def findings(told: Told) -> list[Finding]:
+    """What is not as declared; what explains others comes before them."""
+    found = []
+    port = told.log.about(Topic.PORT)
+    if port and not told.is_master and not told.log.sweeps:
+        found.append(Finding(Code.OPENSM_UNBOUND, Object.SUBNET_MANAGER, told.fabric, "port", detail=_joined(port)))
+    if told.restarts >= _RESTARTS and 0 <= told.seconds < _YOUNG_SECONDS:
+        found.append(Finding(Code.OPENSM_RESTARTS, Object.SUBNET_MANAGER, told.fabric, "process", found=str(told.restarts), detail=_joined(port)))
+    if told.is_master:
+        found += [*_objections(told), *_routing(told)]
+        for pkey, port_name, wanted, held in told.differences:
+            found.append(Finding(Code.PKEY_DIFFERS, Object.PARTITION, "%s 0x%04x" % (port_name, pkey), "", wanted, held, told.fabric))
+    return found
