@@ -101,6 +101,17 @@ class Code(str, enum.Enum):
     """opensm is missing on a host that stands by. Detail: the designated host, "" for none."""
     OPENSM_SURPLUS = "opensm_surplus"
     """opensm is there on another host. Detail: the designated host, "" for none."""
+    # What opensm says of its own configuration. Detail: its words.
+    ROUTING_FALLBACK = "routing_fallback"
+    """It routes with an engine that is not declared."""
+    PARTITIONS_REFUSED = "partitions_refused"
+    OPENSM_OBJECTS = "opensm_objects"
+    """To another file."""
+    OPENSM_UNBOUND = "opensm_unbound"
+    OPENSM_RESTARTS = "opensm_restarts"
+    """It ends again and again. Detail: what it says of its port, "" for nothing."""
+    PKEY_DIFFERS = "pkey_differs"
+    """A port has another membership than by partitions.conf. Detail: the fabric."""
     NO_INTERFACE = "no_interface"
     """Detail: why, one of the ABSENT_*."""
     NO_CARRIER = "no_carrier"
@@ -205,6 +216,9 @@ BY_HAND = frozenset(
     )
 )
 
+# opensm reads its files again with a sweep that nothing else starts.
+_LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK))
+
 # Why an interface is absent: what makes it is missing, or nothing has made it yet.
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
 
@@ -215,8 +229,10 @@ _ORDER: tuple[tuple[enum.Enum, ...], ...] = (
     (Kind.MODULE,),
     (Code.NO_PORT, Code.LINK_DOWN),
     (Code.OPENSM_ENDED, Code.OPENSM_STOPPED, Code.OPENSM_DESIGNATED, Code.OPENSM_STANDBY, Code.OPENSM_SURPLUS),
+    (Code.OPENSM_UNBOUND, Code.OPENSM_RESTARTS),
     (Code.SEVERAL_MASTERS, Code.OTHER_MASTER, Code.UNNAMED_MASTER, Code.NOT_MASTER, Code.NO_MASTER),
     (Code.PORT_NOT_CONFIGURED, Code.NO_SM_LID),
+    (Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK),
 )
 
 
@@ -265,7 +281,7 @@ class Finding(t.NamedTuple):
     @property
     def lasting(self) -> bool:
         """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined; files, packages, names and slots stay."""
-        return self.code == Code.MTU_CLAMPED or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT, Topic.ADAPTER)
+        return self.code in _LASTING or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT, Topic.ADAPTER)
 
 
 class Form(t.NamedTuple):

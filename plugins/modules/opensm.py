@@ -281,6 +281,15 @@ package_recorded:
   description: Whether this module is on record for the package of opensm.
   returned: success
   type: bool
+deviations:
+  description:
+    - What the subnet managers made of their files, and not as declared, as their logs and P_Key tables tell. They are in RV(reasons), too.
+    - Each has C(code), C(severity), C(object), C(expected), C(found), C(cause) and C(next_step), as those of M(rdma.ofed.fabric_check).
+    - Empty in check mode, and where none runs here.
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 fabrics:
   description: The instances. A master that keeps this module from starting is described in C(master) of the failure.
   returned: success

@@ -30,6 +30,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMA
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings as told_findings
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
@@ -108,7 +109,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         port = fabric_port(wanted, found)
         # A finding of the port tells why no subnet manager can be asked.
         explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
-        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, live.opensm)]
+        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, live.opensm), *told_findings(live.told)]
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:

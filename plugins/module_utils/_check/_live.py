@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
 
 # Whose limit of locked memory is read.
 SESSION, SERVICE = "session", "service"
@@ -80,6 +81,8 @@ class Live(t.NamedTuple):
     """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
     slots: tuple[Slot, ...] = ()
     """Of these cards."""
+    told: Told = Told()
+    """What an opensm of ours says of its files, where this node is to run one."""
     asked: str = ""
     """The port through which the subnet manager is queried; "" where there is none."""
     master: Master | None = None

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
 
@@ -59,6 +60,8 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
     if not scope.subnet_manager:
         return live
     port = choose_port(names_of(scope, parts.ports, parts.netdevs), parts.ports, scope.fabric_ports)
+    if scope.designated or scope.standby:
+        live = live._replace(told=listen(run, scope.fabric, port, root=root))
     return _with_master(run, port, live._replace(asked=port.name if port else ""), designated=scope.designated)
 
 

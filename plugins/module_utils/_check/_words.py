@@ -10,6 +10,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding, _words
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._words import FORMS as OPENSM_FORMS
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -21,6 +22,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.ADAPTERS: "firmware of the adapters",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
     Topic.OPENSM: "opensm",
+    Topic.PARTITION: "P_Key table of {subject}",
     Topic.IPOIB: "IPoIB",
     Topic.LIMIT: "locked memory of a {subject}",
     Topic.GPU_MEMORY: "GPU memory",
@@ -34,6 +36,7 @@ _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Topic.PORT, "link_layer"): "link layer",
     (Topic.PORT, "sm_lid"): "SM LID",
     (Topic.OPENSM, "state"): "",
+    (Topic.SUBNET_MANAGER, "routing_engine"): "routing engine",
     (Topic.OPENSM, "enabled"): "at boot",
     (Kind.INTERFACE, "device"): "",
     (Kind.INTERFACE, "state"): "",
@@ -119,6 +122,7 @@ FORMS: t.Mapping[Code, Form] = {
         cause="the link was trained with less than card and slot can do",
         next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
     ),
+    **OPENSM_FORMS,
     Code.GPU_NOT_REGISTERED: Form(expected="{wanted} registered with the RDMA stack", cause="the module is loaded", next_step="see the kernel log"),
 }
 

@@ -15,6 +15,7 @@ from types import MappingProxyType
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
@@ -26,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Ins
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 
@@ -36,10 +38,19 @@ def result(
     fabrics: t.Sequence[t.Mapping[str, t.Any]] = (),
     recorded: t.Collection[str] = (),
     instances: t.Sequence[Instance] = (),
+    deviations: t.Sequence[Finding] = (),
 ) -> dict[str, t.Any]:
-    """The result of the module. It shows no secrets, and of opensm.conf what is declared or changes. `recorded`: what the role is on record for."""
+    """The result of the module. It shows no secrets, and of opensm.conf what is declared or changes. `recorded`: what the role is on record for.
+
+    `deviations`: what the subnet managers made of their files, and not as declared.
+    """
     declared = {instance.path(CONF): tuple(instance.values()) for instance in instances}
-    return {**without_secrets(planned, declared).result(reasons=reasons), "package_recorded": PACKAGE in recorded, "fabrics": list(fabrics)}
+    return {
+        **without_secrets(planned, declared).result(reasons=[*reasons, *map(_words.sentence, deviations)]),
+        "package_recorded": PACKAGE in recorded,
+        "fabrics": list(fabrics),
+        "deviations": list(map(_words.row, deviations)),
+    }
 
 
 def foreseen(

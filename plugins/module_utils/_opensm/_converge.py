@@ -18,20 +18,26 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import ap
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._hear import explained, hear, is_anew, take_back_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import dropped_files, fit, inherit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import mark
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import TOOLS
 from ansible_collections.rdma.ofed.plugins.module_utils._words import some, subject
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
     from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.
@@ -98,8 +104,10 @@ def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
     return entry
 
 
-def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, found: Found, timeout: float) -> tuple[list[dict[str, t.Any]], list[str]]:
-    """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them."""
+def _settled(
+    module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, found: Found, timeout: float, marks: t.Mapping[str, Mark]
+) -> tuple[list[dict[str, t.Any]], list[str]]:
+    """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them. `marks`: of their logs, by unit."""
 
     def wait(bound: Bound) -> t.Generator[None, None, Settled]:
         instance = bound.instance
@@ -111,11 +119,22 @@ def _settled(module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, f
             if new:
                 Systemd(run).disable_and_stop(instance.unit)
             raise
+        except RdmaError as exc:
+            raise explained(bound, exc, since=marks[instance.unit]) from exc
 
     ended = together([wait(bound) for bound in bounds])
     _raise([each for each in ended if isinstance(each, RdmaError)])
     settled = [(bound, *each) for bound, each in zip(bounds, ended) if not isinstance(each, RdmaError)]
     return [_entry(bound, view.answer) for bound, view, _note in settled], [note for _bound, _view, note in settled if note]
+
+
+def _heard(
+    module: AnsibleModule, run: Runner, planned: Plan, bounds: t.Sequence[Bound], *, found: Found, timeout: float, marks: t.Mapping[str, Mark]
+) -> list[Finding]:
+    """What the opensm of each instance says of its files, once it has read them. Raises RdmaError where it refuses new partitions: the former ones are back."""
+    told = {bound.instance.unit: hear(run, bound, since=marks[bound.instance.unit], anew=is_anew(planned, bound), timeout=timeout) for bound in bounds}
+    _each(bounds, lambda bound: take_back_refused(module, run, bound, told[bound.instance.unit], planned=planned, found=found))
+    return [finding for bound in bounds for finding in findings(told[bound.instance.unit])]
 
 
 def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None:
@@ -179,6 +198,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
         planned = plan(wanted, found, [change.subject for change in kept])
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
     port_of = {instance.unit: port for instance, port in bounds}
+    marks = {bound.instance.unit: mark(bound.instance.log) for bound in bounds}
     left = _handover.masters(run, stopped(planned), found, ports=ports, taken=taken)
     apply(
         module,
@@ -188,8 +208,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
         around_start=lambda unit: _handover.joining(module, run, unit, port=port_of[unit], patience=patience),
     )
     _handover.require_successors(run, left, wanted.wait_timeout)
-    fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout)
-    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances)
+    fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout, marks=marks)
+    heard = _heard(module, run, planned, bounds, found=found, timeout=wanted.wait_timeout, marks=marks)
+    return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances, deviations=heard)
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:

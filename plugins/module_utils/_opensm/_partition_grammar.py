@@ -14,7 +14,7 @@ import ipaddress
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import KEYWORDS
 
 # In the order in which opensm compares them with the beginning of a word.
@@ -25,8 +25,7 @@ _MEMBERSHIPS = ("full", "both", "limited")
 # fgets into a buffer of 4096, less one byte by a slip: what is longer is two lines.
 LINE = 4094
 _BLANK = " \t\n"
-# strtoul with any base.
-_NUMBER = re.compile(r"\s*([+-]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)\Z")
+_DIGITS = tuple("0123456789")
 _MAX_GUID = (1 << 64) - 1
 
 
@@ -60,20 +59,6 @@ class _Wrong(Exception):
     """opensm gives the file up here."""
 
 
-def _number(text: str) -> int | None:
-    match = _NUMBER.match(text)
-    if match is None:
-        return None
-    digits = match[2]
-    if digits[:2].lower() == "0x":
-        found = hexadecimal(digits)
-    elif digits.startswith("0"):
-        found = int(digits, 8) if len(digits) <= 24 else None
-    else:
-        found = decimal(digits)
-    return -found if found is not None and match[1] == "-" else found
-
-
 def _pair(text: str) -> tuple[str, str | None]:
     name, sign, value = text.partition("=")
     return name.strip(_BLANK), value.strip(_BLANK) if sign else None
@@ -97,11 +82,11 @@ class _Open:
     def __init__(self, head: str) -> None:
         first, *rest = head.split(",")
         self.name, key = _pair(first)
-        if key is None and self.name[:1].isdigit():
+        if key is None and self.name.startswith(_DIGITS):
             self.name, key = "", self.name
         self.key: int | None = None
         if key is not None:
-            number = _number(key)
+            number = integer(key)
             if number is None:
                 raise _Wrong("bad partition definition")
             self.key = number & 0xFFFF
@@ -140,7 +125,7 @@ class _Open:
         # A word that opensm does not know is limited membership, and an empty one is the beginning of the first.
         held = self.default if value is None else _meant(value, _MEMBERSHIPS) or "limited"
         keyword = _meant(who, KEYWORDS)
-        guid = None if keyword else _number(who)
+        guid = None if keyword else integer(who)
         if not keyword and not guid:
             raise _Wrong("bad PortGUID %s" % who)
         self.members.append((keyword or "0x%016x" % ((guid or 0) & _MAX_GUID), held))

@@ -29,7 +29,7 @@ if t.TYPE_CHECKING:
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.
 _OWN_TEXT = """
-guid sm_priority log_file log_max_size accum_log_file dump_files_dir daemon partition_config_file node_name_map_name config
+guid sm_priority log_file log_max_size force_log_flush accum_log_file dump_files_dir daemon partition_config_file node_name_map_name config
 """
 _OWN = frozenset((*_OWN_TEXT.split(), MASTER_PRIORITY))
 # No run of ours may have them: RESERVED in _input.py says why.

@@ -112,11 +112,13 @@ def _joined(texts: t.Sequence[str]) -> str:
 def _routing(told: Told) -> list[Finding]:
     declared = [engine for engine in told.engines if engine != "no_fallback"]
     log = told.log
-    failed = not log.engine and any(text.startswith("No routing engine") for text in log.about(Topic.ROUTING))
-    if not declared or log.engine in declared or not (log.engine or failed):
+    # Its failures are in the log at once, and what it has taken instead may be late.
+    failed = set(declared) <= set(log.failed)
+    if not declared or not (failed or (log.engine and log.engine not in declared)):
         return []
+    taken = "" if failed and log.engine in declared else log.engine
     why = _joined(log.about(Topic.ROUTING)) or "its log does not say why"
-    return [Finding(Code.ROUTING_FALLBACK, Object.SUBNET_MANAGER, told.fabric, "routing_engine", ", ".join(declared), log.engine or "none", why)]
+    return [Finding(Code.ROUTING_FALLBACK, Object.SUBNET_MANAGER, told.fabric, "routing_engine", ", ".join(declared), taken or "none of them", why)]
 
 
 def _objections(told: Told) -> list[Finding]:

@@ -23,6 +23,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
 # It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
 MASTER_PRIORITY = "master_sm_priority"
 
+# With it opensm writes each line of its log at once. Otherwise the end of a sweep is told when the buffer is full, which takes weeks.
+FLUSH = "force_log_flush"
+
 # openibd may unload a driver that an initramfs has brought, so it comes first.
 # The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once
 # there is its own port: each start without it would count towards the limit.
@@ -177,8 +180,9 @@ class Instance(t.NamedTuple):
 
     def conf(self, template: str = "") -> str:
         """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
-        vendor = {MASTER_PRIORITY: 0} if MASTER_PRIORITY in parse_conf(template) else {}
-        return render(template, {**self.values(), **vendor})
+        own: dict[str, t.Any] = {MASTER_PRIORITY: 0, FLUSH: True}
+        known = parse_conf(template)
+        return render(template, {**{key: value for key, value in own.items() if key in known}, **self.values()})
 
     def files(self, template: str = "") -> dict[str, str]:
         """The content of each file of the instance; "" for a file that must not exist. Raises InvalidInput like `conf`."""

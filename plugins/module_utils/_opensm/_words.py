@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
@@ -49,3 +49,22 @@ def filled(finding: Finding) -> Form:
     """The words of a finding of FORMS."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail, "subject": finding.subject}
     return FORMS[finding.code].filled(fields)
+
+
+def _object(finding: Finding) -> str:
+    if finding.kind == Topic.PARTITION:
+        return "P_Key table of %s" % finding.subject
+    return "subnet manager of fabric %s: %s" % (finding.subject, finding.aspect.replace("_", " "))
+
+
+def sentence(finding: Finding) -> str:
+    """A finding of FORMS in one line."""
+    said = filled(finding)
+    hint = ": ".join(filter(None, (said.cause, said.next_step)))
+    return "%s: wanted %s, found %s (%s)" % (_object(finding), said.expected, said.found, hint)
+
+
+def row(finding: Finding) -> dict[str, str]:
+    """A finding of FORMS in the shape of an entry of `deviations`."""
+    fields = {"severity": finding.severity.value, "code": finding.code.value, "kind": finding.kind.value, "subject": finding.subject}
+    return {**fields, "aspect": finding.aspect, "object": _object(finding), **filled(finding)._asdict()}

@@ -15,22 +15,24 @@ import enum
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, shown
+
 # How much of the end of a log is read.
 WINDOW = 512 * 1024
+_ERROR = 0x01
 # Of one text.
 _MOST = 300
 # Of all texts.
 _MANY = 20
 
 _HEAD = re.compile(r"[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{6} \[[0-9A-F]+\] (0x[0-9a-fA-F]{2}) -> (.*)")
-_FUNCTION = re.compile(r"(\w+): (.*)")
-_NUMBERED = re.compile(r"ERR [0-9A-Z]{4}: +")
-_STARTED = re.compile(r"OpenSM \d\S*\Z")
-_STATE = re.compile(r"Entering ([A-Z]+) state")
-_ENGINE = re.compile(r"(\S+) tables configured on all switches")
+_NUMBERED = re.compile(r"ERR [0-9A-Z]{4}: ")
+_STARTED = re.compile(r"OpenSM \d")
+_STATE = re.compile(r"Entering ([A-Z]{1,20}) state")
+_ENGINE = " tables configured on all switches"
 # A sweep ends with either.
 _SWEPT = ("SUBNET UP", "Errors during initialization")
-_FALLS_BACK = re.compile(r"falling back to default routing", re.IGNORECASE)
+_FALLS_BACK = "falling back to default routing"
 # `no_fallback` is a word of the list of engines, and no engine: opensm says that it can't set that up, and goes by it.
 _NO_FALLBACK = "'no_fallback'"
 
@@ -48,26 +50,44 @@ class Topic(str, enum.Enum):
     """Another file that its configuration names."""
 
 
-# By function and by text; the first that fits counts.
-_TOPICS: tuple[tuple[Topic, t.Pattern[str], t.Pattern[str]], ...] = (
-    (
+_FAILED = ("cannot", "can't", "can not", "fail", "unable to")
+
+
+class _Source(t.NamedTuple):
+    """Which errors belong to a topic."""
+
+    topic: Topic
+    functions: tuple[str, ...]
+    """The beginnings of their functions."""
+    words: tuple[str, ...]
+    """One of these is in the text, in lower case."""
+    about: str = ""
+    """So is this."""
+
+
+# The first that fits counts.
+_SOURCES = (
+    _Source(
         Topic.PARTITIONS,
-        re.compile(r"(?:parse_part_conf|mgroup_create|ip_mgroup_|osm_prtn_|prtn_|partition_)\w*"),
-        re.compile(r"PARSE ERROR|Partition configuration in error|IP MC group|[Cc]reate"),
+        ("parse_part_conf", "mgroup_create", "ip_mgroup_", "osm_prtn_", "prtn_", "partition_"),
+        ("parse error", "partition configuration in error", "ip mc group", "create"),
     ),
-    (Topic.ROOTS, re.compile(r"(?:updn|dnup|ftree|fabric)_\w+"), re.compile(r"(?:[Ff]ailed|[Cc]an.?t|cannot).*guids? file")),
-    (
+    _Source(Topic.ROOTS, ("updn_", "dnup_", "ftree_", "fabric_"), _FAILED, about="guid"),
+    _Source(
         Topic.PORT,
-        re.compile(r"osm_vendor_(?:init|open_port|bind)|(?:osm_)?\w*(?<!un)bind"),
-        re.compile(r"Unable to|[Cc]an.?t |cannot|failed|bad agent|not an IB node type"),
+        ("osm_vendor_init", "osm_vendor_open_port", "osm_vendor_bind", "osm_opensm_bind", "osm_sm_bind", "osm_sm_mad_ctrl_bind", "osm_sa_bind"),
+        (*_FAILED, "bad agent", "not an ib node type"),
     ),
-    (Topic.QOS, re.compile(r"yyerror|osm_qos_\w+|qos_\w+|__qos_\w+|__parser_\w+"), re.compile(r"")),
-    (
+    _Source(Topic.QOS, ("yyerror", "osm_qos_", "qos_", "__qos_", "__parser_"), ("",)),
+    _Source(
         Topic.ROUTING,
-        re.compile(r"(?:osm_)?ucast_\w+|do_(?:ucast|lid)_\w+|setup_routing_\w+|(?:torus|ftree|updn|dnup|lash|nue|dfsssp|dor|fabric)_\w+|parse_config"),
-        re.compile(r"cannot|[Cc]an't|[Ff]ailed|No routing engine|Enable QoS|Opening|parsing|missing|no keyword"),
+        (
+            *("osm_ucast_", "ucast_", "do_ucast_", "do_lid_", "setup_routing_", "parse_config"),
+            *("torus_", "ftree_", "updn_", "dnup_", "lash_", "nue_", "dfsssp_", "dor_", "fabric_"),
+        ),
+        (*_FAILED, "no routing engine", "enable qos", "opening", "parsing", "missing", "no keyword"),
     ),
-    (Topic.FILES, re.compile(r"parse_\w+"), re.compile(r"fopen|illegal|missing|syntax")),
+    _Source(Topic.FILES, ("parse_",), ("fopen", "illegal", "missing", "syntax")),
 )
 
 
@@ -89,8 +109,10 @@ class Log(t.NamedTuple):
     """The heavy sweeps that have ended."""
     engine: str = ""
     """The routing engine of the last of them; "" where it has not been said."""
+    failed: tuple[str, ...] = ()
+    """The routing engines that did not fit the fabric in the last sweep, or in one that has not ended."""
     said: tuple[Said, ...] = ()
-    """What it objects to: since its last start until its first sweep, and in the last sweep."""
+    """What it objects to: since its last start until its first sweep, in the last sweep, and behind that."""
 
     def about(self, topic: Topic) -> list[str]:
         return [said.text for said in self.said if said.topic is topic]
@@ -98,7 +120,8 @@ class Log(t.NamedTuple):
 
 def _entries(text: str) -> t.Iterator[tuple[int, str]]:
     """Level and text of each entry. An entry of several lines is one. What the text begins with may lack its head."""
-    level, parts = 0, None  # type: int, list[str] | None
+    level = 0
+    parts: list[str] | None = None
     for line in text.splitlines():
         match = _HEAD.match(line)
         if match is None:
@@ -107,48 +130,58 @@ def _entries(text: str) -> t.Iterator[tuple[int, str]]:
             continue
         if parts is not None:
             yield level, " ".join(filter(None, parts))
-        level, parts = int(match[1], 16), [match[2].strip()]
+        level, parts = hexadecimal(match[1], 0), [match[2].strip()]
     if parts is not None:
         yield level, " ".join(filter(None, parts))
 
 
 def _said(level: int, text: str) -> Said | None:
     """What opensm objects to, if that is about its configuration."""
-    if _FALLS_BACK.search(text):
-        return Said(Topic.ROUTING, text[:_MOST])
-    match = _FUNCTION.match(text)
-    if match is None or not level & 0x01 or _NO_FALLBACK in text:
+    if _FALLS_BACK in text.lower():
+        return Said(Topic.ROUTING, shown(text[:_MOST]))
+    function, sign, words = text.partition(": ")
+    if not sign or not level & _ERROR or _NO_FALLBACK in text:
         return None
-    function, words = match[1], match[2]
-    for topic, functions, known in _TOPICS:
-        if functions.fullmatch(function) and known.search(words):
-            return Said(topic, _NUMBERED.sub("", words)[:_MOST])
+    lowered = words.lower()
+    for topic, functions, known, about in _SOURCES:
+        if function.startswith(functions) and about in lowered and any(word in lowered for word in known):
+            return Said(topic, shown(_NUMBERED.sub("", words, count=1)[:_MOST].strip()))
     return None
 
 
+def _failed(text: str) -> list[str]:
+    """The engine that did not fit: `ucast_mgr_route: ftree: cannot build lid matrices`."""
+    function, _sign, words = text.partition(": ")
+    engine, _sign, why = words.partition(": ")
+    return [engine] if function == "ucast_mgr_route" and why.startswith("cannot build") and " " not in engine else []
+
+
 def parse_log(text: str) -> Log:
-    """What the log says at its end. A sweep that has not ended counts only where none has."""
+    """What the log says at its end."""
     log = Log()
     first: list[Said] = []
     last: list[Said] = []
     current: list[Said] = []
+    failed: list[str] = []
     for level, words in _entries(text):
-        state, engine = _STATE.search(words), _ENGINE.search(words)
+        state, (engine, configured, _rest) = _STATE.match(words), words.partition(_ENGINE)
         if _STARTED.match(words):
-            log, first, last, current = Log(started=True), [], [], []
+            log, first, last, current, failed = Log(started=True), [], [], [], []
         elif state is not None:
             log = log._replace(state=state[1])
-        elif engine is not None and engine[1]:
-            log = log._replace(engine=engine[1])
+        elif configured:
+            log = log._replace(engine=" ".join(engine.split()[-1:]))
         elif words.startswith(_SWEPT):
             first = first or (current if log.started and not log.sweeps else [])
             last, current = current, []
-            log = log._replace(sweeps=log.sweeps + 1)
+            log, failed = log._replace(sweeps=log.sweeps + 1, failed=tuple(failed)), []
         else:
+            failed += _failed(words)
             said = _said(level, words)
             if said is not None and said not in current and len(current) < _MANY:
                 current.append(said)
     # The start has what is not said again in each sweep: of the port, and of engines that do not exist.
     lasting = [said for said in first if said.topic in (Topic.PORT, Topic.FILES) or "setup" in said.text]
-    shown = [*lasting, *(last if log.sweeps else current)]
-    return log._replace(said=tuple(dict.fromkeys(shown)))
+    # opensm writes what is no error when its buffer is full, unless it is told otherwise: the end of a sweep may be late.
+    objections = [*lasting, *(last if log.sweeps else []), *current]
+    return log._replace(said=tuple(dict.fromkeys(objections)), failed=tuple(failed) or log.failed)

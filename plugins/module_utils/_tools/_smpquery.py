@@ -14,6 +14,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -22,6 +23,8 @@ if t.TYPE_CHECKING:
 _DESCRIPTION = re.compile(r"^Node Description:\.*(.*)$", re.M)
 _VERSION = re.compile(r"^fw_version: *([0-9.]+)$", re.MULTILINE)
 _PSID = re.compile(r"^fw_psid: *'([^'\n]*)'$", re.MULTILINE)
+
+_PKEYS = re.compile(r"^ *\d+:((?: 0x[0-9a-fA-F]{4})+) *$", re.MULTILINE)
 
 PORT_SETTER = "ibportstate"
 DISABLED = "Disabled"
@@ -63,6 +66,17 @@ def answer(run: Runner, device: str, port: int, *, lid: int) -> str | None:
     """The name that the node at `lid` has for itself; None if it does not answer."""
     output = run(["smpquery", "-C", device, "-P", str(port), "nodedesc", str(lid)], ok=None, timeout=20)
     return parse_node_description(output.stdout) if output.rc == 0 else None
+
+
+def pkeys_query(device: str, port: int, guid: str) -> list[str]:
+    """The command that shows the P_Key table of a port by its GUID, through `port` of `device`."""
+    return ["smpquery", "-C", device, "-P", str(port), "-G", "pkeys", guid]
+
+
+def parse_pkeys(stdout: str) -> list[int]:
+    """The entries of a P_Key table that are in use: `   0: 0xffff 0x8001 0x0000 ...`."""
+    rows = (match[1].split() for match in _PKEYS.finditer(stdout))
+    return [pkey for row in rows for pkey in (hexadecimal(word, 0) for word in row) if pkey]
 
 
 class SwitchFirmware(t.NamedTuple):

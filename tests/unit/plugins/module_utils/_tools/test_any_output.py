@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
     _ibnetdiscover,
     _ip,
     _modinfo,
+    _opensm_log,
     _port_counters,
     _saquery,
     _sminfo,
@@ -102,6 +103,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "modinfo, parameters": _modinfo.parse_parameters,
     "ofed_info": _modinfo.parse_ofed_info,
     "ibportstate": _smpquery.parse_port,
+    "log of opensm": _opensm_log.parse_log,
     "perfquery": _port_counters.parse_counters,
     "rdma link": _ip.parse_rdma_netdevs,
     "saquery": _saquery.parse_sm_records,
@@ -109,6 +111,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "saquery, P_Keys": _saquery.parse_pkeys,
     "sminfo": _sminfo.parse,
     "smpquery": _smpquery.parse_node_description,
+    "smpquery, P_Keys": _smpquery.parse_pkeys,
     "vendstat": _smpquery.parse_vendstat,
     "a value": lambda text: use_value(text, text),
 }

@@ -1,0 +1,89 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""After opensm got its files: wait until it has read them, hear what it says of them, and take back what it refuses."""
+
+from __future__ import annotations
+
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RUNNING, parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark, listen, read_log
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Topic, parse_log
+
+if t.TYPE_CHECKING:
+    from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
+    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
+    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+
+INTERVAL_SECONDS = 0.5
+# The bit of log_flags with which opensm says that a sweep has ended; by default it is set.
+_INFO = 0x02
+
+
+def is_anew(planned: Plan, bound: Bound) -> bool:
+    """Whether the opensm of an instance starts by this plan, or reads its files again."""
+    return any(change.subject == bound.instance.unit and change.after == RUNNING for change in planned.about(Kind.UNIT, STATE))
+
+
+def hear(run: Runner, bound: Bound, *, since: Mark, anew: bool, timeout: float) -> Told:
+    """What it says. `anew`: it has got a signal or was started behind the mark, so its next sweep is waited for, and the P_Key tables that it sets."""
+    instance, port = bound
+    if not anew:
+        return listen(run, instance.fabric, port)
+    deadline = time.monotonic() + timeout
+    flags = integer(parse_conf(read_text(instance.path(CONF))).get("log_flags", ""))
+    silent = flags is not None and not flags & _INFO
+    before = listen(run, instance.fabric, port)
+    while True:
+        told = listen(run, instance.fabric, port, since=since)
+        # One that goes on does not say again what it is.
+        told = told._replace(log=told.log._replace(state=told.log.state or before.log.state))
+        swept = bool(told.log.sweeps) or silent
+        if not told.is_master or (swept and not told.differences) or told.log.about(Topic.PARTITIONS) or time.monotonic() >= deadline:
+            # A log without sweeps behind the mark says nothing of the routing; the end of the log may.
+            return told if swept or not told.is_master else listen(run, instance.fabric, port)
+        time.sleep(INTERVAL_SECONDS)
+
+
+def explained(bound: Bound, error: RdmaError, *, since: Mark) -> RdmaError:
+    """The error of a fabric that is not managed, with what the log of opensm says of that since the mark."""
+    said = parse_log(read_log(bound.instance.log, since)).said
+    if not said:
+        return error
+    words = "; ".join(dict.fromkeys(each.text for each in said))
+    return type(error)("%s. opensm says in %s: %s" % (error.msg, bound.instance.log, words), **error.details)
+
+
+def take_back_refused(module: AnsibleModule, run: Runner, bound: Bound, told: Told, *, planned: Plan, found: Found) -> None:
+    """Where opensm refuses partitions that this run has written: the former files come back, and RdmaError tells why."""
+    instance = bound.instance
+    paths = [instance.path(name) for name in (_places.PARTITIONS, _places.ADOPTED_PARTITIONS)]
+    written = [change for change in planned.about(Kind.FILE) if change.subject in paths]
+    said = told.log.about(Topic.PARTITIONS)
+    if not written or not said:
+        return
+    for change in written:
+        back = file_change(change.subject, read_text(change.subject), found.files.get(change.subject, ""))
+        if back is not None:
+            apply_file(module, back)
+    # opensm keeps a group that is there as it is.
+    again = Systemd(run).restart if regrouped(read_text(paths[0]), instance.files(found.template)[paths[0]]) else Systemd(run).reload
+    again(instance.unit)
+    former = "The former file is back" if paths[0] in found.files else "The file is gone again: every port is in the default partition"
+    raise CommandFailed(
+        "opensm of fabric %s refuses the new %s: %s. %s, and opensm goes by that. Next: mend opensm_partitions, or what opensm_adopt has kept, "
+        "and run the role again" % (instance.fabric, paths[0], "; ".join(said), former)
+    )

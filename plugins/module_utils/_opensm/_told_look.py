@@ -1,0 +1,114 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Read what an opensm of ours says of its files, and the P_Key tables that it has set. Changes nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PARTITIONS, file_path, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
+    MOST_MEMBERS,
+    Difference,
+    Told,
+    differences,
+    engines_of,
+    expected,
+    named_ports,
+    table_of,
+)
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import parse_pkeys, pkeys_query
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+_PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
+
+
+class Mark(t.NamedTuple):
+    """A place in a log: what is behind it is new."""
+
+    inode: int = 0
+    size: int = 0
+
+
+START = Mark()
+
+
+def mark(path: str) -> Mark:
+    """The present end of a log."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return Mark()
+    return Mark(found.st_ino, found.st_size)
+
+
+def read_log(path: str, since: Mark = START) -> str:
+    """The end of a log, as far as it is behind the mark; "" for what is no file. A log that was rotated since is read from its beginning."""
+    try:
+        # Others may write to the folder of a log that the site has put elsewhere: no link is followed, and no pipe waited for.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return ""
+    try:
+        found = os.fstat(handle)
+        if not stat.S_ISREG(found.st_mode):
+            return ""
+        begin = since.size if found.st_ino == since.inode and found.st_size >= since.size else 0
+        return os.pread(handle, WINDOW, max(begin, found.st_size - WINDOW)).decode("utf-8", errors="replace")
+    finally:
+        os.close(handle)
+
+
+def read_table(root: str, port: Port) -> dict[int, bool]:
+    """The P_Key table of a port of this node, as the driver has it."""
+    place = under(root, "/sys/class/infiniband/%s/ports/%d" % (port.device, port.port))
+    return table_of(hexadecimal(attribute(place, "pkeys", index), 0) for index in entries(place, "pkeys"))
+
+
+def _differences(run: Runner, port: Port, text: str, *, root: str) -> tuple[Difference, ...]:
+    own = read_table(root, port)
+    found = differences(expected(text, port.port_guid, own=True), own, port.name) if own else ()
+    for guid in [guid for guid in named_ports(text) if guid != port.port_guid][:MOST_MEMBERS] if run.has("smpquery") else ():
+        with contextlib.suppress(RdmaError):
+            output = run(pkeys_query(port.device, port.port, guid), ok=None, timeout=20)
+            if output.rc == 0:
+                found += differences(expected(text, guid, own=False), table_of(parse_pkeys(output.stdout)), "port GUID %s" % guid)
+    return found
+
+
+def _process(run: Runner, fabric: str) -> tuple[int, float]:
+    """How often systemd has started the unit by itself, and the seconds since the last start."""
+    shown = run(["systemctl", "show", "--no-pager", "-p", ",".join(_PROPERTIES), "--", unit_name(fabric)], ok=None, timeout=20).stdout
+    fields = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    started = decimal(fields.get(_PROPERTIES[1], ""), 0)
+    return decimal(fields.get(_PROPERTIES[0], ""), 0), time.monotonic() - started / 1e6 if started else -1.0
+
+
+def listen(run: Runner, fabric: str, port: Port | None, *, since: Mark = START, root: str = "/") -> Told:
+    """What the opensm of a fabric says, and the P_Key tables of its port and of some others. Empty where this host has no files for one.
+
+    `port` is the one that it is bound to; None where that is not there.
+    """
+    keys = parse_conf(read_text(under(root, file_path(fabric))))
+    if not keys:
+        return Told(fabric)
+    restarts, seconds = _process(run, fabric) if run.has("systemctl") else (0, -1.0)
+    told = Told(fabric, engines_of(keys), parse_log(read_log(under(root, keys.get("log_file", "")), since)), restarts, seconds)
+    if port is None or not told.is_master:
+        return told
+    return told._replace(differences=_differences(run, port, read_text(under(root, file_path(fabric, PARTITIONS))), root=root))
