@@ -8,9 +8,16 @@ from __future__ import annotations
 
 import collections.abc
 import pathlib
+import sys
+import typing as t
 
 import pytest
-from cluster import Cluster
+from cluster import ROOT, Cluster
+from conftest import converge
+
+sys.path.insert(0, str(ROOT / "build/collections"))
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import objections_to
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus"
 NODE = "node1"
@@ -53,6 +60,62 @@ def test_it_takes_the_partitions(stopped: Cluster, path: pathlib.Path) -> None:
 def test_it_says_so_if_it_does_not(stopped: Cluster) -> None:
     said = sweep(stopped, "Default=0x7fff ALL=full;\n")
     assert "PARSE ERROR" in said
+
+
+GUIDE = """\
+Default=0x7fff, rate=3, mtu=4, scope=2, defmember=full:
+        ALL, ALL_SWITCHES=full;
+Default=0x7fff, ipoib, rate=3, mtu=4, scope=2:
+        mgid=ff12:401b::ffff:ffff       # IPv4 Broadcast address
+        mgid=ff12:401b::1               # IPv4 All Hosts group
+        ALL=full, ALL_SWITCHES=full;
+ib0_2=0x0002, rate=7, mtu=4, scope=2, defmember=full:
+        ALL, ALL_SWITCHES=full;
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GUIDE,
+        "Default=0x7fff, ipoib : ALL=full;\nst=0x1, ipoib:\n mgid=ff12:401b::1 mgid=ff12:401b::2 ALL=full;\n",
+        "Default=0x7fff ALL=full;\n",
+        "Default=0x7fff\n : ALL=full;\n",
+        "Default=x : ALL=full;\n",
+        "Default=0x7fff : ALL=full; a=1 : node1=full;\n",
+        "Default=0x7fff : ALL=full;;\n",
+        "Default=0x7fff : ALL=full; 0x12 : A=f, S=lim; b=0x8003,i,m=4 : 18=bo\n",
+        "Default=0x7fff : # %s\n ALL=full;\n" % ("x" * 4100),
+        "Default=0x7fff : ALL=full, # %s\n SELF=full;\n" % ("0" * 4050),
+    ],
+)
+def test_it_agrees_about_files_of_others(stopped: Cluster, text: str) -> None:
+    """What the collection says that opensm objects to is what opensm says."""
+    said = sweep(stopped, text)
+    objections = objections_to(text)
+    assert ("PARSE ERROR" in said) == bool(objections), (said, objections)
+    for words in objections:
+        assert words.partition(": ")[2].split(" node1")[0].split(" x")[0][:30] in said, (said, words)
+
+
+def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
+    """One switch is no fat tree: opensm goes back to its default, and only its log says so."""
+
+    def edit(inventory: dict[str, t.Any]) -> None:
+        inventory["all"]["vars"] = {**(inventory["all"].get("vars") or {}), "opensm_routing_engine": ["ftree"]}
+
+    inventory = edited(edit)
+    try:
+        run = lab.play("site", "--tags", "opensm,fabric_check", inventory=inventory)
+        words = " ".join(run.output.split())
+        assert run.status != 0 and "wanted ftree, found minhop" in words and "topology is not fat-tree" in words, run.output
+        again = lab.play("verify", inventory=inventory)
+        assert again.status != 0 and "wanted ftree, found minhop" in " ".join(again.output.split()), again.output
+        # Without the check of the site, the role itself fails.
+        alone = lab.play("site", "--tags", "opensm", inventory=inventory)
+        assert alone.status != 0 and "wanted ftree, found minhop" in " ".join(alone.output.split()), alone.output
+    finally:
+        converge(lab, "--tags", "opensm,fabric_check", "-e", '{"opensm_give_up": ["routing_engine"]}')
 
 
 def test_it_takes_options_of_all_kinds(lab: Cluster) -> None:

@@ -15,8 +15,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import P
 DEFAULTS: dict[str, t.Any] = {"state": "present", "instances": None, "wait_timeout": 60}
 RESTING = Found(masked=tuple(sorted(PACKAGED)))
 UNCHANGED = {
-    **{"changed": False, "changes": [], "diff": [], "pending": [], "reboot_required": False, "reasons": []},
-    **{"package_recorded": False, "fabrics": [], "deviations": []},
+    "changed": False,
+    "changes": [],
+    "diff": [],
+    "pending": [],
+    "reboot_required": False,
+    "reasons": [],
+    "package_recorded": False,
+    "fabrics": [],
+    "deviations": [],
 }
 
 
