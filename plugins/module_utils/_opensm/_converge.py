@@ -129,11 +129,11 @@ def _settled(
 
 
 def _heard(
-    module: AnsibleModule, run: Runner, planned: Plan, bounds: t.Sequence[Bound], *, found: Found, timeout: float, marks: t.Mapping[str, Mark]
+    module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, planned: Plan, found: Found, timeout: float, marks: t.Mapping[str, Mark]
 ) -> list[Finding]:
     """What the opensm of each instance says of its files, once it has read them. Raises RdmaError where it refuses new partitions: the former ones are back."""
     told = {bound.instance.unit: hear(run, bound, since=marks[bound.instance.unit], anew=is_anew(planned, bound), timeout=timeout) for bound in bounds}
-    _each(bounds, lambda bound: take_back_refused(module, run, bound, told[bound.instance.unit], planned=planned, found=found))
+    _each(bounds, lambda bound: take_back_refused(module, run, bound, told=told[bound.instance.unit], planned=planned, found=found))
     return [finding for bound in bounds for finding in findings(told[bound.instance.unit])]
 
 
@@ -209,7 +209,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     )
     _handover.require_successors(run, left, wanted.wait_timeout)
     fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout, marks=marks)
-    heard = _heard(module, run, planned, bounds, found=found, timeout=wanted.wait_timeout, marks=marks)
+    heard = _heard(module, run, bounds, planned=planned, found=found, timeout=wanted.wait_timeout, marks=marks)
     return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances, deviations=heard)
 
 

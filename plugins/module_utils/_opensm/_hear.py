@@ -67,7 +67,7 @@ def explained(bound: Bound, error: RdmaError, *, since: Mark) -> RdmaError:
     return type(error)("%s. opensm says in %s: %s" % (error.msg, bound.instance.log, words), **error.details)
 
 
-def take_back_refused(module: AnsibleModule, run: Runner, bound: Bound, told: Told, *, planned: Plan, found: Found) -> None:
+def take_back_refused(module: AnsibleModule, run: Runner, bound: Bound, *, told: Told, planned: Plan, found: Found) -> None:
     """Where opensm refuses partitions that this run has written: the former files come back, and RdmaError tells why."""
     instance = bound.instance
     paths = [instance.path(name) for name in (_places.PARTITIONS, _places.ADOPTED_PARTITIONS)]

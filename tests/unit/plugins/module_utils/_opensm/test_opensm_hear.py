@@ -118,7 +118,7 @@ def test_what_opensm_refuses_is_taken_back(former: str, words: str, applied: lis
     planned, run = Plan((Change(Kind.FILE, PATH, "", former, NEW),)), Calls()
     found = Found(files={PATH: former} if former else {})
     with pytest.raises(CommandFailed, match="line 1: no partition definition found") as caught:
-        _hear.take_back_refused(t.cast(t.Any, None), t.cast(t.Any, run), BOUND, REFUSED, planned=planned, found=found)
+        _hear.take_back_refused(t.cast(t.Any, None), t.cast(t.Any, run), BOUND, told=REFUSED, planned=planned, found=found)
     assert words in caught.value.msg
     assert [(change.subject, change.after) for change in applied] == [(PATH, former)]
     assert run.made == [["systemctl", "reload", "rdma-opensm@ib.service"]]
@@ -128,7 +128,7 @@ def test_what_opensm_refuses_is_taken_back(former: str, words: str, applied: lis
 def test_nothing_is_taken_back_otherwise(told: Told, changes: tuple[Change, ...], applied: list[Change]) -> None:
     """What this run did not write is a finding, and nothing to take back."""
     run = Calls()
-    _hear.take_back_refused(t.cast(t.Any, None), t.cast(t.Any, run), BOUND, told, planned=Plan(changes), found=Found())
+    _hear.take_back_refused(t.cast(t.Any, None), t.cast(t.Any, run), BOUND, told=told, planned=Plan(changes), found=Found())
     assert (applied, run.made) == ([], [])
 
 
