@@ -157,7 +157,7 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     """Whether the master runs on the designated host; None where that can't be known, or none is designated.
 
     It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
-    node description, which rdma-ndd sets to the host name.
+    node description, which rdma-ndd sets to the host name. Another name there proves nothing: the inventory may have names of its own.
     """
     if not wanted.designated and not wanted.designated_host:
         return None
@@ -167,7 +167,7 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     if not master.answers and not wanted.designated_guids:
         return None
     names = (wanted.designated_host, *wanted.designated_names)
-    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names)
+    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names) or (False if wanted.designated_guids else None)
 
 
 def short(master: Master) -> str:

@@ -87,10 +87,13 @@ def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dic
 
 
 def _sm_column(wanted: Wanted, found: Found) -> str:
-    """`master` on the node that holds the master, else the name of the master."""
+    """`master` on the node that holds the master, else the name of the master. Where its identity can't be known, the cell says so."""
     master = found.live.master
     if master is None:
         return ""
     if any(port.port_guid == master.guid for port in found.live.ports):
         return "master"
-    return wanted.designated_host if is_designated(wanted, found, master) else short(master)
+    known = is_designated(wanted, found, master)
+    if known is None and wanted.designated_host:
+        return "%s, not judged" % short(master)
+    return wanted.designated_host if known else short(master)

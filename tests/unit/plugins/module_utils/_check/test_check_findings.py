@@ -191,7 +191,7 @@ def test_each_deviation_is_named_once(found: Found, expected: str) -> None:
 
 
 def test_a_foreign_master_is_named() -> None:
-    (line,) = words(WANTED, seen(GOOD, master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
+    (line,) = words(WANTED._replace(designated_guids=(MASTERS,)), seen(GOOD, master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
     assert line.startswith("subnet manager of fabric ib: wanted one master on node1, found the master is ufm mlx5_0 (0x0000000000100001)")
 
 
@@ -398,7 +398,7 @@ def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port(
         (Wanted(designated_host="node1.example.org"), Master(MASTERS, 3, "NODE1 HCA-1"), True),
         (Wanted(designated_host="node1"), Master(MASTERS, 3, "mlx5_0 node1.example.org"), True),
         (Wanted(designated_host="node1"), Master(MASTERS, 3, "node1:HCA-1"), True),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "node11 mlx5_0"), False),
+        (Wanted(designated_host="node1"), Master(MASTERS, 3, "node11 mlx5_0"), None),
         (Wanted(designated_host="sm", designated_names=("node1.cluster",)), Master(MASTERS, 3, "node1 mlx5_0"), True),
         (Wanted(designated_host="node1"), Master(MASTERS, 3, "MT4119 ConnectX5   Mellanox Technologies"), None),
         (Wanted(designated_host="node1"), Master(MASTERS, 3, ""), None),
@@ -412,6 +412,17 @@ def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port(
 )
 def test_who_the_master_is(wanted: Wanted, master: Master, expected: bool | None) -> None:
     assert is_designated(wanted, GOOD, master) is expected
+
+
+def test_a_master_whose_identity_nothing_tells_is_neither_red_nor_green() -> None:
+    wanted = WANTED._replace(designated_host="node1-mgmt", designated=False)
+    found = seen(GOOD, master=Master(MASTERS, 3, "node1 mlx5_0"))
+    assert findings(wanted, found) == []
+    assert {row["sm"] for row in table_rows(wanted, found, [])} == {"node1 mlx5_0 (%s), not judged" % MASTERS}
+    told = wanted._replace(designated_guids=(MASTERS,))
+    assert {row["sm"] for row in table_rows(told, found, [])} == {"node1-mgmt"}
+    other = wanted._replace(designated_guids=("0x0002c90300009999",))
+    assert [finding.code for finding in findings(other, found)] == [Code.OTHER_MASTER]
 
 
 def test_a_master_without_a_name_is_its_guid() -> None:
