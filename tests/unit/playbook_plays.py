@@ -14,6 +14,11 @@ import yaml
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "playbooks"
 
 
+def judges_controller(play: dict[str, t.Any]) -> bool:
+    """Whether it is a play of the controller: on localhost, or, within a limit, on a host that stands in for it."""
+    return play["hosts"] == "localhost" or "['localhost'] if ansible_limit is not defined" in play["hosts"]
+
+
 def plays(name: str) -> list[dict[str, t.Any]]:
     """The plays of `site`. Tasks of roles are not among their tasks."""
     return list(_plays(FOLDER / (name + ".yml")))

@@ -11,8 +11,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import form_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import child_name, is_name, parse_pkey
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import TEXTFILE, HealthSettings, SampleSettings
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_monitor import VARIABLES
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
 
 NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
 # A sample of a large fabric takes a minute, and Prometheus forgets what is older than five.
@@ -51,6 +54,16 @@ def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
             found.append(Problem(name, options[name], "an absolute path of letters, digits and _ . + -"))
     if options["rate_gbps"] < 0:
         found.append(Problem("rate_gbps", options["rate_gbps"], "a rate in Gb/s, 0 for any"))
+    return found
+
+
+def role_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
+    """What is wrong with the variables of the role that are set."""
+    found = value_problems(VARIABLES, variables)
+    name = "fabric_monitor_interval"
+    seconds = decimal(str(variables.get(name, _INTERVALS[0])))
+    if isinstance(variables.get(name), bool) or seconds is None or not _INTERVALS[0] <= seconds <= _INTERVALS[1]:
+        found.append(Problem(name, variables[name], "%d to %d seconds" % _INTERVALS))
     return found
 
 

@@ -62,6 +62,8 @@ _ALIKE = 0.8
 # What is merely worth mentioning: `ipoib_ifaces` and `ipoib_interfaces`.
 _REMOTELY_ALIKE = 0.5
 _MENTIONED = 3
+# What a role is mostly for.
+_MAIN = ("load", "interfaces", "source", "devices", "method", "links", "fabrics", "state")
 # Two slips in one name are rarer than a name of the user's own.
 _VERY_ALIKE = 0.9
 _ABBREVIATION = 3
@@ -100,6 +102,10 @@ def meant(name: str) -> str:
     """
     if not name or name in PLAIN:
         return ""
+    # A role's name alone, as where what it loads is declared by that.
+    if name + "_" in _PREFIXES and name + "_" != _SITE:
+        known = KNOWN[name + "_"]
+        return name + "_" + next((rest for rest in _MAIN if rest in known), min(known))
     for plain_name in PLAIN:
         # A letter more is a word of its own: "fabrics".
         if len(name) == len(plain_name) and _one_slip(name, plain_name):

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal,
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import role_problems as monitor_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
@@ -55,7 +56,7 @@ def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 def _site_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """Consents among them: what is no boolean must not count as one."""
-    return value_problems(SITE, variables)
+    return [*value_problems(SITE, variables), *monitor_problems(variables)]
 
 
 # By the role that a problem concerns which is one of the host alone. What is wrong with a port of the check is one of its findings.

@@ -53,7 +53,7 @@ class Host(t.NamedTuple):
     def reasons(self) -> list[str]:
         """Why it is not done, in words."""
         found = [words(role, reason) for role, reason in causes(self.leaves)]
-        if self.record.kind and self.dropped:
+        if self.record.kind and (self.dropped or self.deviates):
             named = "%s: " % self.record.task if self.record.task and self.record.kind == FAILED else ""
             found.append("%s: %s%s" % (self.record.kind, named, self.record.said or "no reason was given"))
         if self.deviates and not found:

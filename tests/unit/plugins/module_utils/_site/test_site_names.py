@@ -55,6 +55,8 @@ UNKNOWN = "(this collection has no variable %s; if it is your own, list it in rd
         ("kernel_modules_result", ""),
         ("ofed_mirror", ""),
         ("rdma_site", ""),
+        ("kernel_modules", "kernel_modules_load"),
+        ("rdma", ""),
         ("fabrics", ""),
         ("interfaces", ""),
     ],
