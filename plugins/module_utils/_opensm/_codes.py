@@ -40,7 +40,9 @@ def number(value: t.Any, form: str = NUMBER) -> int | None:
     if isinstance(value, str):
         if not re.fullmatch(form, value):
             return None
-        return hexadecimal(value) if "x" in value.lower() else decimal(value)
+        digits = value.lstrip("-")
+        found = hexadecimal(digits) if "x" in digits.lower() else decimal(digits)
+        return -found if found is not None and value.startswith("-") else found
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

@@ -16,6 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kin
 CONF = "opensm.conf"
 # The keys that were taken over from the subnet manager before ours.
 ADOPTED = "adopted.conf"
+# The names of the keys that the inventory declared for the last run, so that a later one can tell which of them it lost.
+DECLARED = "declared-keys"
 
 # States of an opensm that runs, with regard to its files: it goes by them, has to read them again (SIGHUP), or to be restarted.
 RUNNING, RELOAD, RESTART = "running", "reload", "restart"
@@ -105,13 +107,13 @@ def strongest(effects: t.Iterable[str]) -> str:
 
 def redact(old: str, new: str) -> tuple[str, str]:
     """Both texts for a diff: secrets are hidden, and a change of one still shows."""
-    before, after = values(old), values(new)
+    changed = frozenset(changed_keys(old, new))
 
     def hide(text: str, mark: bool) -> str:
         lines = []
         for line in text.splitlines(keepends=True):
             key, _value = split(line) or ("", "")
-            differs = mark and before.get(key) != after.get(key)
+            differs = mark and key in changed
             lines.append("%s %s\n" % (key, "(hidden, another one)" if differs else HIDDEN) if is_secret(key) else line)
         return "".join(lines)
 
@@ -120,7 +122,7 @@ def redact(old: str, new: str) -> tuple[str, str]:
 
 def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, str]:
     """Both texts for a diff: the keys that are declared or that change, and not the rest of the template, which may have 900 lines."""
-    keys = {*declared, *(changed_keys(old, new) if old else ())}
+    keys = {*declared, *(changed_keys(old, new) if old and new else ())}
 
     def shown(text: str) -> str:
         pairs = ((split(line), line) for line in text.splitlines(keepends=True))
@@ -129,8 +131,20 @@ def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, s
     return shown(old), shown(new)
 
 
+# What a configuration that goes is known by. The rest of it is what the installed opensm generated.
+_TELLING = ("guid", "subnet_prefix", "sm_priority", "log_file", "routing_engine", "qos", "sm_key")
+
+
 def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]]) -> Plan:
-    """The plan as it may be shown, without secrets. `declared`: by file, its keys that are not the package's defaults."""
+    """The plan as it may be shown, without secrets. `declared`: by file, its keys that are not the package's defaults.
+
+    Of a configuration that goes, those are the keys that the files beside it name.
+    """
+    going: dict[str, set[str]] = {}
+    for change in plan.about(Kind.FILE):
+        folder, name = os.path.split(change.subject)
+        if name in (ADOPTED, DECLARED):
+            going.setdefault(os.path.join(folder, CONF), set()).update(key for key, _value in filter(None, map(split, change.before.splitlines())))
 
     def shown(change: Change) -> Change:
         if change.kind != Kind.FILE or os.path.basename(change.subject) not in (CONF, ADOPTED):
@@ -138,6 +152,8 @@ def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]]) -> 
         before, after = redact(change.before, change.after)
         if change.subject in declared:
             before, after = of_interest(before, after, declared[change.subject])
+        elif os.path.basename(change.subject) == CONF and before != HIDDEN:
+            before, after = of_interest(before, after, {*_TELLING, *going.get(change.subject, ())})
         return change._replace(before=before, after=after)
 
     return Plan(tuple(map(shown, plan.changes)))

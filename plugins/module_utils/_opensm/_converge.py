@@ -19,7 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import no
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._hear import explained, hear, is_anew, take_back_refused
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._lacks import lacks
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look, virtual_functions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
@@ -191,7 +192,8 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     coming = started(planned)
     _each([bound for bound in bounds if bound.instance.unit in coming], lambda bound: guard(run, bound))
     _each(bounds, lambda bound: require_one_key(run, bound, found))
-    reasons = ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
+    reasons = lacks(found.template, [bound.port for bound in bounds], virtual_functions(ports)) if bounds else []
+    reasons += ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
     taken, patience = {bound.instance.guid for bound in bounds}, wanted.wait_timeout / 2
     kept = _handover.without_heir(run, stopped(planned), found, ports=ports, taken=taken, patience=patience)
     if kept:

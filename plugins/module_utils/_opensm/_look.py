@@ -25,6 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 WANTS = _places.SYSTEMD + "/multi-user.target.wants"
@@ -133,6 +134,12 @@ def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, file
 def _read_hidden(path: str) -> str:
     """Stands for the content of a file, which takes no permission to read it; "" where read_text gives that."""
     return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
+
+
+def virtual_functions(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
+    """The InfiniBand adapters among those of the ports that have virtual functions, by PCI address."""
+    adapters = {port.pci for port in ports if port.infiniband and port.pci}
+    return tuple(sorted(pci for pci in adapters if decimal(attribute(under(root, "/sys/bus/pci/devices"), pci, "sriov_numvfs"), 0)))
 
 
 def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False, manages: bool = True) -> Found:

@@ -148,7 +148,10 @@ def parse_template(text: str) -> dict[str, Option]:
     for line in text.splitlines():
         found = split(line)
         if found is None:
-            comment = [*comment, line.strip("# \t")] if line.startswith("#") else []
+            if line.startswith("#"):
+                comment.append(line.strip("# \t"))
+            else:
+                comment = []
             continue
         key, value = found
         options[key] = Option(key, value, *_kind(key, value, " ".join(comment)))

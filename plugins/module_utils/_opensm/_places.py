@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, DECLARED
 
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
@@ -22,8 +22,6 @@ PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-
 READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
 # The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
 ADOPTED_PARTITIONS = "adopted-partitions.conf"
-# The names of the keys that the inventory declared for the last run, so that a later one can tell which of them it lost.
-DECLARED = "declared-keys"
 RECORDS = (ADOPTED, ADOPTED_PARTITIONS, DECLARED)
 # They have no secrets.
 PUBLIC = (PARTITIONS, ADOPTED_PARTITIONS, DECLARED)

@@ -19,6 +19,8 @@ sys.path.insert(0, str(ROOT / "tests/fuzz"))
 
 import patterns
 import targets
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import redact
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template
 
 # Where time grows with the square, eight times the length takes sixty-four times as long.
 TIMES = 8
@@ -66,6 +68,18 @@ def test_expressions(expression: patterns.Expression) -> None:
             if words:
                 found.append("%s, %r * n: %s" % (method, (prefix, pump), words))
     assert found == [], pattern.pattern
+
+
+@pytest.mark.parametrize("pump", ["# x\n", "m_key 1\n"])
+def test_configurations_of_opensm(pump: str) -> None:
+    """A template has tens of kilobytes, where the copies of a list outweigh the rest."""
+
+    def call(text: str) -> None:
+        parse_template(text)
+        redact(text, text)
+
+    lengths = (10_000, 10_000 * TIMES)
+    assert min(seconds(call, pump * (lengths[1] // len(pump)), 5) / seconds(call, pump * (lengths[0] // len(pump)), 5) for _try in range(3)) <= TOO_MUCH
 
 
 @pytest.mark.parametrize("name", sorted(targets.targets()))

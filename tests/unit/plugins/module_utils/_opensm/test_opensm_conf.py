@@ -4,12 +4,19 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, parse_conf, with_key
+import pathlib
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, parse_conf, redact, with_key, without_secrets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, file_effect, rotation_text
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st
+
+TEMPLATE = (pathlib.Path(__file__).resolve().parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
 
 keys = st.from_regex(r"[a-z_][a-z0-9_]{0,20}", fullmatch=True)
 values = st.from_regex(r"[A-Za-z0-9/._-]{1,20}", fullmatch=True)
@@ -51,3 +58,35 @@ def test_each_log_is_rotated_and_opened_anew() -> None:
     text = rotation_text([Instance("ib", "0x1", 14), Instance("storage", "0x2", 14, "/var/log/sm.log")])
     assert "/var/log/opensm/ib/opensm.log {" in text and "/var/log/sm.log {" in text
     assert "systemctl kill --signal=USR1 rdma-opensm@storage.service" in text
+
+
+class Counted(str):
+    """A text that counts how often it is compared."""
+
+    compared = 0
+    __hash__ = str.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        Counted.compared += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("size", [200, 800])
+def test_redaction_takes_as_long_as_the_text(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key that stands on each line was compared as a whole for each line."""
+    Counted.compared = 0
+    monkeypatch.setattr(_conf, "_normal", Counted)
+    old = "".join("m_key %d\n" % number for number in range(size))
+    redact(old, old)
+    assert Counted.compared <= 2 * size
+
+
+def test_a_configuration_that_goes_is_shown_by_what_tells_it() -> None:
+    """Of the 960 lines that the installed opensm generated, a few say which one it was."""
+    folder = "/etc/rdma-ofed/opensm/ib/"
+    conf = TEMPLATE.replace("sweep_interval 10\n", "sweep_interval 30\n").replace("guid 0x0000000000000000\n", "guid 0x0000000000000011\n")
+    planned = Plan((Change(Kind.FILE, folder + "opensm.conf", "", conf, ""), Change(Kind.FILE, folder + "declared-keys", "", "# x\nsweep_interval\n", "")))
+    (shown, _keys) = without_secrets(planned, {}).changes
+    lines = shown.before.splitlines()
+    assert {"sweep_interval 30", "guid 0x0000000000000011", "sm_key (hidden)"} <= set(lines) and len(lines) < 10
+    assert shown.after == ""

@@ -111,6 +111,12 @@ def test_a_value_takes_the_place_of_the_generated_one(key: str) -> None:
     assert written == _options.HEADER + expected
 
 
+@pytest.mark.parametrize("value", [-1, "-1", "0", 0, "0x10", 255])
+def test_a_number_may_be_a_text(value: t.Any) -> None:
+    """-1 is the default of opensm, which a site may have in quotes as it stands in opensm.conf."""
+    assert "\nqos_high_limit %d\n" % (int(value, 0) if isinstance(value, str) else value) in render(TEMPLATE, {"qos_high_limit": value})
+
+
 def test_a_key_by_service_level_may_stand_several_times() -> None:
     written = render(TEMPLATE, {"cc_ca_cong_setting_ccti_timer": ["0 5", "3 7"]})
     assert "\ncc_ca_cong_setting_ccti_timer 0 5\ncc_ca_cong_setting_ccti_timer 3 7\ncc_ca_cong" in written

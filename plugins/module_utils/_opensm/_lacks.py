@@ -1,0 +1,40 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the installed opensm can't do for the adapters of its host, as its template tells. Pure.
+
+Distributions have opensm 3.3, and vendors one of their own. The latter has the key virt_enabled, without which virtual functions of ConnectX-4 and later
+stay down, and the comment of force_link_speed_ext lists the speeds that a build knows.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+_VIRTUAL = "virt_enabled"
+# Those that some build does not know.
+_NEW = ("HDR", "NDR", "XDR")
+_ADVICE = "the opensm of DOCA-OFED or MLNX_OFED (ofed_source), UFM, or a managed switch can"
+
+
+def lacks(template: str, ports: t.Iterable[Port], virtual: t.Collection[str]) -> list[str]:
+    """In words. `ports` are those that it may be bound to, `virtual` the adapters with virtual functions. Without a template, nothing is known."""
+    if not template:
+        return []
+    found = []
+    for speed in _NEW:
+        named = sorted(port.name for port in ports if port.speed == speed)
+        if named and "%g Gbps" % LANE_GBPS[speed] not in template:
+            words = "the installed opensm does not know the speed %s of port %s, and may report or route it as a slower one: %s"
+            found.append(words % (speed, ", ".join(named), _ADVICE))
+    if virtual and _VIRTUAL not in parse_conf(template):
+        words = "the installed opensm has no key %s: the ports of virtual functions (of %s) stay down, unless the adapter is a ConnectX-3 or older: %s"
+        found.append(words % (_VIRTUAL, ", ".join(sorted(virtual)), _ADVICE))
+    return found
