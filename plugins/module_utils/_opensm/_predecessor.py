@@ -16,12 +16,12 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, same, values
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, DECLARED, same, values
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import ADOPTED_PARTITIONS, DECLARED, FILES, PARTITIONS, file_path
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import ADOPTED_PARTITIONS, FILES, PARTITIONS, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import MASTER_PRIORITY, Instance
 
 if t.TYPE_CHECKING:

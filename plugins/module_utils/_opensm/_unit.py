@@ -11,7 +11,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD, RESTART, RUNNING, effect, parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, DECLARED, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
@@ -194,7 +194,7 @@ class Instance(t.NamedTuple):
             _places.QOS_POLICY: self.qos_policy,
             ADOPTED: HEADER + adopted if adopted else "",
             _places.ADOPTED_PARTITIONS: HEADER + self.adopted_partitions if self.adopted_partitions else "",
-            _places.DECLARED: "".join([HEADER, *(key + "\n" for key in self.own_keys())]) if self.own_keys() else "",
+            DECLARED: "".join([HEADER, *(key + "\n" for key in self.own_keys())]) if self.own_keys() else "",
         }
         silence = SILENCE_TEXT if any(is_secret(key) for key in (*self.options, *self.adopted)) else ""
         return {**{self.path(name): text for name, text in texts.items()}, _places.silence_path(self.fabric): silence}
