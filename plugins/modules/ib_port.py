@@ -38,7 +38,7 @@ options:
   state:
     description:
       - V(disabled) switches the port off until V(enabled) switches it on. Both change nothing where the port is in that state.
-      - V(reset) trains the link again, each time.
+      - V(reset) trains the link again, each time. It is refused for a port that is disabled.
     type: str
     choices: [unchanged, enabled, disabled, reset]
     default: unchanged
@@ -46,9 +46,10 @@ options:
     description:
       - The speeds that the link may train to; V(SDR) always is one of them. Empty to leave them as they are.
       - The link is trained again where speeds or widths change. The slower of the two ends decides.
+      - Whether the port has taken them is read back. C(ibportstate) of many releases can't set V(XDR), and says so.
     type: list
     elements: str
-    choices: [SDR, DDR, QDR, FDR, EDR, HDR, NDR]
+    choices: [SDR, DDR, QDR, FDR, EDR, HDR, NDR, XDR]
     default: []
   widths:
     description: The widths that the link may train to. Empty to leave them as they are.

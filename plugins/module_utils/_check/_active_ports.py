@@ -14,6 +14,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import active_ports
@@ -44,17 +45,20 @@ def gone(before: Ports, now: Ports) -> list[dict[str, str]]:
     return sorted(lost, key=lambda port: (port["node_description"], port["port_guid"]))
 
 
-def _look(run: Runner) -> tuple[dict[str, str], str]:
+def _look(run: Runner, root: str) -> tuple[dict[str, str], str]:
     """The active ports, or why they can't be listed."""
+    port = asked_port("", root)
+    if port is None:
+        return {}, "this host has no InfiniBand port"
     try:
-        return active_ports(run), ""
+        return active_ports(run, port.device, port.port), ""
     except RdmaError as exc:
         return {}, exc.msg
 
 
 def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Record the active ports for `compare`. Where they can't be listed, the record of an earlier run is removed."""
-    ports, reason = _look(run)
+    ports, reason = _look(run, root)
     path = under(root, RECORD)
     change = file_change(path, read_text(path), record_text(ports) if ports else "")
     if change is not None and not module.check_mode:
@@ -69,7 +73,7 @@ def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
         return {"active": 0, "gone": [], "reason": "there is no record of active ports"}
     end = time.monotonic() + wait
     while True:
-        ports, reason = _look(run)
+        ports, reason = _look(run, root)
         missing = [] if reason else gone(before, ports)
         # A fabric that can't be listed now may be listed later.
         if time.monotonic() >= end or not (missing or reason):

@@ -11,7 +11,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters, _look
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Finding, Measure, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
 
@@ -227,7 +228,7 @@ def report(node: Node) -> dict[str, t.Any]:
     started = time.monotonic()
     options = node.module.params
     wanted = wanted_of(options)
-    port = _look.asked_port(options["port"], node.root)
+    port = asked_port(options["port"], node.root)
     if port is None:
         gaps, result, cleared = [Gap(GapCode.NO_PORT)], shown({}, Compared(), 0), 0
     else:

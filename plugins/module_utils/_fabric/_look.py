@@ -11,8 +11,6 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
@@ -32,17 +30,6 @@ TIMEOUT_SECONDS = 300.0
 _SILENT = 3
 DEFAULT_SA_KEY = "1"
 """The key that opensm trusts unless `sa_key` in opensm.conf is another."""
-
-
-def asked_port(name: str, root: str) -> Port | None:
-    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
-    ports = [port for port in read_ports(root) if port.infiniband]
-    if not name:
-        own = [port for port in ports if port.in_fabric]
-        return next((port for port in own if port.phys_state == "LinkUp"), own[0] if own else None)
-    there = [port._asdict() for port in ports]
-    (found,) = named_ports({"port": name}, there, none="none: this host has no InfiniBand port")
-    return next(port for port in ports if port.name == found["name"])
 
 
 class Asking:

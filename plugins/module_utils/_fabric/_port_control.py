@@ -14,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import A
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words, words
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
@@ -73,8 +74,11 @@ def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
         if asked and set(asked) != set(now):
             change = Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked))
             steps.append(Step(change, calls(asked)))
-    require_none(problems)
     state = DISABLED if found.is_disabled else ENABLED
+    if wanted.state == RESET and state == DISABLED:
+        # The tool would switch it on, and somebody has switched it off.
+        problems.append(Problem("state", wanted.state, ENABLED, "%s is disabled, and has no link to train" % subject))
+    require_none(problems)
     if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
         steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state), ((_VERBS[wanted.state],),)))
     elif wanted.state == RESET or (steps and state == ENABLED):
@@ -119,11 +123,30 @@ def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Su
     return subnet
 
 
+def _apply(run: Runner, local: LocalPort, port: Port, *, steps: t.Sequence[Step]) -> PortSettings:
+    """What the port says in the end. Its link is trained only once it has the settings. Raises CommandFailed and RdmaError."""
+    settings = [step for step in steps if step.change.aspect != STATE]
+    states = [step for step in steps if step.change.aspect == STATE]
+    for part in (settings, states):
+        for each in (call for step in part for call in step.calls):
+            run(_smpquery.port_setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
+        after = _settings(run, local, port)
+        for step in settings:
+            now = ", ".join(after.speeds if step.change.aspect == SPEEDS else after.widths)
+            if now != step.change.after:
+                raise RdmaError(
+                    "%s has the %s %s after they were set to %s, so its link was not trained again. The likely cause is an ibportstate that does not "
+                    "know them all. Next: set them with mlxlink of NVIDIA's firmware tools, option --speeds, on the host or switch of the port"
+                    % (step.change.subject, step.change.aspect, now or "(none)", step.change.after)
+                )
+    return after
+
+
 def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput, Refused and CommandFailed."""
     options = module.params
     address, wanted = wanted_of(options)
-    local = _look.asked_port(options["port"], root)
+    local = asked_port(options["port"], root)
     if local is None:
         raise RdmaError("this host has no InfiniBand port. Next: run the module on a host of the fabric, such as that of the subnet manager")
     if not run.has(_smpquery.PORT_SETTER):
@@ -139,9 +162,7 @@ def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.
     if any(change.aspect == STATE and change.after in (DISABLED, RESET) for change in changes) and not options["allow_disconnect"]:
         require_allowed(subnet, port, _needed(run, subnet, local))
     if steps and not module.check_mode:
-        for each in (call for step in steps for call in step.calls):
-            run(_smpquery.port_setting(local.device, local.port, (port.lid, port.port), words=each), timeout=_TIMEOUT_SECONDS)
-        after = _settings(run, local, port)
+        after = _apply(run, local, port, steps=steps)
     return {
         "changed": bool(changes),
         "changes": [change.words() for change in changes],

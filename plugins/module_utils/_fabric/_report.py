@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import F
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
@@ -122,7 +123,7 @@ def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict
     """The result of the module; raises InvalidInput."""
     started = time.monotonic()
     wanted = filter_of(options)
-    port = _look.asked_port(options["port"], root)
+    port = asked_port(options["port"], root)
     fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
     result = shown(fabric, wanted)
     return {**result, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

@@ -13,10 +13,10 @@ import traceback
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import spots_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
@@ -44,7 +44,7 @@ def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str
         ended = host.now()
         return View(fabric, ended, max(ended - begun, 0), **found)
 
-    port = _look.asked_port(port_name, host.root)
+    port = asked_port(port_name, host.root)
     if port is None:
         return seen(gaps=(Gap(Code.NO_PORT),))
     asking = CounterAsking(host.run, port)

@@ -13,7 +13,7 @@ OPTIONS: dict[str, t.Any] = {
     "guid": {"type": "str", "default": ""},
     "number": {"type": "int"},
     "state": {"type": "str", "choices": ["unchanged", "enabled", "disabled", "reset"], "default": "unchanged"},
-    "speeds": {"type": "list", "elements": "str", "choices": ["SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR"], "default": []},
+    "speeds": {"type": "list", "elements": "str", "choices": ["SDR", "DDR", "QDR", "FDR", "EDR", "HDR", "NDR", "XDR"], "default": []},
     "widths": {"type": "list", "elements": "str", "choices": ["1X", "2X", "4X", "8X", "12X"], "default": []},
     "allow_disconnect": {"type": "bool", "default": False},
     "port": {"type": "str", "default": ""},

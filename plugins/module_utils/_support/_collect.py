@@ -16,6 +16,7 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._support import _items
 from ansible_collections.rdma.ofed.plugins.module_utils._support._items import Command, Files, Item, Values
@@ -152,12 +153,17 @@ class Collector:
         self._write("manifest.json", (json.dumps(manifest, indent=1) + "\n").encode())
 
 
+def _of_fabric(root: str) -> tuple[Item, ...]:
+    port = asked_port("", root)
+    return _items.of_fabric(port.device, port.port) if port else _items.of_fabric("", 0)
+
+
 def items_for(*, fabric: bool, logs: bool, root: str) -> list[Item]:
     """In the order of the archive. Of each adapter of the vendor, the first function counts."""
     devices = os.path.join(root, "sys/bus/pci/devices")
     adapters = [pci for pci in entries(devices) if pci.endswith(".0") and attribute(devices, pci, "vendor") == _VENDOR]
     own = [item for pci in adapters for item in _items.of_adapter(pci)]
-    return [*_items.NODE, *own, *(_items.LOGS if logs or fabric else ()), *(_items.FABRIC if fabric else ())]
+    return [*_items.NODE, *own, *(_items.LOGS if logs or fabric else ()), *(_of_fabric(root) if fabric else ())]
 
 
 def collect(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:

@@ -81,7 +81,7 @@ NODE: tuple[Item, ...] = (
 # On each host with a subnet manager.
 LOGS: tuple[Item, ...] = (Files("subnet-manager", ("/var/log/opensm.log", "/var/log/opensm*.log", "/var/log/opensm/*/*.log")),)
 
-FABRIC: tuple[Item, ...] = (
+_FABRIC: tuple[Command, ...] = (
     Command("fabric/ibnetdiscover", ("ibnetdiscover",), 300),
     Command("fabric/iblinkinfo", ("iblinkinfo", "--line"), 300),
     Command("fabric/ibqueryerrors", ("ibqueryerrors",), 300),
@@ -92,6 +92,12 @@ FABRIC: tuple[Item, ...] = (
 )
 IBDIAGNET = "ibdiagnet"
 IBDIAGNET_SECONDS = 1200.0
+
+
+def of_fabric(device: str, port: int) -> tuple[Item, ...]:
+    """What the fabric tells through a port; through the one that the tools choose where `device` is ""."""
+    asked = ("-C", device, "-P", str(port)) if device else ()
+    return tuple(command._replace(argv=(command.argv[0], *asked, *command.argv[1:])) for command in _FABRIC)
 
 
 def of_adapter(pci: str) -> tuple[Item, ...]:

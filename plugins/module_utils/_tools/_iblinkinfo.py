@@ -18,9 +18,14 @@ if t.TYPE_CHECKING:
 # It queries each switch of the fabric, one port after the other.
 TIMEOUT_SECONDS = 300.0
 
-_ARROW = "==>"
-_GUID = re.compile(r"0x[0-9a-f]{16}\Z")
-_LINK = " ==("
+_GUID_LENGTH = 18
+_NEAR = re.compile(r'0x[0-9a-f]{16} "')
+_NAME_AT = _GUID_LENGTH + 2
+# `%6d %4d[%2s] ==(%14s%6s/%8s)==>  `, or with width and speed in the place of the blanks.
+_MIDDLE = re.compile(r'" ([ 0-9]{6}) ([ 0-9]{4})\[[ 0-9]{2,3}\] ==\(([^"\n]{29,200}?)\)==>  ')
+_FAR = re.compile(r'(0x[0-9a-f]{16}) [ 0-9]{6} ([ 0-9]{4})\[[ 0-9]{2,3}\] "')
+_NOBODY = re.compile(r' {11}\[  \] "" \( \)\Z| {4}"Port not available"\Z')
+_BETTER = re.compile(r" \([^()]*(?:\(FDR10\))?[^()]*\)\Z")
 _COULD_BE = "Could be "
 # Rate of one lane, as libibmad prints it.
 _SPEEDS = {**{"%s Gbps" % gbps: speed for gbps, speed in GBPS.items()}, "10.0 Gbps (FDR10)": "FDR10"}
@@ -62,11 +67,6 @@ class LinkPorts(t.NamedTuple):
     """Lines that are none of its grammar."""
 
 
-def _guid(text: str) -> str:
-    """The GUID; "" for anything else."""
-    return text if _GUID.match(text) else ""
-
-
 def _link(text: str) -> LinkState | None:
     left, slash, phys_state = text.strip().rpartition("/")
     words = left.split()
@@ -90,46 +90,44 @@ def _better(text: str) -> tuple[str, str]:
 
 
 class _Lines:
-    """Reads line by line; of what is the same in many lines, each text once."""
+    """Reads line by line; of what is the same in many lines, each text once.
+
+    A description may have any character, and be made to look like another line. It has at most 64 bytes, and what stands between two names is
+    padded to more than that, so the widths of the columns tell where a name ends. A line that could be read in two ways is none.
+    """
 
     def __init__(self) -> None:
         self._numbers = Once(decimal)
-        self._guids = Once(_guid)
-        self._nodes = Once(self._node)
         self._links = Once(_link)
         self._betters = Once(_better)
 
-    def _node(self, text: str) -> tuple[str, str] | None:
-        """`0x0002c90300f00010 "        leaf1` -> GUID and name."""
-        start, quote, name = text.partition(' "')
-        guid = self._guids[start]
-        return (guid, name.strip()) if quote and guid else None
+    def _number(self, text: str) -> int | None:
+        return self._numbers[text.strip()]
 
-    def _place(self, text: str) -> tuple[int, int] | None:
-        """`     2    1[  ]` -> LID and number of a port."""
-        words = text.partition("[")[0].split()
-        lid, port = (self._numbers[words[0]], self._numbers[words[1]]) if len(words) == 2 else (None, None)
-        return None if lid is None or port is None else (lid, port)
+    def _far(self, text: str) -> tuple[str, int, str, tuple[str, str]] | None:
+        """GUID, port, name and what could be better of the other end; of none where nothing is there."""
+        if _NOBODY.match(text):
+            return "", 0, "", ("", "")
+        head = _FAR.match(text)
+        name, quote, better = text[head.end() :].rpartition('"') if head else ("", "", "")
+        port = self._number(head[2]) if head else None
+        if head is None or port is None or not quote or not _BETTER.match(better):
+            return None
+        return head[1], port, name.strip(), self._betters[better]
+
+    def _port(self, line: str, middle: t.Match[str]) -> LinkPort | None:
+        lid, port = self._number(middle[1]), self._number(middle[2])
+        link, far = self._links[middle[3]], self._far(line[middle.end() :])
+        if lid is None or port is None or link is None or far is None:
+            return None
+        return LinkPort(line[:_GUID_LENGTH], port, line[_NAME_AT : middle.start()].strip(), lid, link, *far)
 
     def read(self, line: str) -> LinkPort | None:
-        """None for what is no line of a port. Names may have any character: the outer quotes end them."""
-        near, _arrow, far = line.rpartition(")" + _ARROW)
-        head, _mark, inside = near.rpartition(_LINK)
-        named, _end, numbers = head.rpartition('"')
-        place = self._place(numbers)
-        node, link = self._nodes[named], self._links[inside]
-        if node is None or place is None or link is None:
+        """None for what is no line of a port."""
+        if _NEAR.match(line) is None:
             return None
-        guid, name = node
-        lid, port = place
-        before, quote, named = far.partition('"')
-        there = before.split(None, 1)
-        peer_guid = self._guids[there[0]] if len(there) == 2 else ""
-        if not peer_guid:
-            return LinkPort(guid, port, name, lid, link) if quote else None
-        peer = self._place(there[1])
-        peer_name, _end, better = named.rpartition('"')
-        return LinkPort(guid, port, name, lid, link, peer_guid, peer[1], peer_name.strip(), self._betters[better]) if peer else None
+        found = [port for port in (self._port(line, middle) for middle in _MIDDLE.finditer(line, _NAME_AT)) if port is not None]
+        return found[0] if len(found) == 1 else None
 
 
 def parse_ports(text: str) -> LinkPorts:
@@ -159,6 +157,6 @@ def parse_active(text: str) -> dict[str, str]:
     return found
 
 
-def active_ports(run: Runner) -> dict[str, str]:
-    """The ports of all active links, as this node sees them. Raises RdmaError where they can't be listed."""
-    return parse_active(run(["iblinkinfo", "--line"], timeout=TIMEOUT_SECONDS).stdout)
+def active_ports(run: Runner, device: str, port: int) -> dict[str, str]:
+    """The ports of all active links, as they are seen through a port. Raises RdmaError where they can't be listed."""
+    return parse_active(run(command(device, port), timeout=TIMEOUT_SECONDS).stdout)

@@ -18,7 +18,8 @@ _BEHIND_SWITCH = re.compile(r" (?:enhanced|base) port 0 lid ([0-9]{1,5}) lmc ([0
 _END = re.compile(
     r'\[([0-9]{1,3})\](?:\(([0-9a-f]{1,16})\))?\s*"[SHR]-([0-9a-f]{16})"\[([0-9]{1,3})\](?: ?\([0-9a-f]{1,16}\))?\s*# (?:lid ([0-9]{1,5}) lmc ([0-7]) )?"'
 )
-_BEHIND_NAME = re.compile(r" lid [0-9]{1,5} ([0-9]{1,2}|\?)[x?]([A-Z0-9?]+)")
+# Some versions leave the width and speed out where they know none.
+_BEHIND_NAME = re.compile(r" lid [0-9]{1,5}(?: ([0-9]{1,2}|\?)[x?]([A-Z0-9?]+)|\s*\Z)")
 
 
 class Node(t.NamedTuple):
@@ -52,7 +53,7 @@ class End(t.NamedTuple):
     """Node GUID."""
     peer_port: int
     width: str
-    """`4X`."""
+    """`4X`; "" where it is not printed, as the speed."""
     speed: str
     """`EDR`."""
 
@@ -111,7 +112,7 @@ class _Ends:
             return None
         else:
             own = (guids[guid], numbers[lid or ""] or 0, numbers[lmc or ""] or 0)
-        return End(node.guid, numbers[port] or 0, *own, guids[peer], numbers[peer_port] or 0, width + "X", speed)
+        return End(node.guid, numbers[port] or 0, *own, guids[peer], numbers[peer_port] or 0, width + "X" if width else "", speed or "")
 
 
 def parse_topology(text: str) -> Topology:

@@ -14,7 +14,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -29,7 +29,9 @@ _PKEYS = re.compile(r"^ *\d+:((?: 0x[0-9a-fA-F]{4})+) *$", re.MULTILINE)
 PORT_SETTER = "ibportstate"
 DISABLED = "Disabled"
 
-_LINE = re.compile(r"^(?P<key>[A-Za-z]{1,40}):(?P<value>[^\n]*)$", re.M)
+_LINE = re.compile(r"^(?P<key>[A-Za-z][A-Za-z0-9]{0,39}):(?P<value>[^\n]*)$", re.M)
+# A version of libibmad that is older than a speed prints the bits.
+_UNNAMED = re.compile(r"\bundefined \(([0-9]{1,4})\)")
 _EXTENDED = re.compile(r"^# MLNX ext Port info", re.M)
 # Signalling rate of a lane in Gb/s, slowest first.
 LANE_GBPS = {
@@ -47,10 +49,14 @@ SPEEDS = tuple(LANE_GBPS)
 # As libibmad prints them, which has no number for FDR10.
 GBPS = {str(gbps): speed for speed, gbps in LANE_GBPS.items() if speed != "FDR10"}
 
-# Bits of PortInfo. Those of the extended speeds are in a field of their own, and FDR10 in a query of the vendor.
+# Bits of PortInfo. Those of the extended speeds are in two fields of their own, and FDR10 in a query of the vendor.
 _WIDTH_BITS = {"1X": 1, "2X": 16, "4X": 2, "8X": 4, "12X": 8}
 _SPEED_BITS = {"SDR": 1, "DDR": 2, "QDR": 4}
 _EXTENDED_BITS = {"FDR": 1, "EDR": 2, "HDR": 4, "NDR": 8}
+_SECOND_BITS = {"XDR": 1}
+_SPEED_FIELDS = (("LinkSpeed%s", _SPEED_BITS), ("LinkSpeedExt%s", _EXTENDED_BITS), ("LinkSpeedExt%s2", _SECOND_BITS))
+# ibportstate takes both fields of extended speeds as one number.
+_SECOND_FIELD = 5
 NO_EXTENDED_SPEED = 30
 LEAST_SPEED = "SDR"
 """No port can do without it: the specification knows no value for that."""
@@ -130,10 +136,11 @@ def port_setting(device: str, port: int, place: tuple[int, int], *, words: t.Seq
 
 
 def speed_calls(speeds: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
-    """The settings that enable just these speeds, each as two words."""
+    """The settings that enable just these speeds, each as two words. First the one that a tool without XDR refuses."""
     plain = sum(_SPEED_BITS.get(speed, 0) for speed in speeds)
     extended = sum(_EXTENDED_BITS.get(speed, 0) for speed in speeds) or NO_EXTENDED_SPEED
-    return (("speed", str(plain)), ("espeed", str(extended)))
+    extended |= sum(_SECOND_BITS.get(speed, 0) for speed in speeds) << _SECOND_FIELD
+    return (("espeed", str(extended)), ("speed", str(plain)))
 
 
 def width_calls(widths: t.Collection[str]) -> tuple[tuple[str, ...], ...]:
@@ -157,8 +164,16 @@ def parse_port(stdout: str) -> PortSettings:
 
     def speeds(what: str) -> tuple[str, ...]:
         """`2.5 Gbps or 5.0 Gbps` -> SDR, DDR. The extended ones are higher."""
-        named = [*values.get("LinkSpeed" + what, "").split(), *values.get("LinkSpeedExt" + what, "").split()]
-        return tuple(speed for gbps, speed in GBPS.items() if gbps in named)
+        found: set[str] = set()
+        for form, bits in _SPEED_FIELDS:
+            text = values.get(form % what, "")
+            unnamed = _UNNAMED.search(text)
+            # Where all extended speeds are disabled, that has a number of its own.
+            number = decimal(unnamed[1], 0) if unnamed else 0
+            words = text.split()
+            found.update(speed for speed, bit in bits.items() if number & bit and number != NO_EXTENDED_SPEED)
+            found.update(GBPS[word] for word in words if GBPS.get(word) in bits)
+        return tuple(speed for speed in SPEEDS if speed in found)
 
     is_up = values["PhysLinkState"] == "LinkUp"
     return PortSettings(

@@ -33,6 +33,7 @@ class Fabric:
         return True
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        assert list(argv[1:5]) == ["-C", "mlx5_1", "-P", "1"], "not through the port of Ethernet"
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if not answer:
             raise Unsupported("iblinkinfo is not installed on this node")
@@ -43,6 +44,20 @@ class Fabric:
 
     def sleep(self, seconds: float) -> None:
         self.now += seconds
+
+
+@pytest.fixture(autouse=True)
+def port_of_the_fabric(tmp_path: pathlib.Path) -> None:
+    """Beside one of Ethernet, which comes first."""
+    for device, layer in (("mlx5_0", "Ethernet"), ("mlx5_1", "InfiniBand")):
+        port = tmp_path / "sys/class/infiniband" / device / "ports/1"
+        port.mkdir(parents=True)
+        (port / "link_layer").write_text(layer + "\n", encoding="utf-8")
+        (port / "phys_state").write_text("5: LinkUp\n", encoding="utf-8")
+
+
+def test_a_host_without_a_port_says_so(tmp_path: pathlib.Path) -> None:
+    assert remember(tmp_path / "bare", TEXT)["reason"] == "this host has no InfiniBand port"
 
 
 def remember(tmp_path: pathlib.Path, text: str, check: bool = False) -> dict[str, t.Any]:
@@ -80,7 +95,7 @@ def test_a_fabric_that_can_not_be_looked_at_has_lost_nothing(tmp_path: pathlib.P
 
 def test_check_mode_keeps_nothing(tmp_path: pathlib.Path) -> None:
     assert remember(tmp_path, TEXT, check=True)["active"] == 6
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["sys"]
 
 
 @given(st.dictionaries(st.text(), st.text()), st.dictionaries(st.text(), st.text()))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import types
 import typing as t
 
@@ -19,6 +20,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_port import 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 MASTER = "sminfo: sm lid 7 sm guid 0x%s, activity count 1 priority 13 state 3 SMINFO_MASTER\n"
 HCA1, HCA4 = "100001", "10000a"
+WIDTHS = {1: "1X", 2: "4X", 4: "8X", 8: "12X", 16: "2X"}
+SPEEDS = {1: "2.5 Gbps", 2: "5.0 Gbps", 4: "10.0 Gbps"}
 
 
 def recorded(name: str) -> str:
@@ -33,6 +36,7 @@ class Tools:
         self.topology = recorded("ibnetdiscover/sim_no_sm_lid0.txt").replace("lid 0 lmc", "lid 7 lmc")
         self.query = recorded("ibportstate/sim_query.txt")
         self.settings: list[str] = []
+        self.is_deaf = False
 
     def has(self, tool: str) -> bool:
         return tool not in self.missing
@@ -44,8 +48,16 @@ class Tools:
         assert argv[1:5] == ["-C", "mlx5_0", "-P", "1"]
         if argv[0] == "ibportstate":
             self.settings.append(" ".join(argv[5:]))
-            self.query = self._after(argv[-1])
+            self.query = self._set(argv[-2], int(argv[-1])) if argv[-1].isdigit() and len(argv) > 8 else self._after(argv[-1])
         return Output(0, self.query, "")
+
+    def _set(self, name: str, value: int) -> str:
+        """What the port has enabled after a setting of width or speed."""
+        words = {"width": ("LinkWidthEnabled", WIDTHS), "speed": ("LinkSpeedEnabled", SPEEDS)}
+        if name not in words or self.is_deaf:
+            return self.query
+        key, bits = words[name]
+        return re.sub("(?m)^(%s:\\.+).*$" % key, lambda match: match[1] + " or ".join(text for bit, text in bits.items() if value & bit), self.query)
 
     def _after(self, setting: str) -> str:
         swap = {"disable": ("LinkUp", "Disabled"), "enable": ("Disabled", "LinkUp")}.get(setting, ("", ""))
@@ -83,6 +95,30 @@ def test_a_host_is_switched_off_and_on(host: str) -> None:
     assert tools.settings == ["7 2 disable", "7 2 enable"]
 
 
+def test_a_port_that_does_not_take_its_settings_keeps_its_link(host: str) -> None:
+    tools = Tools()
+    tools.is_deaf = True
+    with pytest.raises(RdmaError, match="has the speeds SDR after they were set to SDR, DDR, so its link was not trained again"):
+        run(host, tools, node="Hca3", speeds=["DDR"])
+    assert "7 2 reset" not in tools.settings
+
+
+def test_a_port_that_is_disabled_is_not_bounced(host: str) -> None:
+    tools = Tools()
+    run(host, tools, node="Hca3", state="disabled")
+    del tools.settings[:]
+    spot = {"guid": "0x0000000000200000", "number": 2}
+    # The settings are for the day on which it is enabled.
+    assert run(host, tools, speeds=["DDR"], **spot)["changes"] == ["Switch1 port 2 speeds: SDR -> SDR, DDR"]
+    assert tools.settings == ["7 2 espeed 30", "7 2 speed 3"]
+    assert not run(host, tools, speeds=["DDR"], state="disabled", **spot)["changed"]
+    with pytest.raises(InvalidInput, match="state is 'reset'; allowed: enabled"):
+        run(host, tools, state="reset", **spot)
+    # Enabled and set at once, it trains its link once.
+    assert run(host, tools, speeds=["SDR"], state="enabled", **spot)["after"]["phys_state"] == "LinkUp"
+    assert tools.settings[2:] == ["7 2 espeed 30", "7 2 speed 1", "7 2 enable"]
+
+
 def test_a_reset_is_done_each_time(host: str) -> None:
     tools = Tools()
     for _try in range(2):
@@ -94,7 +130,8 @@ def test_settings_are_made_before_the_link_is_trained(host: str) -> None:
     tools = Tools()
     result = run(host, tools, node="Hca3", speeds=["DDR"], widths=["1X", "4X"])
     assert result["changes"] == ["Switch1 port 2 widths: 4X -> 1X, 4X", "Switch1 port 2 speeds: SDR -> SDR, DDR", "Switch1 port 2 state: enabled -> reset"]
-    assert tools.settings == ["7 2 width 3", "7 2 speed 3", "7 2 espeed 30", "7 2 reset"]
+    assert tools.settings == ["7 2 width 3", "7 2 espeed 30", "7 2 speed 3", "7 2 reset"]
+    assert (result["after"]["widths"], result["after"]["speeds"]) == (["1X", "4X"], ["SDR", "DDR"])
     # These are set already.
     assert not run(host, Tools(), node="Hca3", speeds=["SDR"], widths=["4X"])["changed"]
 

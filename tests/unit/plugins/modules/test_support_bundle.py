@@ -148,3 +148,17 @@ def test_names_in_a_part_stay_below_its_folder(tmp_path: pathlib.Path) -> None:
 def test_the_files_of_every_network_backend_are_collected() -> None:
     collected = {pattern for item in _items.NODE if isinstance(item, _items.Files) for pattern in item.patterns}
     assert {pattern for backend in BACKENDS for pattern in backend.patterns} <= collected
+
+
+def test_the_fabric_is_asked_through_the_port_that_is_in_it() -> None:
+    items = _items.of_fabric("mlx5_2", 1)
+    assert all(isinstance(item, _items.Command) and item.argv[1:5] == ("-C", "mlx5_2", "-P", "1") for item in items) and len(items) == 7
+    assert [item.argv for item in _items.of_fabric("", 0) if isinstance(item, _items.Command)][:2] == [("ibnetdiscover",), ("iblinkinfo", "--line")]
+
+
+def test_a_bundle_names_a_port_of_infiniband(tmp_path: pathlib.Path) -> None:
+    for device, layer in (("mlx5_0", "Ethernet"), ("mlx5_1", "InfiniBand")):
+        port = tmp_path / "sys/class/infiniband" / device / "ports/1"
+        port.mkdir(parents=True)
+        (port / "link_layer").write_text(layer + "\n", encoding="utf-8")
+    assert _collect.items_for(fabric=True, logs=False, root=str(tmp_path))[-7:] == list(_items.of_fabric("mlx5_1", 1))

@@ -14,8 +14,8 @@ import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _apart, _ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _links
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint

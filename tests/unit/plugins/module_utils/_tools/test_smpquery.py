@@ -94,9 +94,44 @@ def test_what_has_no_state(text: str) -> None:
 
 
 def test_the_settings_are_masks() -> None:
-    assert _smpquery.speed_calls(["SDR", "EDR"]) == (("speed", "1"), ("espeed", "2"))
+    assert _smpquery.speed_calls(["SDR", "EDR"]) == (("espeed", "2"), ("speed", "1"))
     # 30 switches the extended speeds off; 0 would leave them as they are.
-    assert _smpquery.speed_calls(["SDR", "DDR", "QDR"]) == (("speed", "7"), ("espeed", "30"))
+    assert _smpquery.speed_calls(["SDR", "DDR", "QDR"]) == (("espeed", "30"), ("speed", "7"))
+    # XDR is in a field of its own, behind those five bits.
+    assert _smpquery.speed_calls(["SDR", "NDR", "XDR"]) == (("espeed", "40"), ("speed", "1"))
+    assert _smpquery.speed_calls(["SDR", "XDR"]) == (("espeed", "62"), ("speed", "1"))
     assert _smpquery.width_calls(["1X", "4X"]) == (("width", "3"),)
     assert _smpquery.port_query("mlx5_0", 1, (2, 17)) == ["smpquery", "-C", "mlx5_0", "-P", "1", "portinfo", "2", "17"]
     assert _smpquery.port_setting("mlx5_0", 1, (2, 17), words=("disable",)) == ["ibportstate", "-C", "mlx5_0", "-P", "1", "2", "17", "disable"]
+
+
+SECOND = "LinkSpeedExtActive2:.............%s\nLinkSpeedExtSupported2:..........%s\nLinkSpeedExtEnabled2:............%s\n"
+FIRST = "LinkSpeedExtActive:..............%s\nLinkSpeedExtSupported:...........%s\nLinkSpeedExtEnabled:.............%s\n"
+
+
+def port_info(first: tuple[str, str, str], second: tuple[str, str, str] | None) -> str:
+    """A port of a switch in the words of libibmad, of a version with or without the second field."""
+    recorded = (CORPUS / "smpquery/sim_portinfo_switch.txt").read_text(encoding="utf-8")
+    return recorded[: recorded.index("LinkSpeedExtActive")] + FIRST % first + (SECOND % second if second else "")
+
+
+FDR_NDR = "14.0625 Gbps or 25.78125 Gbps or 53.125 Gbps or 106.25 Gbps"
+ALL = _smpquery.SPEEDS
+
+
+@pytest.mark.parametrize(
+    ("text", "speed", "enabled", "supported"),
+    [
+        (port_info(("No Extended Speed", FDR_NDR, FDR_NDR), ("212.5 Gbps", "212.5 Gbps", "212.5 Gbps")), "XDR", "SDR DDR QDR FDR EDR HDR NDR XDR", "XDR"),
+        # Limited to NDR.
+        (port_info(("106.25 Gbps", FDR_NDR, FDR_NDR), ("No Extended Speed 2", "212.5 Gbps", "0")), "NDR", "SDR DDR QDR FDR EDR HDR NDR", "XDR"),
+        (port_info(("53.125 Gbps", FDR_NDR, "Extended link speeds disabled"), ("No Extended Speed 2", "0", "0")), "HDR", "SDR DDR QDR", "NDR"),
+        # libibmad before NDR, and of a port without the second field.
+        (port_info(("undefined (8)", "53.125 Gbps or undefined (12)", "53.125 Gbps or undefined (12)"), None), "NDR", "SDR DDR QDR HDR NDR", "NDR"),
+    ],
+)
+def test_extended_speeds(text: str, speed: str, enabled: str, supported: str) -> None:
+    found = _smpquery.parse_port(text)
+    assert found.speed == speed
+    assert " ".join(found.speeds) == enabled
+    assert found.supported_speeds[-1] == supported

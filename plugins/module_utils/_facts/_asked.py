@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The port through which a host asks its fabric. The diagnostics themselves take the first device, which may be one of Ethernet."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+
+def asked_port(name: str, root: str) -> Port | None:
+    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
+    ports = [port for port in read_ports(root) if port.infiniband]
+    if not name:
+        own = [port for port in ports if port.in_fabric]
+        return next((port for port in own if port.phys_state == "LinkUp"), own[0] if own else None)
+    there = [port._asdict() for port in ports]
+    (found,) = named_ports({"port": name}, there, none="none: this host has no InfiniBand port")
+    return next(port for port in ports if port.name == found["name"])
