@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, differences_of, foreseen, render, render_foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import survey
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, foreseen, render, render_foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import line_of
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
 
@@ -22,11 +24,12 @@ class ActionModule(ControllerAction):
         # All hosts of the play: those that failed or were unreachable belong in the table too.
         found = registered(task_vars, task_vars["ansible_play_hosts_all"], arguments["variable"])
         if arguments["foresee"]:
-            deviations, differences = foreseen(found), []
-            text = render_foreseen(found, deviations)
-        else:
-            deviations, differences = deviations_of(found), differences_of(found)
-            text = render(found, deviations, differences)
-        if text:
-            show(text)
-        return {"deviations": deviations, "differences": differences}
+            deviations = foreseen(found)
+            if deviations:
+                show(render_foreseen(deviations))
+            return {"deviations": {host: [line_of(each) for each in own] for host, own in deviations.items()}, "differences": []}
+        fleet, differences = survey(found), differences_of(found)
+        failing = fleet.failing()
+        if failing or not arguments["quiet"]:
+            show(render(found, fleet, differences, full=arguments["full"]))
+        return {"deviations": failing, "differences": differences}

@@ -119,6 +119,9 @@ class ActionModule(ControllerAction):
                 result["warnings"] = notes
             result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
             result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
+            # In the order in which they take over.
+            fabrics = {each.fabric for each in place.places}
+            result["managers"] = {fabric: list(hosts) for fabric, hosts in place.election.positions.items() if fabric in fabrics}
             result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
         # Where the task itself fails, what the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
         python = _looks.recall(host, "python", ages=False) or () if role or arguments["fail"] else ()

@@ -91,6 +91,16 @@ class Code(str, enum.Enum):
     OTHER_MASTER = "other_master"
     SEVERAL_MASTERS = "several_masters"
     """Detail: how many."""
+    FAILED_OVER = "failed_over"
+    """The master is on a host that stands by for the designated one."""
+    SPLIT_FABRIC = "split_fabric"
+    """The master is another one than that of most hosts of the fabric."""
+    MASTER_UNKNOWN = "master_unknown"
+    """The node itself can't ask for the subnet manager. Detail: why."""
+    NO_MANAGEMENT = "no_management"
+    """A virtual function that may not send management datagrams. Detail: its port."""
+    NO_INFINIBAND = "no_infiniband"
+    """Nothing of InfiniBand is declared for the node, and it has none."""
     OPENSM_DESIGNATED = "opensm_designated"
     """opensm is missing on the designated host."""
     OPENSM_ENDED = "opensm_ended"
@@ -126,6 +136,8 @@ class Code(str, enum.Enum):
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
     OTHER_STACK = "other_stack"
+    UNCHECKED = "unchecked"
+    """A host without a result. Found: why."""
     # Links and cables, as mlxlink or mstlink has them.
     LINK_DIAGNOSIS = "link_diagnosis"
     """The firmware of the adapter names a cause."""
@@ -198,7 +210,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
         Severity.WARNING,
     ),
-    Code.PAIR_OUTLIER: Severity.WARNING,
+    **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)
@@ -230,7 +242,16 @@ _ORDER: tuple[tuple[enum.Enum, ...], ...] = (
     (Code.NO_PORT, Code.LINK_DOWN),
     (Code.OPENSM_ENDED, Code.OPENSM_STOPPED, Code.OPENSM_DESIGNATED, Code.OPENSM_STANDBY, Code.OPENSM_SURPLUS),
     (Code.OPENSM_UNBOUND, Code.OPENSM_RESTARTS),
-    (Code.SEVERAL_MASTERS, Code.OTHER_MASTER, Code.UNNAMED_MASTER, Code.NOT_MASTER, Code.NO_MASTER),
+    (
+        Code.SPLIT_FABRIC,
+        Code.SEVERAL_MASTERS,
+        Code.OTHER_MASTER,
+        Code.UNNAMED_MASTER,
+        Code.NOT_MASTER,
+        Code.NO_MASTER,
+        Code.MASTER_UNKNOWN,
+        Code.FAILED_OVER,
+    ),
     (Code.PORT_NOT_CONFIGURED, Code.NO_SM_LID),
     (Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK),
 )

@@ -237,6 +237,26 @@ options:
     type: list
     elements: str
     default: []
+  standbys:
+    description: The hosts that stand by for O(designated_host), with their port GUIDs where they are known. A master on one of them is a warning.
+    type: dict
+    default: {}
+  host:
+    description: The name of this node in the inventory, for O(accepted).
+    type: str
+    default: ""
+  accepted:
+    description:
+      - Findings that are accepted. Such a finding is returned with the key C(accepted), and is no deviation until it expires.
+      - Each entry has the C(code) of the finding and a C(reason), and one of C(host), a shell pattern, and C(port), named as in O(ports). C(until) is the
+        last day, such as V(2026-12-31).
+    type: list
+    elements: dict
+    default: []
+  today:
+    description: The date with which C(until) is compared. Without it, nothing has expired.
+    type: str
+    default: ""
   wait:
     description: How long to wait for the declared state, in seconds. V(0) checks once.
     type: int
@@ -276,7 +296,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 ok:
-  description: Whether everything is as declared.
+  description: Whether everything is as declared. Warnings, and findings in O(accepted), do not count.
   returned: success
   type: bool
   sample: true
@@ -287,7 +307,7 @@ deviations:
   elements: dict
   contains:
     severity:
-      description: V(error).
+      description: V(error), or V(warning) for what is no deviation.
       type: str
       sample: error
     code:
@@ -327,8 +347,12 @@ deviations:
       description: What to do next.
       type: str
       sample: look at the cable and the switch port
+    accepted:
+      description: Of a finding in O(accepted), C(until), C(reason), and whether it has C(expired).
+      type: dict
+      sample: {"until": "2026-12-31", "reason": "a cable is ordered", "expired": false}
 deviation_lines:
-  description: The same in words, one line for each object.
+  description: Those that are neither warnings nor accepted, in words, one line for each object.
   returned: always
   type: list
   elements: str
@@ -343,6 +367,11 @@ fabric:
   returned: always
   type: str
   sample: ib
+designated_host:
+  description: The value of O(designated_host).
+  returned: always
+  type: str
+  sample: node1
 master_guid:
   description: Port GUID of the master subnet manager; empty where there is none.
   returned: always

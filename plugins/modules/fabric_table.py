@@ -14,6 +14,9 @@ short_description: Prints the outcomes of fabric_check on all hosts as one table
 version_added: 1.0.0
 description:
   - Prints one table for all hosts of the play, and below it the deviations, each once with its hosts. What explains others comes first.
+  - Of many hosts it prints no more than a screen. What is wrong comes first, and the table has the rows of few bad hosts. Deviations that differ in
+    objects and values only are one line, with the most frequent of them.
+  - What all hosts of a fabric see is one fault of the fabric. The designated host fails for it, or the first host that sees it. The others wait.
   - A host without a result, because it was unreachable or the check itself failed, counts as deviating.
   - Also compares the hosts with each other. This is the only way to find two masters that do not see each other, in a fabric that is split.
   - Different versions are shown, and are no deviation. They are firmware of adapters with one PSID, and releases of one vendor's stack.
@@ -29,6 +32,14 @@ options:
     description:
       - Whether to print only the deviations that no role mends, such as a link that is down, and nothing where there are none. It is for check mode,
         which does not fail for them.
+    type: bool
+    default: false
+  full:
+    description: Whether to print the whole table and all hosts, however many lines that takes.
+    type: bool
+    default: false
+  quiet:
+    description: Whether to print nothing where no host deviates.
     type: bool
     default: false
 seealso:

@@ -131,6 +131,11 @@ designated_hosts:
   returned: without O(role)
   type: dict
   sample: {"ib": "node1"}
+managers:
+  description: The hosts of group C(opensm) that manage the fabrics of the host, by fabric, the designated one first, then those that take over.
+  returned: without O(role)
+  type: dict
+  sample: {"ib": ["node1", "node2"]}
 designated:
   description: Whether this host is designated for any of its fabrics.
   returned: without O(role)

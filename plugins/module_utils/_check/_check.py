@@ -43,7 +43,7 @@ def settled(
     while True:
         outcome = judge(wanted, look(run, wanted, release, environ=os.environ, root=root))
         waited = clock() - start
-        if all(finding.lasting for finding in outcome.findings) or waited + PAUSE > wait:
+        if all(finding.lasting for finding in outcome.errors) or waited + PAUSE > wait:
             break
         sleep(PAUSE)
     if wanted.links is None and wanted.firmware is None:
@@ -58,6 +58,6 @@ def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
     wait = 0 if module.check_mode else module.params["wait"]
     outcome, waited = settled(run, wanted, release, wait=wait)
     result = outcome.result(waited)
-    if outcome.findings and module.params["fail"]:
+    if outcome.errors and module.params["fail"]:
         raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)
     return result

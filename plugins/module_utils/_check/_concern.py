@@ -50,7 +50,7 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
 
 
 def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """The result of the module where everything is as declared; None where it is not, and wherever that is not sure.
+    """The result of the module where nothing is an error; None where it is not, and wherever that is not sure.
 
     `looks`: what the look returned by concern, for the hints of these parameters.
     """
@@ -70,7 +70,7 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
         # The module reports it.
         return None
     asked = port.name if port is not None else ""
-    return None if outcome.findings or live.asked != asked else outcome.result()
+    return None if outcome.errors or live.asked != asked else outcome.result()
 
 
 def _seen(form: type[_T], looks: t.Mapping[str, t.Any], concern: str) -> _T | None:

@@ -170,6 +170,25 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names) or (False if wanted.designated_guids else None)
 
 
+def _manages(wanted: Wanted) -> bool:
+    """Whether this node is to run a subnet manager."""
+    return wanted.designated or wanted.standby
+
+
+def _has_no_infiniband(wanted: Wanted, found: Found) -> bool:
+    """Whether all ports of the node are of another kind, and nothing is declared that needs one of InfiniBand."""
+    declared = wanted.ports or wanted.fabric_ports or wanted.ipoib is not None or _manages(wanted)
+    return not declared and bool(found.live.ports) and not any(port.infiniband for port in found.live.ports)
+
+
+def standby_of(wanted: Wanted, found: Found, master: Master) -> str:
+    """The declared standby that the master runs on; "" where it is on none. It is recognised as the designated host is."""
+    if wanted.standby and any(port.port_guid == master.guid for port in found.live.ports):
+        return wanted.host or short(master)
+    hosts = (host for host, guids in wanted.standbys.items() if runs_on(master.guid, master.description, guids=guids, names=(host,)))
+    return next(hosts, "")
+
+
 def short(master: Master) -> str:
     """The master in words: its host where the description names one, else its port GUID."""
     if names_host(master.description):
@@ -189,14 +208,22 @@ def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
 
     result = []
     master, masters = found.live.master, found.live.masters
-    if master is None:
+    if master is None and found.live.unable and _has_no_infiniband(wanted, found):
+        return [finding(Code.NO_INFINIBAND, "")]
+    port = fabric_port(wanted, found)
+    if port is not None and port.device in found.live.virtual and port.sm_lid and (master is None or not master.answers) and not _manages(wanted):
+        result.append(finding(Code.NO_MANAGEMENT, "", port.name))
+    elif master is None and found.live.unable:
+        result.append(finding(Code.MASTER_UNKNOWN, "", found.live.unable))
+    elif master is None:
         result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.live.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
     elif master.state != MASTER:
         result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
     elif wanted.designated_host and not wanted.designated and not master.answers and is_designated(wanted, found, master) is None:
         result.append(finding(Code.UNNAMED_MASTER, master.guid))
     elif is_designated(wanted, found, master) is False:
-        result.append(finding(Code.OTHER_MASTER, short(master)))
+        standby = standby_of(wanted, found, master)
+        result.append(finding(Code.FAILED_OVER, standby) if standby else finding(Code.OTHER_MASTER, short(master)))
     if masters is not None and len(masters) > 1:
         result.append(finding(Code.SEVERAL_MASTERS, ", ".join(masters), str(len(masters))))
     return result

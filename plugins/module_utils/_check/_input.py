@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils import _accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedFirmware, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
@@ -46,6 +47,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_designated_host": (str, "a host of the inventory"),
     "fabric_check_designated_names": (list, "a list of host names"),
     "fabric_check_designated_guids": (list, "a list of port GUIDs"),
+    "fabric_check_standbys": (dict, "a mapping of hosts to lists of port GUIDs"),
 }
 
 
@@ -88,6 +90,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     found += _address_problems("pcie_accepted", params["pcie_accepted"])
     found += _speed_problems("min_speed", params["min_speed"])
+    found += _accepted.problems("accepted", params["accepted"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
     return found
@@ -163,6 +166,8 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
     plain["firmware"] = _firmware(params)
     plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
+    plain["accepted"] = _accepted.entries_of(params["accepted"])
+    plain["standbys"] = {str(host): tuple(normal_guid(guid) if is_guid(guid) else str(guid) for guid in guids) for host, guids in params["standbys"].items()}
     plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,

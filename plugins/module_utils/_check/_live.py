@@ -87,7 +87,11 @@ class Live(t.NamedTuple):
     """The port through which the subnet manager is queried; "" where there is none."""
     master: Master | None = None
     master_error: str = ""
-    """Why there is no `master`, in words."""
+    """Why there is no `master`, in words: the node asked, and none answered."""
+    unable: str = ""
+    """Why the node itself could not ask, in words."""
+    virtual: tuple[str, ...] = ()
+    """The RDMA devices that are virtual functions."""
     masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
 

@@ -30,6 +30,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 
+# The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
+VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
 # The limits of root are not those of everybody.
 _PROBES: t.Mapping[str, tuple[str, ...]] = {
@@ -55,6 +57,7 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
         opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
         limits=read_limits(run) if scope.limits else {},
         cards=cards,
+        virtual=read_virtual(parts.ports, root),
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
     )
     if not scope.subnet_manager:
@@ -74,6 +77,16 @@ def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
         if pci and not os.path.exists(os.path.join(base, "device/physfn")):
             cards[device] = Card(pci, attribute(base, "board_id"), attribute(base, "fw_ver"))
     return cards
+
+
+def read_virtual(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
+    """The RDMA devices that are virtual functions; a guest sees those of its host as cards of their own."""
+    base = os.path.join(root, "sys/class/infiniband")
+    return tuple(
+        device
+        for device in sorted({port.device for port in ports})
+        if os.path.exists(os.path.join(base, device, "device/physfn")) or attribute(base, device, "hca_type") in VIRTUAL_TYPES
+    )
 
 
 def read_opensm(root: str = "/") -> Opensm:
@@ -104,7 +117,7 @@ def read_limits(run: Runner) -> dict[str, str]:
 def _with_master(run: Runner, port: Port | None, live: Live, *, designated: bool) -> Live:
     reason = _why_not(run, port)
     if port is None or reason:
-        return live._replace(master_error=reason)
+        return live._replace(unable=reason)
     try:
         answer = _sminfo.query(run, port.device, port.port)
         if answer is None:
@@ -117,7 +130,7 @@ def _with_master(run: Runner, port: Port | None, live: Live, *, designated: bool
         return live._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
-        return live._replace(master_error="; ".join(exc.msg.splitlines()))
+        return live._replace(unable="; ".join(exc.msg.splitlines()))
 
 
 def _silence(run: Runner, port: Port) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import cards_of, checked_ports, fabric_port, findings, interfaces, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import KEYS, UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
@@ -27,18 +28,34 @@ class Outcome(t.NamedTuple):
     found: Found
     findings: tuple[Finding, ...]
 
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that make the node one that is not as declared."""
+        return tuple(finding for finding in self.findings if finding.severity == Severity.ERROR and not counts(self._accepted(finding)))
+
+    def _accepted(self, finding: Finding) -> dict[str, t.Any] | None:
+        """What the site says of a finding that it accepts, or did until it expired."""
+        entry = match(self.wanted.accepted, finding.code.value, [_spot(finding, self.wanted.host, self.found)], today=self.wanted.today)
+        return entry.result(self.wanted.today) if entry is not None else None
+
+    def _deviation(self, finding: Finding) -> dict[str, t.Any]:
+        """In the shape of an entry of `deviations`."""
+        accepted = self._accepted(finding)
+        return {**_words.result(finding), **({"accepted": accepted} if accepted is not None else {})}
+
     def result(self, waited: float = 0.0) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
         master, stack = self.found.live.master, self.found.live.stack
         return {
-            "deviations": [_words.result(finding) for finding in self.findings],
-            "deviation_lines": _words.lines(self.findings),
-            "rows": table_rows(self.wanted, self.found, self.findings),
+            "deviations": [self._deviation(finding) for finding in self.findings],
+            "deviation_lines": [line.text for line in _words.by_object(map(self._deviation, self.errors))],
+            "rows": table_rows(self.wanted, self.found, self.findings, errors=self.errors),
             "fabric": self.wanted.fabric,
             "master_guid": master.guid if master else "",
+            "designated_host": self.wanted.designated_host,
             "adapters": [dict(card._asdict()) for card in cards_of(self.wanted, self.found)],
             "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
-            "ok": not self.findings,
+            "ok": not self.errors,
             "waited": round(waited, 1),
         }
 
@@ -51,8 +68,22 @@ def judge(wanted: Wanted, found: Found) -> Outcome:
 OF_ROWS = (Topic.PORT, Kind.INTERFACE)
 
 
-def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) -> list[dict[str, str]]:
-    """One row for each declared interface with the port under it, and for each checked port without a declared interface."""
+def _spot(finding: Finding, host: str, found: Found) -> Spot:
+    """Where a finding is: the names of the host, and those of the port or the adapter that it is about."""
+    names = {host, host.partition(".")[0]} - {""}
+    ports = {finding.subject} if finding.kind in (Topic.PORT, Topic.ADAPTER) and finding.subject else set()
+    for port in found.live.ports:
+        if port.name in ports:
+            ports.update((port.port_guid, "%s/%d" % (port.pci, port.port)))
+    return Spot(frozenset(map(str.lower, names)), frozenset(map(str.lower, ports)))
+
+
+def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *, errors: t.Sequence[Finding] | None = None) -> list[dict[str, str]]:
+    """One row for each declared interface with the port under it, and for each checked port without a declared interface.
+
+    `errors` are those of the deviations that are neither warnings nor accepted; all of them where it is None.
+    """
+    errors = deviations if errors is None else errors
     ports = {port.name: port for port in found.live.ports}
     netdevs = {netdev.name: netdev for netdev in found.live.netdevs}
     names = [item.name for item in interfaces(wanted, found) if item.present]
@@ -62,16 +93,21 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding]) ->
     if not pairs:
         port = fabric_port(wanted, found)
         pairs = [(port.name if port else "", "")]
-    subjects = {finding.subject for finding in deviations if finding.kind in OF_ROWS}
-    # A finding about the node as a whole makes each of its rows bad: no row of a bad node may read OK.
-    whole_node = any(finding.kind not in OF_ROWS for finding in deviations) or bool(subjects - {name for pair in pairs for name in pair})
+    named = {name for pair in pairs for name in pair}
+    results = [(_concerned(errors, named), BAD), (_concerned(deviations, named), NOTED)]
     manager = _sm_column(wanted, found)
     rows = []
     for port_name, name in sorted(pairs):
-        bad = whole_node or port_name in subjects or name in subjects
-        cells = {"port": port_name, "interface": name, "sm": manager, "result": "BAD" if bad else "OK"}
+        result = next((word for subjects, word in results if subjects is None or {port_name, name} & subjects), GOOD)
+        cells = {"port": port_name, "interface": name, "sm": manager, "result": result}
         rows.append(_row(cells, ports.get(port_name), netdevs.get(name)))
     return rows
+
+
+def _concerned(findings: t.Sequence[Finding], named: t.Collection[str]) -> set[str] | None:
+    """The ports and interfaces of rows that findings are about; None where one is about the node as a whole: no row of a bad node may read OK."""
+    subjects = {finding.subject for finding in findings if finding.kind in OF_ROWS}
+    return None if any(finding.kind not in OF_ROWS for finding in findings) or subjects - set(named) else subjects
 
 
 def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dict[str, str]:

@@ -9,26 +9,34 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, Severity, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import ByHost, Fleet, Results
+
 TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode", "MTU", "addresses", "SM", "result")
 # The cells of a row by their titles: `sm_lid` is below "SM LID".
 KEYS = tuple(title.lower().replace(" ", "_") for title in TITLES)
 UNKNOWN = "-"
-_SPLIT = (
-    "fabric %s: this node's master is %s, that of most others %s: the fabric is split ('iblinkinfo' on both sides shows the links that are down between them)"
-)
+# In the column "result": not as declared; as declared; as declared but for a warning, or for what is accepted; and what waits for the fabric.
+BAD, GOOD, NOTED, WAITS = "BAD", "OK", "NOTED", "WAITS"
+# A table of these rows is on a screen, with what follows it.
+_MOST_ROWS = 32
+_MOST_BAD_ROWS = 8
+_MOST_LINES, _MOST_OTHERS = 24, 5
+# Hosts in a line: letters, those that are named of very many, and those that need not be counted.
+_WIDTH, _NAMED, _UNCOUNTED = 100, 8, 4
 # Versions that equal hosts should share: of the firmware of adapters with one PSID, and of one vendor's stack. What a distribution has is up to its release.
 _FIRMWARE, _STACK = "firmware", "stack"
 _SHARED: t.Mapping[str, str] = {_FIRMWARE: "firmware of adapters with PSID %s", _STACK: "release of %s"}
 _VENDORS = ("mlnx_ofed", "doca")
 
 
-def differences_of(results: Mapping[str, Mapping[str, t.Any]]) -> list[dict[str, t.Any]]:
+def differences_of(results: Results) -> list[dict[str, t.Any]]:
     """Versions that equal hosts should share and do not, as entries of `differences`; of each, that of most hosts comes first.
 
     None is a deviation by itself: an upgrade that goes on is one, too. `results` are those of `fabric_check`, by host.
@@ -53,65 +61,23 @@ def differences_of(results: Mapping[str, Mapping[str, t.Any]]) -> list[dict[str,
     return found
 
 
-def _difference(entry: Mapping[str, t.Any]) -> str:
+def _difference(entry: Mapping[str, t.Any], *, full: bool = False) -> str:
     """`firmware of adapters with PSID MT_0000000008: 16.35.2000 on node[1-3], 16.35.4030 on node4`."""
-    hosts = ", ".join("%s on %s" % (version, fold(names)) for version, names in entry["hosts"].items())
+    hosts = ", ".join("%s on %s" % (version, some_hosts(names, full=full)) for version, names in entry["hosts"].items())
     return "%s: %s" % (_SHARED[entry["what"]] % entry["of"], hosts)
 
 
-def deviations_of(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
-    """The deviations in words by host, from the results of `fabric_check` by host. A host without one is left out.
-
-    A host without an outcome deviates too, because it was unreachable or the module failed: nothing is known of it.
-    """
-    found: dict[str, list[str]] = {}
-    for host, result in results.items():
-        if "deviations" in result:
-            lines = [str(line) for line in result.get("deviation_lines", ())]
-        else:
-            why = "unreachable" if result.get("unreachable") else "not checked"
-            lines = ["%s: %s" % (why, _first_line(str(result.get("msg", ""))) or "no result")]
-        if lines:
-            found[host] = lines
-    for host, line in _split_fabrics(results):
-        found.setdefault(host, []).append(line)
-    return found
-
-
-def foreseen(results: Mapping[str, Mapping[str, t.Any]]) -> dict[str, list[str]]:
-    """The deviations that no role mends, in words by host. Those of hosts without an outcome are not known."""
+def foreseen(results: Results) -> ByHost:
+    """The deviations that no role mends, by host. Those of hosts without an outcome are not known."""
     codes = {code.value for code in BY_HAND}
-    found = {host: [_words.line_of(each) for each in result.get("deviations") or () if each.get("code") in codes] for host, result in results.items()}
-    return {host: lines for host, lines in found.items() if lines}
+    found = {host: [each for each in result.get("deviations") or () if each.get("code") in codes and is_error(each)] for host, result in results.items()}
+    return {host: own for host, own in found.items() if own}
 
 
-def render_foreseen(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> str:
+def render_foreseen(deviations: ByHost) -> str:
     """What a run would fail for, each once with its hosts; "" for nothing."""
-    lines = ["  " + line for line in _grouped(results, deviations)]
+    lines = ["  " + line for line in grouped(deviations)]
     return "\n".join(("No role mends this. The run would fail unless it is mended before:", *lines)) if lines else ""
-
-
-def _first_line(text: str) -> str:
-    """The message itself; ansible-core 2.19 adds the place in the playbook and an excerpt."""
-    return next((line.strip() for line in text.splitlines() if line.strip()), "")
-
-
-def _split_fabrics(results: Mapping[str, Mapping[str, t.Any]]) -> list[tuple[str, str]]:
-    """Two masters that can't see each other: no node deviates by itself, only all of them together show it."""
-    seen: dict[str, dict[str, list[str]]] = {}
-    for host, result in results.items():
-        if result.get("master_guid"):
-            seen.setdefault(str(result.get("fabric", "")), {}).setdefault(str(result["master_guid"]), []).append(host)
-    lines = []
-    for fabric, masters in sorted(seen.items()):
-        if len(masters) < 2:
-            continue
-        # The side that fewer hosts see is the likelier odd one out: it carries the message.
-        by_size = sorted(masters, key=lambda guid: (-len(masters[guid]), guid))
-        for guid in by_size[1:]:
-            for host in masters[guid]:
-                lines.append((host, _SPLIT % (fabric, guid, by_size[0])))
-    return lines
 
 
 def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
@@ -123,44 +89,101 @@ def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
 
 def verdict(findings: Sequence[Mapping[str, t.Any]], form: str) -> str:
     """The first error in that form, and how many more there are; "" without errors."""
-    errors = [each for each in findings if each["severity"] == Severity.ERROR.value]
+    errors = [each for each in findings if is_error(each)]
     more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
     return form % errors[0] + more if errors else ""
 
 
-def render(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]], differences: Sequence[Mapping[str, t.Any]] = ()) -> str:
-    """The table, then the deviations, each once with its hosts and causes first, then where hosts differ, then one line of outcome."""
-    table: list[tuple[str, ...]] = [TITLES]
+def render(results: Results, fleet: Fleet, differences: Sequence[Mapping[str, t.Any]] = (), *, full: bool = False) -> str:
+    """A table of few hosts, then faults of fabrics, the deviations of hosts, each once, and one line of outcome.
+
+    What is wrong comes first where there are many hosts, and the table has the rows of few bad ones; `full` asks for all of it, whatever its length.
+    """
+    rows = _rows(results, fleet)
+    whole = full or len(rows) <= _MOST_ROWS
+    shown = rows if whole else [row for row in rows if row[-1] == BAD]
+    table = ["", *columns([TITLES, *shown])] if whole or 0 < len(shown) <= _MOST_BAD_ROWS else []
+    lines = [*_sections(fleet, differences, full=full)]
+    return "\n".join([*(table + lines if whole else lines + table), "", _outcome(fleet)]).lstrip("\n")
+
+
+def _rows(results: Results, fleet: Fleet) -> list[tuple[str, ...]]:
+    """The rows of the table, with what the other hosts tell of a host in the last column."""
+    failing, waiting, table = fleet.failing(), fleet.waiting, []
     for host, result in results.items():
-        rows = result.get("rows") or [{"result": "BAD"}]
+        rows = result.get("rows") or [{"result": BAD}]
+        # A finding of all hosts together is about no row of this one.
+        others = host in fleet.errors and not any(row.get("result") == BAD for row in rows)
+        waits = host not in fleet.errors and (host in waiting or host in failing)
         for row in rows:
-            cells = {**row, "host": host}
-            if host in deviations and cells.get("result") == "OK":
-                cells["result"] = "BAD"
+            cells = {**row, "host": host, **({"result": BAD} if others else {"result": WAITS} if waits else {})}
             table.append(tuple(str(cells.get(key, UNKNOWN)) for key in KEYS))
-    lines = columns(table)
-    if deviations:
-        lines += ["", "Deviations:"]
-        lines += ["  " + line for line in _grouped(results, deviations)]
-    if differences:
-        lines += ["", "Different versions:", *("  " + _difference(each) for each in differences)]
-    lines += ["", _outcome(len(results), len(deviations))]
-    return "\n".join(lines)
+    return table
 
 
-def _grouped(results: Mapping[str, Mapping[str, t.Any]], deviations: Mapping[str, Sequence[str]]) -> list[str]:
-    """Each deviation with the hosts that have it. A host with what explains the deviations of others comes before these."""
+def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full: bool) -> t.Iterator[str]:
+    faults = {text: fault.hosts for fault in fleet.faults for text in [_words.by_object([fault.deviation])[0].text]}
+    for title, lines in (
+        ("Of the whole fabric:", ["%s: %s" % (some_hosts(hosts, full=full), text) for text, hosts in faults.items()]),
+        ("Deviations:", grouped(fleet.errors, full=full)),
+        ("Warnings:", grouped(fleet.warnings, full=full, most=_MOST_OTHERS)),
+        ("Accepted:", grouped(fleet.accepted, full=full, most=_MOST_OTHERS)),
+        ("Different versions:", [_difference(each, full=full) for each in (differences if full else differences[:_MOST_OTHERS])]),
+    ):
+        if lines:
+            yield from ("", title, *("  " + line for line in lines))
+
+
+def some_hosts(names: t.Iterable[str], *, full: bool = False) -> str:
+    """Hosts in short, with their number where they are several: `node[1-12] (12 hosts)`; the first of very many."""
+    names = sorted(set(names), key=natural)
+    text = fold(names)
+    if not full and len(text) > _WIDTH:
+        # A span is as long as a name, so the text is cut where a name ends.
+        text = fold(names[:_NAMED]) + " ..."
+    return "%s (%d hosts)" % (text, len(names)) if len(names) > _UNCOUNTED else text
+
+
+def grouped(found: ByHost, *, full: bool = False, most: int = 0) -> list[str]:
+    """Each deviation with the hosts that have it. A host with what explains the deviations of others comes before these.
+
+    Of very many, those that differ in objects and values only are one line, with the most frequent of them.
+    """
 
     def rank(host: str) -> int:
-        return min((rank_of(str(each.get("code")), str(each.get("kind"))) for each in results.get(host, {}).get("deviations") or ()), default=0)
+        return min(rank_of(str(each.get("code")), str(each.get("kind"))) for each in found[host])
 
-    hosts = sharing({host: deviations[host] for host in sorted(deviations, key=rank)})
-    return ["%s: %s" % (fold(names), text) for text, names in hosts.items()]
+    exact = sharing({host: _words.by_object(found[host]) for host in sorted(found, key=rank)})
+    most = most or _MOST_LINES
+    if full or len(exact) <= most:
+        return ["%s: %s" % (some_hosts(hosts, full=full), line.text) for line, hosts in exact.items()]
+    alike: dict[t.Any, list[tuple[_words.Line, list[str]]]] = {}
+    for line, hosts in exact.items():
+        alike.setdefault(line.shape, []).append((line, hosts))
+    lines = [_merged(group) for group in alike.values()]
+    left = "and %d more kinds; verify_full_table=true and verify_report_dir show all" % (len(lines) - most)
+    return [*lines[:most], left] if len(lines) > most else lines
 
 
-def _outcome(hosts: int, bad: int) -> str:
+def _merged(group: list[tuple[_words.Line, list[str]]]) -> str:
+    """One line for deviations of one shape."""
+    line, hosts = max(group, key=lambda each: len(each[1]))
+    if len(group) == 1:
+        return "%s: %s" % (some_hosts(hosts), line.text)
+    every = [host for _line, own in group for host in own]
+    return "%s: %d alike, such as on %s: %s" % (some_hosts(every), len(every), min(hosts, key=natural), line.text)
+
+
+def _outcome(fleet: Fleet) -> str:
+    hosts, bad, waiting = len(fleet.hosts), set(fleet.failing()), fleet.waiting
     if not hosts:
         return "No host was checked."
-    if bad:
-        return "%d of %d hosts deviate from the declared state." % (bad, hosts)
-    return "%s as declared." % ("The one host is" if hosts == 1 else "All %d hosts are" % hosts)
+    noted = fleet.noted - bad - waiting
+    good = hosts - len(bad) - len(waiting)
+    if not (bad or waiting or noted):
+        return "%s as declared." % ("The one host is" if hosts == 1 else "All %d hosts are" % hosts)
+    parts = ["%d of %d hosts deviate from the declared state" % (len(bad), hosts)] if bad else []
+    parts += ["%d wait for the fabric" % len(waiting)] if waiting else []
+    parts += ["%d as declared" % (good - len(noted))] if good - len(noted) else []
+    parts += ["%d as declared but for what is listed above" % len(noted)] if noted else []
+    return "; ".join(parts) + "."

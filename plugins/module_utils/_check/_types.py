@@ -11,6 +11,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
     from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
@@ -74,6 +75,13 @@ class Wanted(t.NamedTuple):
     """Other names that the designated host goes by."""
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
+    standbys: t.Mapping[str, t.Sequence[str]] = {}
+    """The hosts that stand by for the designated one, with their port GUIDs where they are known."""
+    host: str = ""
+    """The name of this node in the inventory."""
+    accepted: tuple[Accepted, ...] = ()
+    """Findings that the site accepts."""
+    today: str = ""
 
 
 class Differences(t.NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding, _words
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import words as accepted_words
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._words import FORMS as OPENSM_FORMS
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -71,6 +72,32 @@ FORMS: t.Mapping[Code, Form] = {
         "see 'saquery SMIR'",
     ),
     Code.SEVERAL_MASTERS: Form("{detail} masters: {found}", _MASTER, next_step="'saquery SMIR' lists them: stop those that are not on the designated host"),
+    Code.FAILED_OVER: Form(
+        "the master is {found}, which stands by for it",
+        _MASTER,
+        "opensm of the designated host has ended, or its host or link is down",
+        "see opensm on {wanted}: once it runs there again, it takes the fabric back",
+    ),
+    Code.SPLIT_FABRIC: Form(
+        "the master is {found}",
+        "{wanted}, the master of most hosts",
+        "the fabric is split",
+        "'iblinkinfo' on both sides shows the links that are down between them",
+    ),
+    Code.MASTER_UNKNOWN: Form("not known", _MASTER, next_step="{detail}"),
+    Code.NO_MANAGEMENT: Form(
+        "not known",
+        _MASTER,
+        "port {detail} is that of a virtual function, which may send no management datagrams",
+        "declare fabric_check_subnet_manager: false for such hosts",
+    ),
+    Code.NO_INFINIBAND: Form(
+        "no InfiniBand port",
+        "an InfiniBand port",
+        "all ports of this host are of another link layer",
+        "declare fabric_check_subnet_manager: false for a host that is in no fabric; otherwise see LINK_TYPE in mlxconfig",
+    ),
+    Code.UNCHECKED: Form(next_step="mend it, then check again"),
     Code.OPENSM_DESIGNATED: Form(next_step="this is the designated host: run rdma.ofed.site for it"),
     Code.OPENSM_ENDED: Form(
         cause="it has ended, and one that ends again and again stays down, so that a standby remains master", next_step="see journalctl -u 'rdma-opensm@*'"
@@ -198,21 +225,53 @@ def line_of(deviation: t.Mapping[str, t.Any]) -> str:
     return "%s (%s)" % (line, hint) if hint else line
 
 
+class Line(t.NamedTuple):
+    """All that is wrong with one object of a host."""
+
+    text: str
+    """`interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (HINT)`."""
+    shape: tuple[tuple[str, str, str], ...]
+    """The codes, kinds and aspects: lines of one shape differ in objects and values."""
+
+
+def by_object(deviations: t.Iterable[t.Mapping[str, t.Any]]) -> list[Line]:
+    """One line for each object. The entries are those of `result`."""
+    objects: dict[tuple[t.Any, t.Any], list[t.Mapping[str, t.Any]]] = {}
+    for each in deviations:
+        objects.setdefault((each.get("kind"), each.get("subject")), []).append(each)
+    return [Line(_line(group), tuple((str(each.get("code")), str(each.get("kind")), str(each.get("aspect"))) for each in group)) for group in objects.values()]
+
+
 def lines(findings: t.Iterable[Finding]) -> list[str]:
     """One line for each object, with all that is wrong with it."""
-    objects: dict[tuple[t.Any, str], list[Finding]] = {}
-    for finding in findings:
-        objects.setdefault((finding.kind, finding.subject), []).append(finding)
-    return [_line(group) for group in objects.values()]
+    return [line.text for line in by_object(map(result, findings))]
 
 
-def _line(findings: t.Sequence[Finding]) -> str:
-    """`interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (HINT)`."""
-    text, hints = subject(findings[0]), []
-    for position, finding in enumerate(findings):
-        said = _said(finding)
-        aspect = _aspect(finding)
-        text += "%s%s wanted %s, found %s" % (";" if position else "", " %s:" % aspect if aspect else ("" if position else ":"), said.expected, said.found)
-        hints.append(_hint(said.cause, said.next_step))
+def _line(group: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    if group[0].get("code") == Code.UNCHECKED.value:
+        return str(group[0]["found"])
+    named = _common([str(each.get("object")) for each in group])
+    text, hints = named, []
+    for position, each in enumerate(group):
+        aspect = str(each.get("object"))[len(named) :].strip()
+        text += "%s%s wanted %s, found %s" % (
+            ";" if position else "",
+            " %s:" % aspect if aspect else ("" if position else ":"),
+            each.get("expected"),
+            each.get("found"),
+        )
+        hints.append(_hint(each.get("cause"), each.get("next_step")))
+    noted = [accepted_words(each["accepted"]) for each in group if each.get("accepted")]
     hint = "; ".join(filter(None, dict.fromkeys(hints)))
-    return "%s (%s)" % (text, hint) if hint else text
+    return "".join([text, " (%s)" % hint if hint else "", *(" [%s]" % note for note in dict.fromkeys(noted))])
+
+
+def _common(objects: t.Sequence[str]) -> str:
+    """The words that all of them begin with: the object without the aspects; of one alone, all of it."""
+    if len(objects) == 1:
+        return objects[0]
+    parts = [text.split(" ") for text in objects]
+    same = 0
+    while all(len(part) > same and part[same] == parts[0][same] for part in parts):
+        same += 1
+    return " ".join(parts[0][:same])

@@ -30,6 +30,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "fabric_check_standby": {"type": "bool"},
     "fabric_check_designated_names": {"type": "list"},
     "fabric_check_designated_guids": {"type": "list"},
+    "fabric_check_standbys": {"type": "dict"},
     "fabric_check_wait": {"type": "int", "default": 10},
     "fabric_check_fail": {"type": "bool"},
 }
@@ -108,6 +109,10 @@ OPTIONS: dict[str, t.Any] = {
     "designated_absent": {"type": "bool", "default": False},
     "designated_names": {"type": "list", "elements": "str", "default": []},
     "designated_guids": {"type": "list", "elements": "str", "default": []},
+    "standbys": {"type": "dict", "default": {}},
+    "host": {"type": "str", "default": ""},
+    "accepted": {"type": "list", "elements": "dict", "default": []},
+    "today": {"type": "str", "default": ""},
     "wait": {"type": "int", "default": 0},
     "fail": {"type": "bool", "default": True},
 }

@@ -8,4 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-OPTIONS: dict[str, t.Any] = {"variable": {"type": "str", "required": True}, "foresee": {"type": "bool", "default": False}}
+OPTIONS: dict[str, t.Any] = {
+    "variable": {"type": "str", "required": True},
+    "foresee": {"type": "bool", "default": False},
+    "full": {"type": "bool", "default": False},
+    "quiet": {"type": "bool", "default": False},
+}

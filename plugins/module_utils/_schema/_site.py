@@ -47,6 +47,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
         "choices": ["ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"],
         "default": ["ib_write_bw", "ib_send_bw", "ib_write_lat", "ibping"],
     },
+    "rdma_accepted": {"type": "list", "default": []},
     "rdma_allow_container": {"type": "bool", "default": False},
     "rdma_allow_link_type": {"type": "list", "default": []},
     "rdma_allow_reboot": {"type": "bool", "default": False},
@@ -80,4 +81,5 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_upgrade_groups": {"type": "list", "default": []},
     "rdma_verify": {"type": "bool", "default": True},
     "support_bundle_dir": {"type": "path"},
+    "verify_full_table": {"type": "bool", "default": False},
 }

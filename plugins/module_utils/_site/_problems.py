@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils import _accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
@@ -56,7 +57,8 @@ def serial_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] |
 
 def _site_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
     """Consents among them: what is no boolean must not count as one."""
-    return [*value_problems(SITE, variables), *monitor_problems(variables)]
+    accepted = _accepted.problems("rdma_accepted", variables["rdma_accepted"]) if "rdma_accepted" in variables else []
+    return [*value_problems(SITE, variables), *monitor_problems(variables), *accepted]
 
 
 # By the role that a problem concerns which is one of the host alone. What is wrong with a port of the check is one of its findings.
@@ -77,7 +79,8 @@ _OF_PORTS = ("ipoib", "opensm")
 
 def _fabric_problems(variables: Mapping[str, t.Any], _facts: Mapping[str, t.Any] | None) -> list[Problem]:
     found = {problem.variable: problem for problem in (*misspelt(variables, "fabric_"), *unknown(variables))}
-    return [*found.values(), *value_problems(SITE, variables)]
+    accepted = _accepted.problems("rdma_accepted", variables["rdma_accepted"]) if "rdma_accepted" in variables else []
+    return [*found.values(), *value_problems(SITE, variables), *accepted]
 
 
 # Whose variables are also validated on their own: roles before their first change, where no playbook has validated the site, and the playbook fabric.

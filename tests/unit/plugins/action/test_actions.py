@@ -181,7 +181,7 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
         "hostvars": {"node1": {"outcome": good}, "node2": {"outcome": {"unreachable": True, "msg": "no route"}}},
     }
     plugin = action(fabric_table)
-    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome", "foresee": False})
+    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome", "foresee": False, "full": False, "quiet": False})
     result = plugin.run(task_vars=task_vars)
     assert result["deviations"] == {"node2": ["unreachable: no route"]}
     assert "1 of 2 hosts deviate" in printed[0]

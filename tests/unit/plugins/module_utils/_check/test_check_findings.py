@@ -10,16 +10,17 @@ import re
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import table_rows
+from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -287,6 +288,57 @@ def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
     assert findings(WANTED._replace(designated_guids=(MASTERS,)), slow) == []
 
 
+@pytest.mark.parametrize("standbys", [{"node3": ()}, {"node3": (MASTERS,)}])
+def test_a_master_on_a_declared_standby_is_a_fail_over(standbys: dict[str, tuple[str, ...]]) -> None:
+    over = seen(GOOD, master=Master(MASTERS, 3, "node3 mlx5_0"))
+    wanted = WANTED._replace(standbys=standbys)
+    (finding,) = findings(wanted, over)
+    assert (finding.code, finding.severity) == (Code.FAILED_OVER, Severity.WARNING)
+    assert judge(wanted, over).result()["ok"] and judge(wanted, over).result()["deviation_lines"] == []
+    assert [row["result"] for row in judge(wanted, over).result()["rows"]] == ["NOTED"]
+    # The designated host says the same of it, and so does the standby itself.
+    for own in (wanted._replace(designated=True, designated_host="node2"), WANTED._replace(standby=True, host="node3")):
+        found = over if own.designated else seen(over, master=Master(OWN, 3, "node3 mlx5_0"))
+        assert Code.FAILED_OVER in [finding.code for finding in findings(own, found)]
+    assert [finding.code for finding in findings(WANTED, over)] == [Code.OTHER_MASTER]
+
+
+def test_a_host_without_infiniband_of_which_none_is_declared_is_not_red() -> None:
+    roce = Found(Live(ports=(PORT._replace(link_layer="Ethernet"),), unable="this node has no InfiniBand port"))
+    (finding,) = findings(Wanted(designated_host="node1"), roce)
+    assert (finding.code, finding.severity) == (Code.NO_INFINIBAND, Severity.WARNING)
+    assert "fabric_check_subnet_manager: false" in _words.lines([finding])[0]
+    for declared in (WANTED, Wanted(fabric_ports=("mlx5_0/1",)), Wanted(standby=True)):
+        assert Code.NO_INFINIBAND not in [finding.code for finding in findings(declared, roce)]
+    assert [finding.code for finding in findings(Wanted(), Found(Live(unable="no port")))] == [Code.MASTER_UNKNOWN]
+
+
+@pytest.mark.parametrize("live", [{"unable": "sminfo failed"}, {"master_error": "none answers"}, {"master": Master(MASTERS, 3, "", answers=False)}])
+def test_a_virtual_function_need_not_ask(live: dict[str, t.Any]) -> None:
+    guest = seen(GOOD, **{"master": None, **live}, virtual=("mlx5_0",))
+    (finding,) = findings(WANTED, guest)
+    assert (finding.code, finding.severity) == (Code.NO_MANAGEMENT, Severity.WARNING)
+    assert "fabric_check_subnet_manager: false" in _words.lines([finding])[0]
+    # Without the LID of a subnet manager, none has introduced itself.
+    silent = seen(guest, ports=(PORT._replace(sm_lid=0),))
+    assert Code.NO_MANAGEMENT not in [finding.code for finding in findings(WANTED, silent)]
+
+
+def test_what_is_accepted_is_no_deviation() -> None:
+    down = seen(GOOD, ports=(PORT._replace(state="DOWN", phys_state="Polling", pci="0000:03:00.0"),))
+    for port in ("mlx5_0/1", "0000:03:00.0/1", OWN.upper().replace("X", "x")):
+        wanted = WANTED._replace(
+            host="node2.cluster", today="2026-12-31", accepted=(Accepted("link_down", "node*", port, until="2026-12-31", reason="ordered"),)
+        )
+        result = judge(wanted, down).result()
+        assert (result["ok"], result["deviation_lines"]) == (True, [])
+        assert result["deviations"][0]["accepted"] == {"until": "2026-12-31", "reason": "ordered", "expired": False}
+        expired = judge(wanted._replace(today="2027-01-01"), down).result()
+        assert not expired["ok"] and expired["deviation_lines"][0].endswith("[was accepted until 2026-12-31: ordered]")
+    other = WANTED._replace(host="node2", accepted=(Accepted("link_down", "node2", "mlx5_1/1"), Accepted("no_port", "node2"), Accepted("link_down", "node3")))
+    assert not judge(other, down).result()["ok"]
+
+
 def test_every_deviation_of_a_node_has_a_next_step() -> None:
     for code in _words.FORMS:
         for kind in (Kind.INTERFACE, Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.RDMA_DEVICE):
@@ -448,7 +500,7 @@ def test_only_the_row_of_the_deviating_port_is_bad() -> None:
 
 
 def test_a_node_without_anything_has_a_row() -> None:
-    wanted, found = Wanted(), Found(Live(master_error="this node has no InfiniBand port"))
+    wanted, found = Wanted(), Found(Live(unable="this node has no InfiniBand port"))
     (row,) = table_rows(wanted, found, findings(wanted, found))
     assert (row["port"], row["result"]) == ("-", "BAD")
 

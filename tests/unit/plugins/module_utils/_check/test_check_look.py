@@ -137,18 +137,18 @@ def test_a_master_whose_node_is_silent_is_known_to_be_so(node: pathlib.Path) -> 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
     found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.live.master is None and found.live.master_error.endswith("iberror: failed; ibwarn: can't open UMAD port")
+    assert found.live.master is None and found.live.unable.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
     found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.live.master_error == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
+    assert found.live.unable == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no link on port mlx5_0/1: it is Polling"
+    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).live.unable == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
@@ -156,7 +156,7 @@ def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
     found = look(Tools(), Wanted(kmod=MODULES), RELEASE, environ={}, root=str(tmp_path))
     assert (found.live.ports, found.live.netdevs) == ((), ())
     assert found.kmod is not None and not found.kmod.loaded
-    assert found.live.master_error == "this node has no InfiniBand port"
+    assert found.live.unable == "this node has no InfiniBand port"
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:

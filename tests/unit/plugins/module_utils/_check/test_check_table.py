@@ -9,8 +9,10 @@ from __future__ import annotations
 import pathlib
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import deviations_of, differences_of, foreseen, render, render_foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Results, survey
+from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, foreseen, render, render_foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
@@ -29,20 +31,41 @@ ROW = {
 }
 
 
-def result(guid: str = "0x1", lines: t.Sequence[str] = (), **row: str) -> dict[str, t.Any]:
+DOWN = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
+MTU = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", "mtu", "4092", "2044")
+SILENT = Finding(Code.NO_MASTER, Topic.SUBNET_MANAGER, "ib", "", "node9", detail="none answers")
+STOPPED = Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", "state", "running", "stopped", "ib")
+
+
+def result(guid: str = "0x1", found: t.Sequence[Finding] = (), **row: str) -> dict[str, t.Any]:
     return {
-        "ok": not lines,
-        "deviations": [{} for _line in lines],
-        "deviation_lines": list(lines),
+        "ok": not found,
+        "deviations": [_words.result(finding) for finding in found],
+        "deviation_lines": _words.lines(found),
         "rows": [{**ROW, **row}],
         "fabric": "ib",
         "master_guid": guid,
+        "designated_host": "node9",
     }
+
+
+def accepted(found: dict[str, t.Any], until: str, today: str) -> dict[str, t.Any]:
+    """The result with its first finding accepted."""
+    entry = Accepted("link_down", "node1", until=until, reason="a cable is ordered").result(today)
+    return {**found, "deviations": [{**found["deviations"][0], "accepted": entry}, *found["deviations"][1:]]}
+
+
+def text_of(results: Results, **options: bool) -> str:
+    return render(results, survey(results), differences_of(results), **options)
+
+
+def deviations_of(results: Results) -> dict[str, list[str]]:
+    return survey(results).failing()
 
 
 def test_a_good_run() -> None:
     results = {"node1": result(), "node2": result(sm="node1", lid="2", addresses="10.20.0.2/24")}
-    assert render(results, deviations_of(results)).splitlines() == [
+    assert text_of(results).splitlines() == [
         "host   port      state   LID  SM LID  rate        interface  mode      MTU   addresses     SM      result",
         "-----  --------  ------  ---  ------  ----------  ---------  --------  ----  ------------  ------  ------",
         "node1  mlx5_0/1  ACTIVE  1    1       100 Gb/sec  ib0        datagram  2044  10.20.0.1/24  master  OK",
@@ -53,48 +76,166 @@ def test_a_good_run() -> None:
 
 
 def test_deviations_follow_the_table() -> None:
-    results = {"node1": result(), "node2": result(lines=["interface ib0 mtu: wanted 4092, found 2044"], result="BAD")}
-    deviations = deviations_of(results)
-    assert deviations == {"node2": ["interface ib0 mtu: wanted 4092, found 2044"]}
-    assert render(results, deviations).splitlines()[-4:] == [
-        "Deviations:",
-        "  node2: interface ib0 mtu: wanted 4092, found 2044",
-        "",
-        "1 of 2 hosts deviate from the declared state.",
-    ]
+    results = {"node1": result(), "node2": result(found=[MTU], result="BAD")}
+    line = "interface ib0 mtu: wanted 4092, found 2044 (run rdma.ofed.site --tags ipoib)"
+    assert deviations_of(results) == {"node2": [line]}
+    assert text_of(results).splitlines()[-4:] == ["Deviations:", "  node2: " + line, "", "1 of 2 hosts deviate from the declared state; 1 as declared."]
 
 
 def test_equal_deviations_are_one_line_and_a_cause_comes_first() -> None:
-    silent = "subnet manager of fabric ib: wanted one master on node9, found none"
-    stopped = "opensm: wanted running, found stopped"
-    results = {name: result("", [silent]) for name in ("node1", "node2", "node3")}
-    results["node9"] = {**result("", [stopped, silent]), "deviations": [{"code": "opensm_stopped", "kind": "opensm"}, {"code": "no_master", "kind": "x"}]}
-    for name in ("node1", "node2", "node3"):
-        results[name]["deviations"] = [{"code": "no_master", "kind": "subnet_manager"}]
-    lines = render(results, deviations_of(results)).splitlines()
+    results = {name: result("", [SILENT]) for name in ("node1", "node2", "node3")}
+    results["node9"] = result("", [STOPPED, SILENT])
+    # One host sees a master, so the fabric as a whole has one.
+    results["node5"] = result("0x1")
+    lines = text_of(results).splitlines()
+    stopped, silent = _words.lines([STOPPED, SILENT])
     assert lines[lines.index("Deviations:") + 1 : -2] == ["  node9: " + stopped, "  node[1-3,9]: " + silent]
+    assert list(deviations_of(results)) == ["node1", "node2", "node3", "node9"]
+
+
+def test_one_fault_of_the_fabric_is_one_finding() -> None:
+    waiting = Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp")
+    names = ["node%d" % number for number in range(1, 8)]
+    results = {name: result("", [waiting, SILENT], result="BAD") for name in names}
+    results["node9"] = result("", [STOPPED, waiting, SILENT], result="BAD")
+    stopped, silent = _words.lines([STOPPED, SILENT])
+    text = text_of(results)
+    assert text.splitlines()[-8:] == [
+        "",
+        "Of the whole fabric:",
+        "  node[1-7,9] (8 hosts): " + silent,
+        "",
+        "Deviations:",
+        "  node9: " + stopped,
+        "",
+        "1 of 8 hosts deviate from the declared state; 7 wait for the fabric.",
+    ]
+    assert (text.count("WAITS"), text.count("BAD")) == (7, 1)
+    # The designated host fails for it. Where it is not in the run, one that sees it does.
+    assert deviations_of(results) == {"node9": [stopped, silent]}
+    del results["node9"]
+    assert deviations_of(results) == {"node1": [silent]}
+
+
+def test_what_one_host_has_besides_the_fault_is_its_own() -> None:
+    results = {"node1": result("", [SILENT]), "node2": result("", [DOWN, MTU]), "node3": result("", [SILENT])}
+    assert deviations_of(results) == {"node1": _words.lines([SILENT]), "node2": _words.lines([DOWN, MTU])}
+
+
+def test_a_fail_over_is_a_warning_once() -> None:
+    moved = Finding(Code.FAILED_OVER, Topic.SUBNET_MANAGER, "ib", "", "node9", "node2")
+    results = {name: result("0x2", [moved], result="NOTED") for name in ("node1", "node2", "node3")}
+    assert deviations_of(results) == {}
+    lines = text_of(results).splitlines()
+    assert lines[-4] == "Of the whole fabric:" and lines[-3].startswith(
+        "  node[1-3]: subnet manager of fabric ib: wanted one master on node9, found the master"
+    )
+    assert lines[-1] == "3 as declared but for what is listed above."
+
+
+def test_what_is_accepted_is_shown_apart_until_it_expires() -> None:
+    results = {"node1": accepted(result(found=[DOWN]), "2026-12-31", "2026-12-31"), "node2": result()}
+    assert deviations_of(results) == {}
+    assert text_of(results).splitlines()[-4:] == [
+        "Accepted:",
+        "  node1: %s [accepted until 2026-12-31: a cable is ordered]" % _words.lines([DOWN])[0],
+        "",
+        "1 as declared; 1 as declared but for what is listed above.",
+    ]
+    expired = {**results, "node1": accepted(result(found=[DOWN]), "2026-12-31", "2027-01-01")}
+    assert deviations_of(expired) == {"node1": [_words.lines([DOWN])[0] + " [was accepted until 2026-12-31: a cable is ordered]"]}
+
+
+def big_fleet() -> dict[str, dict[str, t.Any]]:
+    """A thousand hosts of eight rails, with ten different faults."""
+    results = {}
+    for number in range(1, 1001):
+        host, found = "gpu%04d" % number, []
+        rails = ["mlx5_%d/1" % rail for rail in range(8)]
+        if number % 10 == 1:
+            found += [Finding(Code.LINK_DOWN, Topic.PORT, rail, "", "ACTIVE and LinkUp", "DOWN and Polling") for rail in rails[: number % 7 + 1]]
+        if number % 25 == 2:
+            found.append(Finding(Code.DIFFERS, Kind.INTERFACE, "ib%d" % (number % 8), "addresses", "10.0.0.%d/16" % (number % 250), "none"))
+        if number % 50 == 3:
+            found.append(Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, "0000:%02x:00.0" % (number % 200), wanted="16 lanes", found="%d lanes" % (number % 8)))
+        if number % 100 == 4:
+            found += [Finding(Code.BIT_ERRORS, Topic.PORT, rail, found="%g of the bits are wrong" % (number * 1e-12)) for rail in rails]
+        if number % 200 == 5:
+            found.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, "session", "", "unlimited", str(64 * number)))
+        if number % 250 == 6:
+            found.append(Finding(Code.OTHER_STACK, Kind.STACK, wanted="doca 2.9", found="doca 2.%d" % (number % 9)))
+        if number == 7:
+            found.append(Finding(Code.OPENSM_SURPLUS, Topic.OPENSM, "", "state", "stopped", "running (4711)", "gpu0001"))
+        if number % 90 == 8:
+            found.append(Finding(Code.NO_PORT, Topic.PORT, "mlx5_9/1", wanted="ACTIVE and LinkUp", detail="ports of %s" % host))
+        if number % 333 == 9:
+            found.append(Finding(Code.GPU_OUT_OF_REACH, Topic.GPU_MEMORY, wanted="auto", detail="no module for kernel 6.%d" % number))
+        bad = {finding.subject for finding in found}
+        rows = [{**ROW, "port": rail, "result": "BAD" if rail in bad else "OK"} for rail in rails]
+        results[host] = {**result("0x1", found), "rows": rows, "adapters": [{"psid": "MT_8", "firmware": "28.%d" % (number % 3)}]}
+    for number in (100, 300, 500):
+        results["gpu%04d" % number] = {"unreachable": True, "msg": "timed out after %d s" % number}
+    return results
+
+
+def test_a_thousand_hosts_with_ten_faults_are_a_screen() -> None:
+    results = big_fleet()
+    failing = survey(results).failing()
+    lines = text_of(results).splitlines()
+    assert len(lines) <= 60
+    assert max(map(len, lines)) < 800
+    assert lines[0] == "Deviations:", "what is wrong comes first"
+    assert lines[-1] == "%d of 1000 hosts deviate from the declared state; %d as declared." % (len(failing), 1000 - len(failing))
+    words = "\n".join(lines)
+    for fault in (
+        "port mlx5_",
+        "interface ib",
+        "PCI Express",
+        "of the bits are wrong",
+        "locked memory",
+        "doca",
+        "opensm",
+        "no such port",
+        "GPU memory",
+        "timed out",
+    ):
+        assert fault in words
+    # All of it on request.
+    whole = text_of(results, full=True).splitlines()
+    assert len(whole) > 8 * 997
+    assert all("..." not in line for line in whole)
+
+
+def test_few_bad_rows_of_many_are_shown() -> None:
+    results = {"node%d" % number: result() for number in range(1, 51)}
+    results["node7"] = result(found=[DOWN], state="DOWN", result="BAD")
+    lines = text_of(results).splitlines()
+    assert lines[0] == "Deviations:" and lines[1].startswith("  node7: port mlx5_0/1")
+    assert [line.split()[0] for line in lines[3:-2]] == ["host", "-----", "node7"]
+    assert lines[-1] == "1 of 50 hosts deviate from the declared state; 49 as declared."
 
 
 def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:
-    down = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
-    mended = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", "mtu", "4092", "2044")
-    results = {
-        host: {**result(), "deviations": [_words.result(finding) for finding in found]} for host, found in (("node1", [down, mended]), ("node2", [down]))
+    results: dict[str, t.Any] = {
+        "node1": result(found=[DOWN, MTU]),
+        "node2": result(found=[DOWN]),
+        "node3": result(found=[MTU]),
+        "node4": {"unreachable": True},
     }
-    results.update(node3={**result(), "deviations": [_words.result(mended)]}, node4={"unreachable": True})
+    results["node5"] = accepted(result(found=[DOWN]), "", "2026-12-31")
     deviations = foreseen(results)
     assert list(deviations) == ["node1", "node2"]
-    title, line = render_foreseen(results, deviations).splitlines()
+    title, line = render_foreseen(deviations).splitlines()
     assert title == "No role mends this. The run would fail unless it is mended before:"
     assert line.startswith("  node[1-2]: port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable")
-    assert render_foreseen(results, foreseen({"node3": results["node3"]})) == ""
+    assert render_foreseen(foreseen({"node3": results["node3"]})) == ""
 
 
 def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
     results: dict[str, t.Any] = {"node1": result(), "node2": {"unreachable": True, "msg": "no route to host\n"}, "node3": {}, "node4": {"msg": "invalid"}}
     deviations = deviations_of(results)
     assert deviations == {"node2": ["unreachable: no route to host"], "node3": ["not checked: no result"], "node4": ["not checked: invalid"]}
-    assert [line.split() for line in render(results, deviations).splitlines()[3:6]] == [[host, *["-"] * 10, "BAD"] for host in ("node2", "node3", "node4")]
+    assert [line.split() for line in text_of(results).splitlines()[3:6]] == [[host, *["-"] * 10, "BAD"] for host in ("node2", "node3", "node4")]
 
 
 def test_an_error_of_many_lines_is_cut_to_one() -> None:
@@ -106,8 +247,8 @@ def test_two_masters_that_do_not_see_each_other() -> None:
     results = {"node1": result("0x1"), "node2": result("0x1"), "node3": result("0x3")}
     deviations = deviations_of(results)
     assert list(deviations) == ["node3"]
-    assert "the fabric is split ('iblinkinfo' on both sides" in deviations["node3"][0]
-    assert render(results, deviations).splitlines()[4].endswith("BAD")
+    assert "the fabric is split: 'iblinkinfo' on both sides" in deviations["node3"][0]
+    assert text_of(results).splitlines()[4].endswith("BAD")
 
 
 def test_each_fabric_has_a_master_of_its_own() -> None:
@@ -116,21 +257,17 @@ def test_each_fabric_has_a_master_of_its_own() -> None:
 
 
 def test_no_host() -> None:
-    assert render({}, {}).splitlines()[-1] == "No host was checked."
+    assert text_of({}).splitlines()[-1] == "No host was checked."
 
 
 def test_the_readme_shows_the_table_as_it_is_printed() -> None:
     """The port of one node has lost its link, which explains what its interface lacks."""
-    found = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
     results = {
         "node1": result(),
-        "node2": {
-            **result("", _words.lines([found]), state="DOWN", lid="-", sm_lid="-", addresses="10.20.0.2/24", sm="-", result="BAD"),
-            "deviations": [_words.result(found)],
-        },
+        "node2": result("", [DOWN], state="DOWN", lid="-", sm_lid="-", addresses="10.20.0.2/24", sm="-", result="BAD"),
         "node3": result(sm="node1", lid="3", addresses="10.20.0.3/24"),
     }
-    printed = render(results, deviations_of(results))
+    printed = text_of(results)
     readme = pathlib.Path(__file__).resolve().parents[5] / "README.md"
     assert "\n```text\n%s\n```\n" % printed in readme.read_text(encoding="utf-8")
 
@@ -159,6 +296,6 @@ def test_each_version_is_shown_with_its_hosts() -> None:
     assert (firmware["what"], firmware["of"], list(firmware["hosts"])) == ("firmware", "MT_8", ["16.35.2000", "16.31.1014"])
     assert firmware["hosts"]["16.31.1014"] == ["node4"]
     assert stack == {"what": "stack", "of": "mlnx_ofed", "hosts": {"5.8-1.0.1.1": ["node1", "node2", "node3"], "5.4-3.1.0.0": ["node4"]}}
-    text = render(results, {}, [firmware, stack])
+    text = text_of(results)
     assert "Different versions:\n  firmware of adapters with PSID MT_8: 16.35.2000 on node[1-4], 16.31.1014 on node4\n" in text
     assert text.endswith("All 4 hosts are as declared.")

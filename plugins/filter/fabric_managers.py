@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who manages the fabrics of a host, for the check of that host."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: fabric_managers
+short_description: The subnet managers that a host must see on its fabrics
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Returns, for each fabric that the ports of a host are on, which host must be master of it, which hosts stand by, and how they are recognised.
+  - Hosts come from inventory alone. Their port GUIDs come from C(opensm_port_guids), else from the facts of this run, where these are known.
+positional: _input, hostvars, host, variables
+extends_documentation_fragment: [rdma.ofed.inventory]
+options:
+  host:
+    description: Name of the host.
+    type: str
+    required: true
+  variables:
+    description: The host's own C(fabric) and C(rdma_fabrics), where they are set.
+    type: dict
+    required: true
+  known:
+    description: The hosts by fabric, such as RV(rdma.ofed.validate_site#module:managers). Fabrics that it lacks are looked up in the inventory.
+    type: dict
+    default: {}
+  managed:
+    description: Whether the site manages its fabrics. Otherwise any host or switch may be master.
+    type: bool
+    default: true
+"""
+
+EXAMPLES = r"""
+- name: Show the designated host of each fabric of this host
+  ansible.builtin.debug:
+    msg: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) | map(attribute='designated_host') }}"
+"""
+
+RETURN = r"""
+_value:
+  description: The options C(fabric), C(fabric_ports), C(designated) and so on of M(rdma.ofed.fabric_check), for each fabric.
+  type: list
+  elements: dict
+"""
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
+from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
+from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+
+
+def fabric_managers(
+    groups: Groups,
+    hostvars: Hostvars,
+    host: str,
+    variables: t.Mapping[str, t.Any],
+    known: t.Mapping[str, t.Sequence[str]] | None = None,
+    managed: bool = True,
+) -> list[dict[str, t.Any]]:
+    """The fabrics of `host`, in the order in which it declares them; a fabric without a designated host, or with two, is an error."""
+    fabrics = fabrics_of(variables)
+    lines: dict[str, t.Sequence[str]] = dict.fromkeys(fabrics, ())
+    if managed:
+        lines.update({fabric: hosts for fabric, hosts in (known or {}).items() if fabric in fabrics})
+        missing = {fabric: ports for fabric, ports in fabrics.items() if not lines[fabric]}
+        if missing:
+            positions = elect(members_for(missing, groups, hostvars, host=host)).positions
+            lines.update({fabric: tuple(positions[fabric]) for fabric in missing})
+    facts = facts_by_host(hostvars)
+
+    def guids(fabric: str, other: str) -> list[str]:
+        return [str(guid) for guid in hostvars[other].get("opensm_port_guids") or ()] or guids_of(fabric, other, hostvars, facts=facts)
+
+    found = []
+    for fabric, ports in fabrics.items():
+        first, *others = [str(other) for other in lines[fabric]] or [""]
+        found.append(
+            {
+                "fabric": fabric,
+                "fabric_ports": list(ports),
+                "designated_host": first,
+                "designated": bool(first) and first == host,
+                "standby": host in others,
+                "designated_names": [str(name) for name in [hostvars[first].get("ansible_host") if first else ""] if name],
+                "designated_guids": guids(fabric, first) if first else [],
+                "standbys": {other: guids(fabric, other) for other in others if other != host},
+            }
+        )
+    return found
+
+
+FilterModule = module_of(fabric_managers)

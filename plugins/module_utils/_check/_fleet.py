@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the results of `fabric_check` on all hosts together show: whose fault a deviation is, and what no host sees by itself. Pure; linear in hosts.
+
+One fault of a fabric, such as no subnet manager, is seen by each host. It is one finding, and what follows from it on hosts is no other.
+"""
+
+from __future__ import annotations
+
+import collections
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import counts
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+
+Deviation = t.Mapping[str, t.Any]
+"""An entry of `deviations`."""
+Results = t.Mapping[str, t.Mapping[str, t.Any]]
+"""What `fabric_check` returned, by host."""
+ByHost = t.Dict[str, t.List[Deviation]]
+
+# Of a subnet manager, as each host of its fabric sees it.
+_OF_FABRIC = frozenset(code.value for code in (Code.NO_MASTER, Code.NOT_MASTER, Code.UNNAMED_MASTER, Code.OTHER_MASTER, Code.FAILED_OVER))
+# What a host has for want of a master.
+_FOLLOWS = frozenset(code.value for code in (Code.PORT_NOT_CONFIGURED, Code.NO_SM_LID, Code.NO_CARRIER))
+
+
+class Fault(t.NamedTuple):
+    """One fault of a fabric, and the hosts that see it."""
+
+    fabric: str
+    deviation: Deviation
+    hosts: tuple[str, ...]
+    carrier: str = ""
+    """The host that fails for it: the designated one where it is in the run. "" where it is no error."""
+
+
+class Fleet(t.NamedTuple):
+    """All hosts. What a fault of a fabric explains is not among their own."""
+
+    hosts: tuple[str, ...]
+    errors: ByHost
+    warnings: ByHost
+    accepted: ByHost
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def waiting(self) -> frozenset[str]:
+        """The hosts that nothing but a fault of their fabric keeps from being as declared."""
+        return frozenset(host for fault in self.faults if fault.carrier for host in fault.hosts) - set(self.failing())
+
+    @property
+    def noted(self) -> frozenset[str]:
+        """The hosts that a warning is about, or something that is accepted."""
+        return frozenset((*self.warnings, *self.accepted, *(host for fault in self.faults if not fault.carrier for host in fault.hosts)))
+
+    def failing(self) -> dict[str, list[str]]:
+        """In words, what each host fails for."""
+        own = {host: [line.text for line in _words.by_object(found)] for host, found in self.errors.items()}
+        for fault in self.faults:
+            if fault.carrier:
+                own.setdefault(fault.carrier, []).append(_words.by_object([fault.deviation])[0].text)
+        return {host: own[host] for host in self.hosts if host in own}
+
+
+def is_error(deviation: Deviation) -> bool:
+    """Whether a host fails for it."""
+    return deviation.get("severity", Severity.ERROR.value) == Severity.ERROR.value and not counts(deviation.get("accepted"))
+
+
+def survey(results: Results) -> Fleet:
+    """What is wrong with each host, and with the fabrics."""
+    found: ByHost = {host: list(result["deviations"]) if "deviations" in result else [_unchecked(result)] for host, result in results.items()}
+    for host, finding in _split_fabrics(results):
+        found[host].append(_words.result(finding))
+    faults = _faults(results, found)
+    for fault in faults:
+        for host in fault.hosts:
+            found[host] = [each for each in found[host] if not _explains(fault, each)]
+    kinds: tuple[ByHost, ByHost, ByHost] = ({}, {}, {})
+    for host, own in found.items():
+        for each in own:
+            of_kind = 0 if is_error(each) else 2 if counts(each.get("accepted")) else 1
+            kinds[of_kind].setdefault(host, []).append(each)
+    return Fleet(tuple(results), *kinds, tuple(faults))
+
+
+def _unchecked(result: t.Mapping[str, t.Any]) -> Deviation:
+    """Nothing is known of a host without an outcome: it was unreachable, or the module failed."""
+    why = "unreachable" if result.get("unreachable") else "not checked"
+    # ansible-core 2.19 adds the place in the playbook and an excerpt.
+    said = next((line.strip() for line in str(result.get("msg", "")).splitlines() if line.strip()), "")
+    return _words.result(Finding(Code.UNCHECKED, Topic.HOST, found="%s: %s" % (why, said or "no result")))
+
+
+def _of_fabric(results: Results) -> dict[str, dict[str, str]]:
+    """By fabric, its hosts with the port GUID of their master, "" where they see none."""
+    seen: dict[str, dict[str, str]] = {}
+    for host, result in results.items():
+        if "master_guid" in result:
+            seen.setdefault(str(result.get("fabric", "")), {})[host] = str(result["master_guid"])
+    return seen
+
+
+def _split_fabrics(results: Results) -> list[tuple[str, Finding]]:
+    """Two masters that can't see each other: no node deviates by itself, only all of them together show it."""
+    found = []
+    for fabric, seen in sorted(_of_fabric(results).items()):
+        sides = collections.Counter(guid for guid in seen.values() if guid)
+        if len(sides) < 2:
+            continue
+        # The side that fewer hosts see is the likelier odd one out: it carries the message.
+        most = min(sides, key=lambda guid: (-sides[guid], guid))
+        found += [(host, Finding(Code.SPLIT_FABRIC, Topic.SUBNET_MANAGER, fabric, "", most, guid)) for host, guid in seen.items() if guid and guid != most]
+    return found
+
+
+def _faults(results: Results, found: ByHost) -> list[Fault]:
+    """What all hosts of a fabric see that can tell. What only some of them see is theirs."""
+    seen: dict[tuple[t.Any, ...], dict[str, Deviation]] = {}
+    for host, own in found.items():
+        for each in own:
+            if each.get("kind") == Topic.SUBNET_MANAGER.value and each.get("code") in _OF_FABRIC:
+                key = (each["subject"], each["code"], each["expected"], each["found"], counts(each.get("accepted")))
+                seen.setdefault(key, {})[host] = each
+    masters, faults = _of_fabric(results), []
+    for (fabric, code, *_values, _accepted), hosts in seen.items():
+        others = {host for host, guid in masters.get(fabric, {}).items() if guid} - (set() if code == Code.NO_MASTER.value else set(hosts))
+        if len(hosts) > 1 and not others:
+            steps = collections.Counter(str(each.get("next_step")) for each in hosts.values())
+            usual = next(each for each in hosts.values() if each.get("next_step") == steps.most_common(1)[0][0])
+            named = next((str(results[host].get("designated_host")) for host in hosts), "")
+            carrier = named if named in results else min(hosts, key=natural)
+            faults.append(Fault(fabric, usual, tuple(hosts), carrier if is_error(usual) else ""))
+    return faults
+
+
+def _explains(fault: Fault, deviation: Deviation) -> bool:
+    """Whether a deviation of a host is the fault as the host sees it, or follows from it."""
+    if deviation.get("kind") == Topic.SUBNET_MANAGER.value:
+        return deviation.get("subject") == fault.fabric and deviation.get("code") == fault.deviation["code"]
+    return fault.deviation["code"] == Code.NO_MASTER.value and deviation.get("code") in _FOLLOWS
