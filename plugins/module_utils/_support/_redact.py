@@ -20,22 +20,111 @@ HIDDEN = "<removed>"
 # Shorter ones are parts of too many words.
 _LEAST = 4
 
-_PRIVATE_BEGIN = re.compile(r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY")
-_PRIVATE_END = re.compile(r"-----END [A-Z ]{0,40}PRIVATE KEY")
+_PRIVATE_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY|OpenVPN Static key)")
+_PRIVATE_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9 ]{0,40}PRIVATE KEY|OpenVPN Static key)")
 # sm_key 0x1, Mkey:....0x1, --smkey 0x1, "m_key": "0x1", sa-key 0x1. Which of them protect the fabric, _is_fabric_key tells.
 _KEY = re.compile(r"(?P<name>\b[\w-]{0,60}(?:key|seed)\b[\"']?)(?P<between>[ \t=:.\"']{1,80})(?P<value>(?:0x)?[0-9a-f]{1,64})\b", re.IGNORECASE)
 # The tools write some names without the line between.
 _TOGETHER = re.compile(r"^(?:sm|m|sa|cc|vs|am|n2n|pm|class)(?=key$)")
 # Those of partitions and queues are in every listing of a fabric.
 _PLAIN = ("p_key", "q_key")
-_WORDS = r"(?:passw(?:or)?d|passphrase|secret|token|psk|api[_-]?key|private[_-]?key|credentials?|community)s?(?:[_-][\w-]{0,40})?"
-_ASSIGNED = re.compile(r"(?P<name>" + _WORDS + r"[\"']?[ \t]{0,8}[=:][ \t]{0,8})(?P<value>\S.*)$", re.IGNORECASE)
-_OPTION = re.compile(r"(?P<name>--?" + _WORDS + r"[ \t]{1,8})(?P<value>\S+)", re.IGNORECASE)
+# A name, as files of settings, options, headers and JSON have it, and what parts it from its value. _is_secret tells which of them are secret.
+_ASSIGNED = re.compile(r"(?P<name>[\w.-]{1,80})(?:\"|\\\"|')?[ \t]{0,20}(?:=>|::|[=:>])[ \t]{0,20}(?=\S)")
+_OPTION = re.compile(r"(?P<name>(?<![\w-])--?[\w-]{2,60})(?P<between>[ \t]{1,8})(?P<value>\S+)")
 # A line of a configuration file, key and value. In a sentence such words are followed by others.
-_LINE = re.compile(r"^(?P<name>[ \t]{0,40}(?:[\w-]{1,40}[_-])?" + _WORDS + r"[ \t]{1,40})(?P<value>\S+)[ \t]{0,40}$", re.IGNORECASE)
-_QUOTED = re.compile(r"(?P<name>\b" + _WORDS + r"[ \t]{1,8})(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}')", re.IGNORECASE)
-_AUTHORIZATION = re.compile(r"(?P<name>\bauthorization:[ \t]{0,8})(?P<value>\S.*)$", re.IGNORECASE)
-_URL = re.compile(r"(?P<name>://)(?P<value>[^\s/@]{1,200})(?=@)")
+_LINE = re.compile(r"^(?P<name>[ \t]{0,40}[\w.-]{1,60})(?P<between>[ \t]{1,40})(?P<value>\S+)[ \t]{0,40}$")
+_QUOTED = re.compile(r"(?P<name>\b[\w.-]{1,60})(?P<between>[ \t]{1,8})(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}')")
+# What the name of a secret has among its words. `psk-flags` and `password-file` go as well: better than to know all such exceptions.
+_SECRETS = frozenset(
+    [
+        "password",
+        "passwords",
+        "passwd",
+        "passwds",
+        "passphrase",
+        "passphrases",
+        "passcode",
+        "pass",
+        "pwd",
+        "pw",
+        "psk",
+        "psks",
+        "secret",
+        "secrets",
+        "token",
+        "tokens",
+        "credential",
+        "credentials",
+        "community",
+        "communities",
+        "apikey",
+        "privkey",
+        "authkey",
+        "authtoken",
+        "bindpw",
+        "rootpw",
+        "authorization",
+        "cookie",
+        "cak",
+        "sshpass",
+        "pgpassword",
+        "userpassword",
+    ]
+)
+# Together with `key`, in this order.
+_KINDS_OF_KEY = frozenset(
+    [
+        "api",
+        "private",
+        "preshared",
+        "shared",
+        "secret",
+        "access",
+        "account",
+        "auth",
+        "authentication",
+        "encryption",
+        "wep",
+        "wireless",
+        "master",
+        "license",
+        "jwt",
+        "munge",
+        "client",
+    ]
+)
+# A longer word that ends so: `StoragePassword`, `sae_password`, `rocommunity`, `requirepass`.
+_ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "psk", "community", "pass", "apikey", "privatekey", "secretkey", "sharedkey", "authkey")
+_NO_SECRETS = frozenset(["bypass", "compass", "trespass", "encompass", "surpass", "overpass", "underpass"])
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_BASE64_KEY = re.compile(r"[\"']?[A-Za-z0-9+/]{43}=")
+# Some are known by their form, whatever stands before them.
+_FORMS = tuple(
+    re.compile(expression)
+    for expression in (
+        # user:p@ss@ in a URL: up to the last @ of the authority; what begins with a port and a path is none.
+        r"(?P<name>://)(?P<value>[^\s/\"'<>]{1,300})(?=@)",
+        r"(?P<name>://[^\s/@:\"'<>]{1,100}:)(?P<value>(?![0-9]{1,5}/)[^\s\"'<>]{1,200})(?=@)",
+        r"(?P<name>(?<![\w/:.@-])[\w.+-]{1,64}:)(?P<value>[^\s:/@\"'<>]{1,64}(?:@[^\s:/@\"'<>]{1,64})?)(?=@[A-Za-z][\w.-]{0,100}(?:[:/\s\"',;]|$))",
+        r"(?P<name>(?<!\S)(?:--(?:proxy-)?user|-u|-U)[ =]{1,4})(?P<value>[^\s:]{1,64}:\S{1,200})",
+        r"(?P<name>(?i:\b(?:bearer|basic|digest|negotiate)[ \t]{1,4}))(?P<value>(?=[^\s]{0,200}[0-9=._-])[A-Za-z0-9+/=._~-]{8,})",
+        r"(?P<name>\blogin[ \t]{1,8}\S{1,64}[ \t]{1,8}password[ \t]{1,8})(?P<value>\S+)",
+        r"(?P<name>(?:ipmitool|sshpass|mysql[a-z]{0,8}|mariadb|ldap[a-z]{3,8}|smbclient)\b[^|;]{0,200}?[ \t]-[pPw][ \t]{0,4})(?P<value>\S+)",
+        r"(?P<name>^[ \t]{0,8}[0-9]{1,5}[ \t]{1,8}(?:MD5|SHA[0-9]{0,3}|AES[0-9]{0,3})[ \t]{1,8})(?P<value>\S+)",
+        r"(?P<name>^[ \t]{0,8}(?:r[ow](?:community6?|user)|com2sec6?|createUser|(?:Incoming|Outgoing)User)[ \t]{1,8})(?P<value>\S.*)$",
+        r"(?P<name>^[ \t]{0,8}KEY[0-9]?=)(?P<value>\S.*)$",
+        r"(?P<name>(?:^|[ ,;])pin=)(?P<value>\S+)",
+        r"(?P<name>[?&](?:sig|signature|key|X-Amz-Signature|X-Amz-Credential)=)(?P<value>[^\s&\"']{4,})",
+        r"(?P<name>\"auths?\"[ \t]{0,4}:[ \t]{0,4})(?P<value>\"[A-Za-z0-9+/=]{8,}\")",
+        # Hashes of passwords, tokens of known services, a credential of munge, and the three parts of a JSON web token.
+        r"(?P<name>)(?P<value>\$(?:1|2[abxy]?|5|6|7|y|gy|sha1|apr1|argon2[a-z]{0,2}|pbkdf2[a-z0-9-]{0,10})\$[^\s:\"',]{8,200})",
+        r"(?P<name>)(?P<value>\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]{0,10})\}[A-Za-z0-9+/=$.]{8,200})",
+        r"(?P<name>)(?P<value>\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)",
+        r"(?P<name>)(?P<value>\b(?:gh[pousr]_|github_pat_|glpat-|xox[abpr]-|nvapi-|hf_|npm_|AIza)[A-Za-z0-9_-]{16,})",
+        r"(?P<name>)(?P<value>\bMUNGE:[A-Za-z0-9+/=]{16,}:?)",
+        r"(?P<name>)(?P<value>\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?)",
+    )
+)
 
 
 class Redacted(t.NamedTuple):
@@ -73,6 +162,29 @@ def known_secrets(values: t.Iterable[t.Any]) -> t.Pattern[str] | None:
     return re.compile("|".join(map(re.escape, longest)), re.IGNORECASE) if longest else None
 
 
+def _is_secret(name: str) -> bool:
+    """`wifi-sec.psk`, `InitiatorSecret`, `wep-key0`, `AWS_SECRET_ACCESS_KEY`; not `tokenring`, `key-mgmt`, `PublicKey`."""
+    words = [word.lower() for word in _WORD.findall(name)]
+    joined = "".join(words[-1:])
+    if not _SECRETS.isdisjoint(words) or (joined.endswith(_ENDINGS) and joined not in _NO_SECRETS):
+        return True
+    return any(second == "key" and first in _KINDS_OF_KEY for first, second in zip(words, words[1:]))
+
+
+def _hide_named(match: t.Match[str]) -> str:
+    return match["name"] + match["between"] + HIDDEN if _is_secret(match["name"]) else match[0]
+
+
+def _hide_assigned(line: str) -> str:
+    """From the first secret value to the end of its line: where it ends, only its own tool knows."""
+    for match in _ASSIGNED.finditer(line):
+        name = match["name"]
+        # WireGuard's, as netplan has them.
+        if _is_secret(name) or (name in ("key", "private", "shared") and _BASE64_KEY.match(line, match.end())):
+            return line[: match.end()] + HIDDEN
+    return line
+
+
 def redact(text: str, known: t.Pattern[str] | None = None) -> Redacted:
     """The text without secrets. Lines stay, so that line numbers of messages still fit."""
     removed = 0
@@ -89,8 +201,11 @@ def redact(text: str, known: t.Pattern[str] | None = None) -> Redacted:
         if known is not None:
             line = known.sub(HIDDEN, line)
         line = _KEY.sub(_hide_key, line)
-        for expression in (_URL, _AUTHORIZATION, _OPTION, _QUOTED, _ASSIGNED, _LINE):
+        for expression in _FORMS:
             line = expression.sub(_hide, line)
+        for expression in (_OPTION, _QUOTED, _LINE):
+            line = expression.sub(_hide_named, line)
+        line = _hide_assigned(line)
         removed += line != before
         lines.append(line)
     return Redacted("\n".join(lines), removed)

@@ -60,10 +60,162 @@ def test_secrets_go_and_the_rest_stays(line: str, secret: str) -> None:
         "Port GUID: 0x506b4b0300820910",
         "https://repo.example.org/ofed",
         "# a keyboard, a monkey and a token ring",
+        "key-mgmt=wpa-psk",
+        "auth: {key-management: psk}",
+        "PublicKey = " + "aGVsbG8gd29ybGQgdGhpcyBpcyBhIGtleSBvZiAzMiE=",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHVudGVyMi1TdzByZGZpc2g root@node1",
+        "bypass=1",
+        "passthrough: on",
+        "  Passive: yes",
+        "KeyboardInterrupt: x",
+        "keyid: 0x12",
+        "node.session.auth.authmethod = CHAP",
+        "https://repo.example.org:8443/ofed/24.10",
+        "git@github.com:site/inventory.git",
+        "0000:03:00.0 Infiniband controller: Mellanox Technologies MT28908 Family [ConnectX-6]",
+        "link/infiniband 00:00:10:29:fe:80:00:00:00:00:00:00:50:6b:4b:03:00:82:09:10 brd 00:ff:ff",
+        "PSID: MT_0000000223",
+        "root:x:0:0:root:/root:/bin/bash",
+        "-W- lid=0x0001 secretary ok",
+        "Interrupt: pin A routed to IRQ 16",
+        "2026-01-01T10:00:00 node1 kernel: mlx5_core 0000:03:00.0: Port module event: module 0, Cable plugged",
+        "MemTotal:       65780000 kB",
+        "CA 'mlx5_0' CA type: MT4123",
+        "inet 10.0.0.1/24 scope global ib0",
+        "CPU basic block",
+        "Node GUID: 0x506b4b0300820910 (node1@rack2)",
     ],
 )
 def test_what_is_no_secret_stays(line: str) -> None:
     assert redact(line) == (line, 0)
+
+
+S = "hunter2-Sw0rdfish"
+B64 = "aGVsbG8gd29ybGQgdGhpcyBpcyBhIGtleSBvZiAzMiE="
+# By where it stands: a line, in which %s is the secret.
+FORMS = {
+    "NetworkManager": (
+        "psk=%s",
+        "wep-key0=%s",
+        "wep-key3=%s",
+        "leap-password=%s",
+        "password=%s",
+        "private-key-password=%s",
+        "phase2-private-key-password=%s",
+        "password-raw=%s",
+        "preshared-key=%s",
+        "private-key=%s",
+        "mka-cak=%s",
+        "pin=%s",
+        "Xauth password=%s",
+        "IPSec secret=%s",
+        "802-11-wireless-security.psk: %s",
+        "vpn.secrets.password:  %s",
+    ),
+    "ifcfg": ("KEY=s:%s", "KEY1=s:%s", "KEY4=%s", "KEY_PASSPHRASE1=%s", "WPA_PSK='%s'", "IEEE_8021X_PASSWORD=%s", "IEEE_8021X_PRIVATE_KEY_PASSWORD=%s"),
+    "wpa_supplicant": ('psk="%s"', "wep_key0=%s", 'sae_password="%s"', 'private_key_passwd="%s"', "mka_cak=%s", "password=hash:%s"),
+    "interfaces": ("    wpa-psk %s", "    wireless-key1 %s", "    wpa-wep-key0 %s", "    wireless-key s:%s"),
+    "netplan": ('password: "%s"', 'auth: {key-management: psk, password: "%s"}', 'client-key-password: "%s"'),
+    "iSCSI": (
+        "node.session.auth.password = %s",
+        "node.session.auth.password_in = %s",
+        "discovery.sendtargets.auth.password = %s",
+        "InitiatorSecret=%s",
+        "TargetSecret: %s",
+        "OutgoingUser name %s",
+    ),
+    "Slurm": ("StoragePass=%s", "AccountingStoragePass=%s", "JobCompPass=%s", "SLURM_JWT=eyJhbGciOiJIUzI1NiJ9.%s.x", "AuthCredential MUNGE:AwQFAAD%s0:"),
+    "URL": (
+        "baseurl=https://user:%s@repo.example.org/ofed",
+        "URIs: https://user:p@%s@repo.example.org/ofed",
+        "proxy=http://user:%s@proxy:3128/",
+        "user:p@%s@repo.example.org",
+        "deb https://user:a/%s@repo.example.org/ofed ./",
+        "https://store.example.org/x?sig=%s&a=b",
+        "curl -u user:%s https://x",
+        "curl --user user:%s https://x",
+        "curl --proxy-user=user:%s https://x",
+    ),
+    "command": (
+        "ipmitool -H bmc -U admin -P %s power on",
+        "sshpass -p %s ssh node1",
+        "mysql -u root -p%s",
+        "mount -o username=a,password=%s,vers=3",
+        "tool --api-key %s --x",
+        "tool --auth-token=%s",
+        "ldapsearch -D cn=a -w %s",
+    ),
+    "header": (
+        "Authorization: Basic %s",
+        "authorization: bearer %s",
+        "X-Auth-Token: %s",
+        "X-API-Key: %s",
+        "Cookie: id=%s",
+        "Set-Cookie: id=%s",
+        "sent Bearer %s",
+    ),
+    "cloud": (
+        "aws_secret_access_key = %s",
+        "AWS_SESSION_TOKEN=%s",
+        "AccountKey=%s",
+        '"auth": "aHVudGVyMi1TdzByZGZpc2g="',
+        "nvapi-%s-x",
+        "ghp_%s0000",
+        "glpat-%s",
+        "client-key-data: %s",
+        '"clientSecret": "%s"',
+        "//registry/:_authToken=%s",
+        "AKIAIOSFODNN7EXAMPLE",
+    ),
+    "hash": (
+        "root:$6$salt$%s:19000:0:99999:7:::",
+        "user:$y$j9T$abc$%s:19000::::::",
+        "enable secret 5 $1$abcd$%s",
+        "admin:{SSHA}aHVudGVyMi1TdzByZGZpc2g=",
+        "rootpw --iscrypted $5$a$%s",
+    ),
+    "other": (
+        "BMC_PASS=%s",
+        "ansible_become_pass: %s",
+        "ansible_ssh_password: %s",
+        "bindpw %s",
+        "rootpw %s",
+        "requirepass %s",
+        "rocommunity %s 10.0.0.0/8",
+        "rwcommunity %s",
+        "com2sec local default %s",
+        'createUser admin SHA "%s" AES',
+        "machine repo login user password %s",
+        "1 SHA1 HEX:%s",
+        "<password>%s</password>",
+        "{'passphrase': '%s'}",
+        '{\\"token\\": \\"%s\\"}',
+        'Environment="APP_TOKEN=%s"',
+        "psk => %s",
+    ),
+    "WireGuard": ("PrivateKey = %s", "PresharedKey=%s", "key: " + B64, "private: " + B64, 'shared: "%s"' % B64),
+}
+LINES = [(kind, form) for kind, forms in FORMS.items() for form in forms]
+
+
+@pytest.mark.parametrize(("kind", "form"), LINES)
+def test_secrets_go_in_every_form(kind: str, form: str) -> None:
+    line = form.replace("%s", S)
+    found = redact("before\n%s\nafter" % line)
+    for secret in (S, B64, "aHVudGVyMi1TdzByZGZpc2g", "AKIAIOSFODNN7EXAMPLE"):
+        assert secret not in found.text
+    assert found.removed == 1 and HIDDEN in found.text
+    assert found.text.startswith("before\n") and found.text.endswith("\nafter")
+
+
+def test_there_are_many_forms() -> None:
+    assert len(LINES) > 100
+
+
+@pytest.mark.parametrize("head", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK", "OpenVPN Static key V1"])
+def test_blocks_of_keys_go(head: str) -> None:
+    found = redact("a\n-----BEGIN %s-----\n%s\n-----END %s-----\nb" % (head, S, head)).text
+    assert S not in found and found.startswith("a\n") and found.endswith("\nb")
 
 
 def test_a_private_key_goes_as_a_whole() -> None:
@@ -87,7 +239,38 @@ def test_any_text_has_as_many_lines_as_before(text: str) -> None:
     assert redact(text).text.count("\n") == text.count("\n")
 
 
-PARTS = ["password", "sm_key .", "sm_key:", "://a", "-----BEGIN ", "token ", "token_", "a_token '", "x_", "_key", "seed ", "authorization:", "a", "0x", "= "]
+PARTS = [
+    "user:p@",
+    "a:b@c",
+    "ipmitool ",
+    "ipmitool -P ",
+    "eyJ",
+    "$6$",
+    "login a ",
+    "bearer ",
+    "MUNGE:",
+    "key: ",
+    "-u a:",
+    "com2sec ",
+    "?sig=",
+    "a.",
+    "--aa ",
+    "password",
+    "sm_key .",
+    "sm_key:",
+    "://a",
+    "-----BEGIN ",
+    "token ",
+    "token_",
+    "a_token '",
+    "x_",
+    "_key",
+    "seed ",
+    "authorization:",
+    "a",
+    "0x",
+    "= ",
+]
 
 
 @pytest.mark.parametrize("part", PARTS)
