@@ -2,13 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Text files of a node: read, compare, and write atomically."""
+"""Text files of a node: read, compare, and write, as `_write.py` does."""
 
 from __future__ import annotations
 
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 if t.TYPE_CHECKING:
@@ -37,20 +38,9 @@ def file_change(path: str, found: str, wanted: str) -> Change | None:
     return Change(Kind.FILE, path, "", found, wanted) if found != wanted else None
 
 
-def temporary_of(path: str) -> str:
-    """Where the content of a file is written first. The name is the same in all runs, so the next run removes what an interrupted one left."""
-    directory, name = os.path.split(path)
-    return os.path.join(directory, ".%s.rdma-ofed" % name)
-
-
-def write_text(path: str, wanted: str, mode: int = 0o644, *, beside: str = "") -> None:
+def write_text(path: str, wanted: str, mode: int = 0o644) -> None:
     """Write to a file beside it, and move that over it: a reader sees the old or the new one. What can't be encoded becomes `?`."""
-    os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
-    temporary = beside or temporary_of(path)
-    with open(temporary, "w", encoding="utf-8", errors="replace") as stream:
-        os.fchmod(stream.fileno(), mode)
-        stream.write(wanted)
-    os.rename(temporary, path)
+    replace_file(path, wanted.encode("utf-8", "replace"), mode)
 
 
 def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
@@ -66,22 +56,16 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
         if os.path.lexists(path):
             os.unlink(path)
         return saved
-    directory = os.path.dirname(path)
-    os.makedirs(directory, mode=0o755, exist_ok=True)
-    temporary = temporary_of(path)
-    if os.path.lexists(temporary):
-        os.unlink(temporary)
-    # Not readable by others before it has its final permissions.
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(handle, "w", encoding="utf-8", errors="surrogateescape") as stream:
-        stream.write(change.after)
-    # A masked unit is a link to /dev/null, whose permissions must not be kept: every user may write to it.
-    if os.path.isfile(path):
-        module.atomic_move(temporary, path)
-        return saved
-    os.chmod(temporary, mode)
-    if module.selinux_enabled():
-        module.set_context_if_different(temporary, module.selinux_default_context(path), False)
-    # atomic_move gives a new file the permissions of the umask once it is in its place.
-    os.rename(temporary, path)
+
+    def install(temporary: str) -> None:
+        # A masked unit is a link to /dev/null, whose permissions must not be kept: every user may write to it.
+        if os.path.isfile(path):
+            module.atomic_move(temporary, path)
+            return
+        if module.selinux_enabled():
+            module.set_context_if_different(temporary, module.selinux_default_context(path), False)
+        # atomic_move gives a new file the permissions of the umask once it is in its place.
+        os.rename(temporary, path)
+
+    replace_file(path, change.after.encode("utf-8", "surrogateescape"), mode, install=install)
     return saved

@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import SCRIPTS
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular, replace_file
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -158,9 +159,9 @@ def read_log(name: str, root: str = "/") -> str:
 
 
 def read_end(path: str, most: int) -> str:
-    """At most the last `most` bytes of a text file, "" where it can't be read."""
+    """At most the last `most` bytes of a text file of root, "" where it is none or can't be read. It may be below a folder that others write to."""
     try:
-        with open(path, "rb") as stream:
+        with open_regular(path, owned=True) as stream:
             stream.seek(max(os.fstat(stream.fileno()).st_size - most, 0))
             return stream.read().decode("utf-8", "replace")
     except OSError:
@@ -205,8 +206,7 @@ def start(
     identity = uuid.uuid4().hex
     script = os.path.join(directory, "runner.py")
     for file, content in {"runner.py": runner, **(scripts or {})}.items():
-        with open(os.path.join(directory, file), "w", encoding="utf-8") as stream:
-            stream.write(inspect.getsource(content))
+        replace_file(os.path.join(directory, file), inspect.getsource(content).encode(), 0o600)
     log = os.path.join(directory, "log")
     if os.path.exists(log):
         os.replace(log, log + ".old")

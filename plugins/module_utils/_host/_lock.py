@@ -13,8 +13,11 @@ import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 
-LOCK_DIRECTORY = "run/lock/rdma.ofed"
+LOCK_DIRECTORY = "run/rdma-ofed/lock"
+# Where earlier releases have it, one of which may be at work. Everybody may write to /run/lock on Debian.
+_FORMER = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
 
 
@@ -30,7 +33,8 @@ def _take(stream: t.TextIO, pci: str, patience: float) -> None:
                 holder = stream.read().strip() or "unknown"
                 raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, holder)) from None
             time.sleep(_PAUSE_SECONDS)
-    stream.truncate(0)
+    stream.seek(0)
+    stream.truncate()
     stream.write("%d\n" % os.getpid())
     stream.flush()
 
@@ -41,13 +45,22 @@ def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> 
 
     They are always taken in one order, so that two runs can't wait for each other. The kernel releases a lock when its holder dies.
     """
-    directory = os.path.join(root, LOCK_DIRECTORY)
     with contextlib.ExitStack() as stack:
         try:
             for pci in sorted(functions):
-                os.makedirs(directory, mode=0o700, exist_ok=True)
-                stream = stack.enter_context(open(os.path.join(directory, pci.rpartition(".")[0] or pci), "a+", encoding="utf-8"))
-                _take(stream, pci, patience)
+                name = pci.rpartition(".")[0] or pci
+                _take(stack.enter_context(lock_file(os.path.join(root, LOCK_DIRECTORY), name)), pci, patience)
+                former = _former(os.path.join(root, _FORMER), name)
+                if former is not None:
+                    _take(stack.enter_context(former), pci, patience)
         except OSError as exc:
             raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
         yield
+
+
+def _former(folder: str, name: str) -> t.TextIO | None:
+    """The lock of an earlier release; None where there is none, and where it is none of root's."""
+    try:
+        return lock_file(folder, name, make=False)
+    except OSError:
+        return None

@@ -15,8 +15,9 @@ import shutil
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import temporary_of, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file, shell_leftovers
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, ROLLBACK_DIRECTORY
@@ -67,7 +68,7 @@ def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
         path = change.subject
         if change.after:
             # A run that is killed between writing and moving leaves it.
-            lines.append("rm -f %s" % shlex.quote(temporary_of(path)))
+            lines.append("rm -f %s%s" % (shlex.quote(shell_leftovers(path)[0]), shell_leftovers(path)[1]))
         if not change.before:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
@@ -130,8 +131,7 @@ def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root:
     # Keyfiles are for root only.
     os.makedirs(directory, mode=0o700)
     for name, text in {**undo, SCRIPT: _BEGIN % (PATIENCE, pid) + undo[SCRIPT]}.items():
-        with open(os.path.join(directory, name), "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write(text)
+        replace_file(os.path.join(directory, name), text.encode("utf-8", "surrogateescape"), 0o600)
     options = ["--unit=" + ROLLBACK, "--collect", "--on-active=%d" % seconds, "--timer-property=AccuracySec=1s"]
     run(["systemd-run", *options, "/bin/sh", "%s/%s" % (ROLLBACK_DIRECTORY, SCRIPT)])
 

@@ -14,6 +14,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
@@ -26,13 +27,14 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
+_LONGEST_LINE = 1000
 _FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)
 
 
 def _first_line(path: str) -> str:
     """Of a file that may be long; "" where there is none."""
-    with contextlib.suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.readline()
+    with contextlib.suppress(OSError), open_regular(path) as stream:
+        return stream.readline(_LONGEST_LINE).decode("utf-8", "replace")
     return ""
 
 

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
 
@@ -80,10 +80,8 @@ def tell_slurm(run: Runner, node: str, wrong: t.Sequence[str], *, root: str = "/
     found = parse_node(run(["scontrol", "show", "node", node], timeout=_SECONDS).stdout)
     is_out = not found.states.isdisjoint((_DRAIN, _DOWN))
     if wrong and not is_out:
-        os.makedirs(os.path.dirname(marker), mode=0o755, exist_ok=True)
         # First: a node that was drained without it would stay so. It is empty, and two checks at the same time may make it.
-        with open(marker, "w", encoding="utf-8"):
-            pass
+        write_text(marker, "")
         run(["scontrol", "update", "nodename=" + node, "state=drain", "reason=%s %s" % (REASON, "; ".join(wrong))], timeout=_SECONDS)
     elif not wrong:
         if _DRAIN in found.states and found.reason.startswith(REASON):

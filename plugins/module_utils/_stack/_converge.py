@@ -105,7 +105,7 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tup
 
 def _record(path: str, content: t.Mapping[str, t.Any]) -> None:
     # Two may end the job of an earlier run: its module, which a lost controller leaves behind, and that of the next run.
-    write_text(path, json.dumps(content, indent=1, sort_keys=True), beside="%s.%d" % (path, os.getpid()))
+    write_text(path, json.dumps(content, indent=1, sort_keys=True))
 
 
 def _conclude(run: Runner, job: jobs.State, root: str) -> Found:

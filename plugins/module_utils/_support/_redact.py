@@ -36,62 +36,18 @@ _LINE = re.compile(r"^(?P<name>[ \t]{0,40}[\w.-]{1,60})(?P<between>[ \t]{1,40})(
 _QUOTED = re.compile(r"(?P<name>\b[\w.-]{1,60})(?P<between>[ \t]{1,8})(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}')")
 # What the name of a secret has among its words. `psk-flags` and `password-file` go as well: better than to know all such exceptions.
 _SECRETS = frozenset(
-    [
-        "password",
-        "passwords",
-        "passwd",
-        "passwds",
-        "passphrase",
-        "passphrases",
-        "passcode",
-        "pass",
-        "pwd",
-        "pw",
-        "psk",
-        "psks",
-        "secret",
-        "secrets",
-        "token",
-        "tokens",
-        "credential",
-        "credentials",
-        "community",
-        "communities",
-        "apikey",
-        "privkey",
-        "authkey",
-        "authtoken",
-        "bindpw",
-        "rootpw",
-        "authorization",
-        "cookie",
-        "cak",
-        "sshpass",
-        "pgpassword",
-        "userpassword",
-    ]
+    (
+        *("password", "passwords", "passwd", "passwds", "passphrase", "passphrases", "passcode", "pass", "pwd", "pw", "psk", "psks", "secret"),
+        *("secrets", "token", "tokens", "credential", "credentials", "community", "communities", "apikey", "privkey", "authkey", "authtoken"),
+        *("bindpw", "rootpw", "authorization", "cookie", "cak", "sshpass", "pgpassword", "userpassword"),
+    )
 )
 # Together with `key`, in this order.
 _KINDS_OF_KEY = frozenset(
-    [
-        "api",
-        "private",
-        "preshared",
-        "shared",
-        "secret",
-        "access",
-        "account",
-        "auth",
-        "authentication",
-        "encryption",
-        "wep",
-        "wireless",
-        "master",
-        "license",
-        "jwt",
-        "munge",
-        "client",
-    ]
+    (
+        *("api", "private", "preshared", "shared", "secret", "access", "account", "auth", "authentication", "encryption", "wep", "wireless"),
+        *("master", "license", "jwt", "munge", "client"),
+    )
 )
 # A longer word that ends so: `StoragePassword`, `sae_password`, `rocommunity`, `requirepass`.
 _ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "psk", "community", "pass", "apikey", "privatekey", "secretkey", "sharedkey", "authkey")

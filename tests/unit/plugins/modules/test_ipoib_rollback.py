@@ -93,7 +93,7 @@ def test_the_way_back(tmp_path: pathlib.Path) -> None:
         "tries=600",
         "while [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done" % os.getpid(),
         # What a run that is killed in the middle of a write has left.
-        "rm -f /etc/systemd/network/.50-rdma-ib0.network.rdma-ofed",
+        "rm -f /etc/systemd/network/.50-rdma-ib0.network.*.rdma-ofed",
         "systemctl daemon-reload",
         "systemctl enable rdma-ofed-ipoib-mode.service",
         "networkctl reload",

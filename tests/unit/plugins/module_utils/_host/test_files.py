@@ -12,6 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import leftovers
 
 
 class FakeModule:
@@ -79,7 +80,7 @@ def test_a_new_file_is_complete_before_it_has_its_name(tmp_path: pathlib.Path, m
     seen = []
     rename = os.rename
 
-    def watched(source: str, target: str) -> None:
+    def watched(source: str, target: str, **folders: int) -> None:
         seen.append((stat.S_IMODE(os.stat(source).st_mode), pathlib.Path(source).read_text(), module.contexts.get(source)))
         rename(source, target)
 
@@ -96,13 +97,13 @@ def test_what_a_broken_off_run_has_left_is_used_up(tmp_path: pathlib.Path, modul
     change = file_change(str(path), "", "x\n")
     assert change is not None
 
-    def broken(*names: str) -> None:
+    def broken(*names: str, **folders: int) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(os, "rename", broken)
         apply_file(module, change)
-    assert [entry.name for entry in tmp_path.iterdir()] == [".file.rdma-ofed"]
+    assert all(leftovers(str(path)).match(entry.name) for entry in tmp_path.iterdir()) and len(list(tmp_path.iterdir())) == 1
     apply_file(module, change)
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
