@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
@@ -99,7 +100,9 @@ def read_opensm(root: str = "/") -> Opensm:
     for wants in entries(base):
         if wants.endswith((".wants", ".requires")):
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
-    pids = [process.pid for process in scan_processes(root).processes if process.comm == "opensm"]
+    # What belongs to other software, such as the standby of UFM, is not for a role to stop.
+    others = {process.pid for process in read_processes(root) if process.owner and not any("opensm" in unit for unit in process.units)}
+    pids = [process.pid for process in scan_processes(root).processes if process.comm == "opensm" and process.pid not in others]
     return Opensm(tuple(pids), tuple(sorted(enabled)))
 
 

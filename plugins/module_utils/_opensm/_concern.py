@@ -121,4 +121,4 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     planned = plan(wanted, found)
     if planned or (wanted.present and found.unmaskable):
         return None
-    return result(planned, recorded=found.recorded)
+    return result(planned, reasons=found.left_alone if wanted.present else (), recorded=found.recorded)

@@ -34,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._words import some, subj
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
@@ -53,6 +54,18 @@ def _require_tools(run: Runner) -> None:
         raise Unsupported("a subnet manager can only run where systemd runs: this node was not booted with it")
     if not os.path.exists(UMAD):
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
+
+
+def require_free(found: Found, bounds: t.Sequence[Bound], ports: t.Sequence[Port]) -> None:
+    """Raises Refused where an opensm of others has the port of an instance that does not run yet."""
+    for instance, port in bounds:
+        for foreign in found.foreign if instance.unit not in found.running else ():
+            if instance.guid in foreign.guids or (not foreign.guids and len([each for each in ports if each.infiniband]) == 1):
+                raise Refused(
+                    "port %s (port GUID %s) of fabric %s has an opensm of others: %s, process %d. A port takes one subnet manager. Nothing was changed here. "
+                    "Next: stop it where it belongs and keep it from starting, or leave the fabric to it with opensm_state: unmanaged"
+                    % (port.name, instance.guid, instance.fabric, foreign.owner, foreign.pid)
+                )
 
 
 def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
@@ -181,11 +194,20 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
             module.warn(text % (instance.fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
     wanted = wanted._replace(instances=tuple(instance for instance, _misfits in fitted))
     require_consent(wanted, found)
+    require_free(found, bounds, ports)
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)
+    declared = {guid for instance, _port in bounds for guid in (instance.guid, *instance.known.elsewhere)}
+    lost = _handover.undeclared(stopped(planned), found, ports=ports, declared=declared) if bounds else {}
     if module.check_mode:
+        if _handover.can_ask(run) and not wanted.allow_removal:
+            _handover.require_declared(run, lost, ports=ports, patience=0)
         return result(
-            planned, reasons=_foresee(run, bounds, found), fabrics=[_entry(bound) for bound in bounds], recorded=found.recorded, instances=wanted.instances
+            planned,
+            reasons=_foresee(run, bounds, found) + found.left_alone,
+            fabrics=[_entry(bound) for bound in bounds],
+            recorded=found.recorded,
+            instances=wanted.instances,
         )
     if bounds:
         _require_tools(run)
@@ -195,7 +217,10 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     reasons = lacks(found.template, [bound.port for bound in bounds], virtual_functions(ports)) if bounds else []
     reasons += ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
     taken, patience = {bound.instance.guid for bound in bounds}, wanted.wait_timeout / 2
-    kept = _handover.without_heir(run, stopped(planned), found, ports=ports, taken=taken, patience=patience)
+    if not wanted.allow_removal:
+        _handover.require_declared(run, lost, ports=ports, patience=patience)
+    reasons += found.left_alone
+    kept = _handover.without_heir(run, [stop for stop in stopped(planned) if stop not in lost], found, ports=ports, taken=taken, patience=patience)
     if kept:
         planned = plan(wanted, found, [change.subject for change in kept])
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]

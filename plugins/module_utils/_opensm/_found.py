@@ -47,6 +47,16 @@ class Predecessor(t.NamedTuple):
         return refusal_of(self.partitions)
 
 
+class Foreign(t.NamedTuple):
+    """An opensm of other software on this host, such as UFM or a container. It is never stopped here."""
+
+    pid: int
+    owner: str
+    """In words: `unit ufm-enterprise.service`."""
+    guids: tuple[str, ...] = ()
+    """The ports that it is bound to; none where that is not known."""
+
+
 def _public(name: str, text: str) -> str:
     if name not in PUBLIC:
         return HIDDEN
@@ -78,6 +88,16 @@ class Found(t.NamedTuple):
     """What the role is on record for: units that it masked, and PACKAGE."""
     predecessors: tuple[Predecessor, ...] = ()
     """The subnet managers of others that run here, or would run with the files that are there."""
+
+    foreign: tuple[Foreign, ...] = ()
+    bound: t.Mapping[str, tuple[str, ...]] = {}
+    """By the name of a packaged unit, or the ID of a process of `strays`: the port GUIDs that it is bound to, as far as they are known."""
+
+    @property
+    def left_alone(self) -> list[str]:
+        """What of others runs here and goes on, in words."""
+        words = "an opensm of others (%s, process %d%s) runs here and is left alone: stop it where it belongs, if it is not meant"
+        return [words % (foreign.owner, foreign.pid, ", port GUID %s" % ", ".join(foreign.guids) if foreign.guids else "") for foreign in self.foreign]
 
     @property
     def fabrics(self) -> list[str]:

@@ -74,6 +74,8 @@ def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collec
     """The ports that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
     text = found.files.get(file_path(fabric_of(unit)), "") if fabric_of(unit) else ""
     guid = parse_conf(text).get("guid", "")
+    if unit in found.bound:
+        return [port for port in ports if port.port_guid in found.bound[unit] and port.infiniband and port.phys_state == "LinkUp"]
     return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
 
 
@@ -96,6 +98,27 @@ def without_heir(
             if why:
                 kept[stop] = why
     return kept
+
+
+def undeclared(stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], declared: t.Collection[str]) -> dict[Change, list[Port]]:
+    """Those of `stops`, of packages or by hand, that are known to be bound to a port of no declared fabric, and these ports."""
+    others = {stop: bound_to(stop.subject, found, ports) for stop in stops if stop.subject in found.bound}
+    left = {stop: [port for port in bound if port.port_guid not in declared] for stop, bound in others.items()}
+    return {stop: bound for stop, bound in left.items() if bound}
+
+
+def require_declared(run: Runner, stops: t.Mapping[Change, t.Sequence[Port]], *, ports: t.Sequence[Port], patience: float) -> None:
+    """Raises Refused where one of `stops` is all that its undeclared fabric has. It can't go on either: what started it would start another one beside ours."""
+    own = {port.port_guid for port in ports}
+    alone = {port: (stop, why) for stop, bound in stops.items() for port in bound for why in [_alone(run, port, "", own=own, patience=patience)] if why}
+    if alone:
+        named = "; ".join(
+            "%s serves port %s (port GUID %s): %s" % (stop.subject, port.name, port.port_guid, why) for port, (stop, why) in sorted(alone.items())
+        )
+        raise Refused(
+            "%s. No declared fabric of this host has that port, so none would follow there. Nothing was changed here. Next: declare the fabrics of "
+            "all ports in rdma_fabrics, with a host of group opensm for each, or set rdma_allow_removal: true to leave that fabric without one" % named
+        )
 
 
 def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], patience: float, sweep: bool) -> None:
@@ -157,7 +180,7 @@ def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
 def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
     """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
     free = {port.port_guid for port in ports} - set(taken)
-    bound = [port for stop in stops for port in bound_to(stop.subject, found, ports, free=free)] if run.has("sminfo") else []
+    bound = [port for stop in stops for port in bound_to(stop.subject, found, ports, free=free) if port.port_guid in free] if run.has("sminfo") else []
     return [port for port, answer in _mastered(run, bound).items() if answer.guid == port.port_guid]
 
 

@@ -12,7 +12,7 @@ import tempfile
 import typing as t
 from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
@@ -20,9 +20,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Foreign, Found, Predecessor
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import Process, read_processes
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -44,12 +45,21 @@ def is_masked(path: str) -> bool:
     return os.path.islink(path) and os.readlink(path) == "/dev/null"
 
 
-def _read_strays(root: str, units: t.Collection[str]) -> tuple[int, ...]:
-    """Processes named opensm of this very PID namespace (not those of containers) that belong to none of `units`."""
-    proc = under(root, "/proc")
-    own = link_name(proc, "self/ns/pid")
-    here = [pid for pid in process_ids(root) if attribute(proc, pid, "comm") == "opensm" and link_name(proc, pid, "ns/pid") == own]
-    return tuple(decimal(pid, 0) for pid in here if not set(units) & set(re.split(r"[/\n]", attribute(proc, pid, "cgroup"))))
+def _apart(processes: t.Iterable[Process], units: t.Collection[str]) -> list[Process]:
+    """Those that belong to none of `units`."""
+    return [process for process in processes if not process.units & set(units)]
+
+
+def _bound(processes: t.Sequence[Process], running: t.Sequence[str], strays: t.Iterable[Process]) -> dict[str, tuple[str, ...]]:
+    """See `Found.bound`. A unit without a process of its own starts others, and goes with them."""
+    found: dict[str, tuple[str, ...]] = {str(process.pid): process.guids for process in strays}
+    packaged = [unit for unit in running if not _places.fabric_of(unit)]
+    for unit in packaged:
+        guids = [guid for process in processes if unit in process.units for guid in process.guids]
+        instance = unit.partition("@")[2].rpartition(".")[0]
+        found[unit] = tuple(dict.fromkeys(guids or ([normal_guid(instance)] if is_guid(instance) else [])))
+    parts = tuple(dict.fromkeys(guid for unit in packaged if "@" in unit for guid in found[unit]))
+    return {name: guids or (parts if name in packaged else ()) for name, guids in found.items() if guids or (name in packaged and parts)}
 
 
 def _runs_replaced(pid: int, root: str) -> bool:
@@ -163,14 +173,20 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     hidden = {path: public and os.path.basename(path) not in _places.PUBLIC for path in paths}
     contents = {path: (_read_hidden if hidden[path] else read_text)(under(root, path)) for path in paths}
     own = [name for name in running if _places.fabric_of(name)]
-    predecessors = _read_predecessors(run, root, _read_strays(root, own), files=manages and not any(contents.values()))
+    processes = read_processes(root)
+    foreign = [process for process in _apart(processes, running) if process.owner]
+    strays = [process for process in _apart(processes, running) if not process.owner]
+    replaceable = [process.pid for process in _apart(processes, own) if process not in foreign]
+    predecessors = _read_predecessors(run, root, replaceable, files=manages and not any(contents.values()))
     packaged = {unit: under(root, "%s/%s" % (_places.SYSTEMD, unit)) for unit in _places.PACKAGED}
     found = Found(
         masked=tuple(unit for unit, path in packaged.items() if is_masked(path)),
         running=running,
         replaced=replaced,
         enabled=tuple(name for name in entries(under(root, WANTS)) if _places.fabric_of(name)),
-        strays=_read_strays(root, running),
+        strays=tuple(process.pid for process in strays),
+        foreign=tuple(Foreign(process.pid, process.owner, process.guids) for process in foreign),
+        bound=_bound(processes, running, strays),
         files={path: text for path, text in contents.items() if text},
         node_names=read_text(under(root, DEFAULT_PATH)),
         template=_read_template(run) if template else "",
