@@ -1,0 +1,55 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Hosts that refuse the connection or hang: stand-ins for ssh. They end for themselves only."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+REFUSES = "#!/bin/sh\necho 'ssh: connect to host 10.0.0.3 port 22: Connection refused' >&2\nexit 255\n"
+HANGS = "#!/bin/sh\nexec sleep 600\n"
+
+
+def play(folder: pathlib.Path, playbook: str, *names: str) -> tuple[int, str]:
+    for name, text in (("refuses", REFUSES), ("hangs", HANGS)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    hosts = {
+        "node1": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "rdma_look_timeout": 0},
+        # The limit is over at once; that of the others is none, so no speed of this machine matters.
+        "node2": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "hangs"), "rdma_look_timeout": 1},
+        "node3": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "refuses"), "ansible_host": "10.0.0.3", "rdma_look_timeout": 0},
+    }
+    (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": {name: hosts[name] for name in names}}}))
+    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "rdma.ofed." + playbook, "-e", "opensm_state=unmanaged"]
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
+    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pathlib.Path) -> None:
+    status, said = play(tmp_path, "verify", "node2", "node3", "node1")
+    assert status == 2, said
+    summary = " ".join(said.rpartition("Summary: ")[2].split())
+    # The other one was checked, whatever it lacks.
+    assert "node1: not checked" not in said and "Compare the node with its declared state" in said, said
+    assert "node3: unreachable:" in summary and "connect to host the host port 22: Connection refused" in summary, said
+    # What ansible-core says of the time limit.
+    assert "node2:" in summary and ("timed out" in summary or "time frame" in summary or "timeout" in summary), said
+
+
+@pytest.mark.parametrize("playbook", ["site", "upgrade"])
+def test_where_no_host_answers_the_list_still_says_why(tmp_path: pathlib.Path, playbook: str) -> None:
+    status, said = play(tmp_path, playbook, "node2", "node3")
+    assert status == 2, said
+    told = said.partition("Wrong or refused:")[2]
+    assert "node2: " in told and "node3: unreachable: " in told, said
