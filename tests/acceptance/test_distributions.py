@@ -116,7 +116,7 @@ def test_a_system_that_is_not_known_is_left_out_and_the_others_go_on(mixed: Mixe
     assert run.status != 0
     failed = [(failure["host"], str(failure["msg"])) for failure in records.failures(run.events)]
     assert [host for host, _message in failed] == ["ubuntu"], failed
-    assert "ubuntu is left out, and nothing was changed on it" in failed[0][1]
+    assert "left out, and nothing was changed on it" in failed[0][1]
     assert hosts(run) == {"trixie"}
     assert hosts(mixed.nodes.play("site")) == {"ubuntu"}
     mixed.nodes.play("verify")

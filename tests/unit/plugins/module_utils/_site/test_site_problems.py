@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, placement, serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, node_problems, placement, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -305,3 +305,38 @@ def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> Non
 def test_what_is_not_like_a_variable_of_the_playbook_fabric_is_of_the_site() -> None:
     assert ROLES["fabric"]({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "fabric_check_fail": True}, None) == []
     assert [problem.variable for problem in ROLES["fabric"]({"fabric_save_baseline": "perhaps"}, None)] == ["fabric_save_baseline"]
+
+
+PORT = {
+    "name": "mlx5_0/1",
+    "device": "mlx5_0",
+    "port": 1,
+    "pci": "0000:03:00.0",
+    "link_layer": "InfiniBand",
+    "port_guid": "0x0002c903000f0001",
+    "netdevs": ["ib0"],
+}
+GONE = {"ipoib_interfaces": [{"name": "storage", "port_guid": "0x0002c903000f0009"}], "rdma_fabrics": {"ib": ["0x0002c903000f0009"]}}
+
+
+def test_what_a_host_lacks_is_of_that_host_and_of_the_roles_concerned() -> None:
+    """On its own the declaration is right: it ends the run for no other host."""
+    facts = {"ports": [PORT], "modules": [{"name": "ib_ipoib"}], "stack": {"kind": "inbox"}, "machine": {"kind": "host"}}
+    assert host_problems(GONE, None, True) == []
+    assert set(node_problems(GONE, facts, True)) == {"ipoib", "opensm"}
+    # The check itself reports a port of its own that is missing.
+    assert node_problems({"rdma_ports": ["0x0002c903000f0009"]}, facts, False) == {}
+
+
+@pytest.mark.parametrize(
+    ("facts", "comes"),
+    [
+        ({"stack": {"kind": "none"}}, True),
+        ({"stack": {"kind": "inbox"}, "adapters": [{"pci": "0000:03:00.0"}]}, True),
+        ({"stack": {"kind": "inbox"}, "machine": {"kind": "chroot"}}, True),
+        # A dead HCA, that is off the bus.
+        ({"stack": {"kind": "inbox"}, "machine": {"kind": "host"}, "adapters": []}, False),
+    ],
+)
+def test_ports_whose_driver_this_run_brings_are_not_missed_yet(facts: dict[str, t.Any], comes: bool) -> None:
+    assert (node_problems(GONE, {"ports": [], **facts}, True) == {}) is comes
