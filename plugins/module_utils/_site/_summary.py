@@ -71,8 +71,18 @@ def generic(text: str, names: t.Iterable[str]) -> str:
 
 
 def _without(line: str, name: str) -> str:
-    parts = line.split(" ")
-    return " ".join("the host" if part.strip("'\"(),.;") == name else part for part in parts)
+    words: list[str] = []
+    for part in line.split(" "):
+        if part.strip("'\"(),.;") != name:
+            words.append(part)
+            continue
+        end = part[len(part.rstrip(".,;")) :]
+        # "connect to host 10.0.0.1 port 22"
+        if words and words[-1] == "host":
+            words[-1] += end
+        else:
+            words.append("the host" + end)
+    return " ".join(words)
 
 
 def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:

@@ -47,7 +47,7 @@ def run(plugin: t.Any, answer: t.Any = None, check: bool = False, **task_vars: t
         ({"changed": True}, Record(changed=True)),
         ({"changed": False}, Record()),
         ({"failed": True, "msg": "node1: it broke"}, Record(False, FAILED, "Configure", "it broke")),
-        ({"unreachable": True, "msg": REFUSED}, Record(False, UNREACHABLE, "Configure", REFUSED.replace("10.0.0.1", "the host"))),
+        ({"unreachable": True, "msg": REFUSED}, Record(False, UNREACHABLE, "Configure", REFUSED.replace(" 10.0.0.1", ""))),
     ],
 )
 def test_how_a_task_ended_is_kept_for_its_host(answer: dict[str, t.Any], record: Record) -> None:
@@ -94,7 +94,7 @@ def test_a_look_that_is_ended_by_its_time_limit_has_left_the_reason() -> None:
 
 def test_a_host_that_no_command_reaches_is_left_out() -> None:
     result = run(interpreter, AnsibleConnectionFailure(REFUSED), arguments={"keep_failure": True})
-    assert result["left_out"]["all"] == ["unreachable: " + REFUSED.replace("10.0.0.1", "the host")] and "failed" not in result
+    assert result["left_out"]["all"] == ["unreachable: " + REFUSED.replace(" 10.0.0.1", "")] and "failed" not in result
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "no sudo"}, arguments={"keep_failure": True})
     assert "no command runs there" in result["left_out"]["all"][0]
 
