@@ -164,10 +164,12 @@ def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
     own = any(port.port_guid == master.guid for port in found.live.ports)
     if own or wanted.designated:
         return own and wanted.designated
-    if not master.answers and not wanted.designated_guids:
-        return None
+    if wanted.designated_guids:
+        return master.guid in wanted.designated_guids
     names = (wanted.designated_host, *wanted.designated_names)
-    return runs_on(master.guid, master.description, guids=wanted.designated_guids, names=names) or (False if wanted.designated_guids else None)
+    if master.answers and runs_on(master.guid, master.description, guids=(), names=names):
+        return True
+    return False if standby_of(wanted, found, master) else None
 
 
 def _manages(wanted: Wanted) -> bool:

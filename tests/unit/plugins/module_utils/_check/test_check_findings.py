@@ -300,7 +300,8 @@ def test_a_master_on_a_declared_standby_is_a_fail_over(standbys: dict[str, tuple
     for own in (wanted._replace(designated=True, designated_host="node2"), WANTED._replace(standby=True, host="node3")):
         found = over if own.designated else seen(over, master=Master(OWN, 3, "node3 mlx5_0"))
         assert Code.FAILED_OVER in [finding.code for finding in findings(own, found)]
-    assert [finding.code for finding in findings(WANTED, over)] == [Code.OTHER_MASTER]
+    other = WANTED._replace(designated_guids=("0x0002c90300009999",))
+    assert [finding.code for finding in findings(other, over)] == [Code.OTHER_MASTER]
 
 
 def test_a_host_without_infiniband_of_which_none_is_declared_is_not_red() -> None:
@@ -475,6 +476,9 @@ def test_a_master_whose_identity_nothing_tells_is_neither_red_nor_green() -> Non
     assert {row["sm"] for row in table_rows(told, found, [])} == {"node1-mgmt"}
     other = wanted._replace(designated_guids=("0x0002c90300009999",))
     assert [finding.code for finding in findings(other, found)] == [Code.OTHER_MASTER]
+    # The designated host is dead, and its port GUIDs are not known; those of the standby are.
+    dead = wanted._replace(standbys={"node2-mgmt": (MASTERS,)})
+    assert [finding.code for finding in findings(dead, found)] == [Code.FAILED_OVER]
 
 
 def test_a_master_without_a_name_is_its_guid() -> None:
