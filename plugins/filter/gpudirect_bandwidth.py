@@ -45,10 +45,17 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, table
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import bandwidth
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+
+
+def _is_end(end: t.Any) -> bool:
+    if not isinstance(end, t.Mapping) or "host" not in end or not isinstance(end.get("endpoint"), t.Mapping):
+        return False
+    return all(key in end["endpoint"] for key in Endpoint._fields)
 
 
 def gpudirect_bandwidth(output: t.Any, ends: t.Any, size: t.Any) -> dict[str, t.Any]:
@@ -56,8 +63,13 @@ def gpudirect_bandwidth(output: t.Any, ends: t.Any, size: t.Any) -> dict[str, t.
     gbps = bandwidth(str(output))
     if gbps is None:
         raise RdmaError("ib_write_bw ended without a result. It said: %s" % " | ".join(str(output).split("\n")[-6:]))
+    number = integer(str(size))
+    if number is None or number < 1:
+        raise RdmaError("the size of a message is %s; allowed: a number of bytes" % describe(size))
+    if not isinstance(ends, (list, tuple)) or not all(map(_is_end, ends)):
+        raise RdmaError("the ends are %s; allowed: for each end its host and its endpoint, as rdma.ofed.gpudirect_endpoint returns it" % describe(ends))
     rows = [(str(end["host"]), Endpoint(**{key: end["endpoint"][key] for key in Endpoint._fields})) for end in ends]
-    return {"gbps": gbps, "table": table(rows, gbps, int(size))}
+    return {"gbps": gbps, "table": table(rows, gbps, number)}
 
 
 FilterModule = module_of(gpudirect_bandwidth)

@@ -53,7 +53,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
@@ -63,7 +64,10 @@ def gpudirect_endpoint(facts: t.Any, help_text: t.Any, gpu: t.Any = 0, device: t
     """A host's part, as plain data."""
     if not isinstance(facts, t.Mapping):
         raise RdmaError("the facts are %r; allowed: the fact rdma of a host" % (facts,))
-    found: dict[str, t.Any] = as_data(endpoint(facts, str(help_text), number=int(gpu), device=str(device), way=str(way)))
+    place = integer(str(gpu))
+    if place is None or place < 0:
+        raise RdmaError("the GPU is %s; allowed: its number, from 0 on" % describe(gpu))
+    found: dict[str, t.Any] = as_data(endpoint(facts, str(help_text), number=place, device=str(device), way=str(way)))
     return found
 
 

@@ -47,21 +47,33 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._rounds import SCOPES, pairs_of, rounds
+from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+
+
+def _is_end(end: t.Any) -> bool:
+    return isinstance(end, t.Mapping) and "fabric" in end and isinstance(end.get("tests"), (list, tuple))
 
 
 def pair_round(ends: t.Any, number: t.Any = 0, scope: t.Any = "auto") -> dict[str, t.Any]:
     """The round, as plain data."""
     if not isinstance(ends, t.Mapping) or scope not in SCOPES:
-        raise RdmaError("the scope is %r; allowed: %s, for a mapping of hosts" % (scope, ", ".join(SCOPES)))
+        raise RdmaError("the scope is %s; allowed: %s, for a mapping of hosts" % (describe(scope), ", ".join(SCOPES)))
+    rank = integer(str(number))
+    if rank is None or rank < 0:
+        raise RdmaError("the number of the round is %s; allowed: a number from 0 on" % describe(number))
+    wrong = [host for host in ends if not _is_end(ends[host])]
+    if wrong:
+        raise RdmaError("of these hosts, there is no result of rdma.ofed.ib_pair_test with fabric and tests: %s" % some(wrong, 3))
     fabrics: dict[str, list[str]] = {}
-    for host in sorted(ends, key=natural):
+    for host in sorted(ends, key=lambda name: natural(str(name))):
         fabrics.setdefault(str(ends[host]["fabric"]), []).append(str(host))
     parts = {}
-    for pair in pairs_of(fabrics, str(scope), number):
+    for pair in pairs_of(fabrics, str(scope), rank):
         tests = [str(test) for test in ends[pair.server]["tests"] if test in ends[pair.client]["tests"]]
         parts[pair.server] = {"role": "server", "peer": pair.client, "tests": tests}
         parts[pair.client] = {"role": "client", "peer": pair.server, "tests": tests}

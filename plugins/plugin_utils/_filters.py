@@ -11,7 +11,7 @@ import typing as t
 
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown, shown_lines
 from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import distrust_result
 from jinja2 import pass_context
 from jinja2.runtime import Context
@@ -30,5 +30,10 @@ def module_of(function: t.Callable[..., t.Any]) -> type:
             return function(*arguments, **options)
         except RdmaError as exc:
             raise AnsibleFilterError(shown_lines(exc.msg)) from exc
+        except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
+            # Checks of each argument cost every host of every task; its documentation says what each takes.
+            text = "one of the arguments of rdma.ofed.%s has a form that it doesn't take (%s: %s). Next: ansible-doc -t filter rdma.ofed.%s"
+            name = function.__name__
+            raise AnsibleFilterError(text % (name, type(exc).__name__, shown(str(exc)), name)) from exc
 
     return type("FilterModule", (), {"filters": lambda _self: {function.__name__: reporting}})

@@ -58,12 +58,16 @@ class Machine(t.NamedTuple):
     hostname: str = ""
 
 
+# The time that shlex takes grows with the square of the length. Real values have some dozens of characters.
+_LONGEST = 1000
+
+
 def parse_os_release(text: str) -> dict[str, str]:
     """os-release(5): shell assignments without expansions. Lines that are none are left out."""
     values = {}
     for line in text.splitlines():
         key, equals, value = line.strip().partition("=")
-        if not equals or not key.isidentifier():
+        if not equals or not key.isidentifier() or len(value) > _LONGEST:
             continue
         try:
             values[key] = " ".join(shlex.split(value))

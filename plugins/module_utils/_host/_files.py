@@ -43,12 +43,12 @@ def write_text(path: str, wanted: str, mode: int = 0o644) -> None:
     replace_file(path, wanted.encode("utf-8", "replace"), mode)
 
 
-def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, root: str = "/") -> str | None:
+def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, backup: bool = False, exact: bool = False, root: str = "/") -> str | None:
     """Carry out a change of `file_change`; returns the path of the backup, if `backup` is set and the file existed.
 
     The content is written beside the target and moved over it, so a reader sees the old or the new file, never half
     of one, and never one with wrong permissions: after an interruption, the next run would find the right content and
-    not look at the permissions. Owner and permissions of an existing file are kept.
+    not look at the permissions. Owner and permissions of an existing file are kept, unless they shall be `exact`: then it is a new file in any case.
     """
     path = under(root, change.subject)
     saved: str | None = module.backup_local(path) if backup and os.path.isfile(path) else None
@@ -67,5 +67,5 @@ def apply_file(module: AnsibleModule, change: Change, *, mode: int = 0o644, back
         # atomic_move gives a new file the permissions of the umask once it is in its place.
         os.rename(temporary, path)
 
-    replace_file(path, change.after.encode("utf-8", "surrogateescape"), mode, install=install)
+    replace_file(path, change.after.encode("utf-8", "surrogateescape"), mode, install=None if exact else install)
     return saved

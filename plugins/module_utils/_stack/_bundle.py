@@ -103,7 +103,7 @@ def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
 
 def _is_told(options: t.Iterable[str]) -> bool:
     """Whether an option names the distribution to the installer, or turns its check off."""
-    names = [option.split("=")[0].split()[0] for option in options if option.split()]
+    names = ["".join(option.split("=")[0].split()[:1]) for option in options]
     return "--skip-distro-check" in names or "--distro" in names
 
 

@@ -29,6 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failu
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import address_of, is_private, without_secrets
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -59,7 +60,7 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
 
 def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job: jobs.State | None = None, late: t.Sequence[Pending] = ()) -> dict[str, t.Any]:
     """The result of the module. `late` are what takes consent, and the keys of openib.conf that the change of the whole file stands for."""
-    made = Plan(tuple(changes))
+    made = Plan(tuple(map(_shown, changes)))
     settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
         **made.result((*late, *made.late)),
@@ -72,6 +73,13 @@ def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job
         "packages_changed": not all(settings),
         **({} if job is None else {"job": job.result()}),
     }
+
+
+def _shown(change: Change) -> Change:
+    """The change as a result or a record may have it: without passwords."""
+    if not change.is_about(Kind.FILE):
+        return change
+    return change._replace(before=without_secrets(change.before), after=without_secrets(change.after))
 
 
 def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
@@ -164,7 +172,7 @@ def _apply(
     key = module.params["repository_key"] or ""
     # What has to be known when the job has ended.
     memo = {
-        "changes": [list(change) for change in changes],
+        "changes": [list(_shown(change)) for change in changes],
         "wanted": wanted.purpose(),
         "record": {**wanted.selection(), "repository_key": key if "://" in key else ""},
         "before": _version(found),
@@ -174,7 +182,8 @@ def _apply(
     }
     places.prepare(place)
     for change in (*todo.about(Kind.FILE), *(lift(found) if todo.about(Kind.STACK) else ())):
-        apply_file(module, change, root=root)
+        private = is_private(change.after)
+        apply_file(module, change, mode=0o600 if private else 0o644, exact=private, root=root)
     if not todo.steps:
         _configure(module, root)
         return _result(changes, before=_version(found), after=_version(found))
@@ -202,6 +211,9 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
     parameters = module.params
+    # As it was declared, and as it is once it is no part of a URL: ansible-core takes both out of results and logs.
+    login = (parameters["repository"] or "").partition("://")[2].partition("/")[0].rpartition("@")[0]
+    module.no_log_values.update({login.partition(":")[2], address_of(parameters["repository"] or "").password} - {""})
     job = _earlier(module, root)
     if job is not None and job.running:
         return _running(job, root)

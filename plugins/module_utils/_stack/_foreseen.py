@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KE
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction, address_of
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -126,7 +126,9 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
             sources = os.path.join(folder, "sources", os.path.basename(path))
         target = os.path.join(folder, "preferences" if "/preferences.d/" in path else "sources" if "/sources.list.d/" in path else "", os.path.basename(path))
         text = content.replace("/etc/apt/keyrings", folder) if "/sources.list.d/" in path else content
-        with open(target, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        # apt reads passwords as root, and the rest as a user without rights.
+        mode = 0o600 if path == apt.AUTH else 0o644
+        with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
     return sources
 
@@ -147,6 +149,7 @@ def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Seque
         _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences", declared)
         sources = _write(files, folder)
         common = ["Dir::State::lists=%s/lists" % folder, "Dir::Cache::pkgcache=", "Dir::Cache::srcpkgcache=", "APT::Sandbox::User=root"]
+        common += ["Dir::Etc::netrc=%s/%s" % (folder, os.path.basename(apt.AUTH))] if files.get(apt.AUTH) else []
         alone = ["Dir::Etc::sourcelist=%s" % sources, "Dir::Etc::sourceparts=/dev/null", "APT::Get::List-Cleanup=0"]
         read = _ask(run, apt.Apt().update, [*common, *alone])
         if read.rc or "\nE:" in "\n" + read.stderr:
@@ -171,10 +174,10 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
     files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lift(found))}}
     # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
     argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
-    offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=wanted.repository.address, root=root)
+    offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=address_of(wanted.repository.address).plain, root=root)
     if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
         text = "ofed_repository: %s offers %s %s, and %s is wanted. Nothing was changed"
-        raise Refused(text % (wanted.repository.address, wanted.metapackage, ", ".join(offered), wanted.version))
+        raise Refused(text % (address_of(wanted.repository.address).plain, wanted.metapackage, ", ".join(offered), wanted.version))
     _refuse_newer(found, todo, seen.installed)
     return seen.removed
 

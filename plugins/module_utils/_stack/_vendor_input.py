@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_boolean, is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VAR
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import is_private, without_secrets
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
@@ -109,7 +110,8 @@ def _repository_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     found: list[Problem] = []
     address, key, trusted = (variables.get("ofed_repository"), variables.get("ofed_repository_key"), variables.get("ofed_repository_trusted", False))
     if not isinstance(address, str) or not (_SITE.match(address) or _ABSOLUTE.match(address)):
-        found.append(Problem("ofed_repository", None if _is_empty(address) else address, "the URL of a repository, or the absolute path of one on the node"))
+        value = Unshown(without_secrets(repr(address))) if isinstance(address, str) and is_private(address) else address
+        found.append(Problem("ofed_repository", None if _is_empty(address) else value, "the URL of a repository, or the absolute path of one on the node"))
     if not is_boolean(trusted):
         return found
     is_trusted = is_true(trusted)

@@ -12,7 +12,7 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import ARMOUR, Manager, Package, Repository, Transaction, uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import ARMOUR, Manager, Package, Repository, Transaction, address_of, uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -32,6 +32,8 @@ _PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
 _SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
 _PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
 # apt tells the two forms of a key apart by the ending of its name.
+# Where apt keeps what servers want to know: see apt_auth.conf(5).
+AUTH = "/etc/apt/auth.conf.d/rdma-ofed.conf"
 _KEY = "/etc/apt/keyrings/rdma-ofed"
 _KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
@@ -150,7 +152,7 @@ class Apt(Manager):
         return frozenset(name for name in names if packages[name].held)
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        files = dict.fromkeys((_KEY + ".asc", _KEY + ".gpg", _SOURCES, _PIN), "")
+        files = dict.fromkeys((_KEY + ".asc", _KEY + ".gpg", AUTH, _SOURCES, _PIN), "")
         if repository is None:
             return files
         trust = "Trusted: yes"
@@ -158,7 +160,12 @@ class Apt(Manager):
             path = _KEY + (".asc" if ARMOUR in repository.key else ".gpg")
             files[path] = repository.key
             trust = "Signed-By: " + path
-        files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(repository.address), trust)
+        address = address_of(repository.address)
+        if address.user:
+            # Without a scheme, it counts for https alone.
+            machine = address.plain.replace("https://", "", 1).rstrip("/")
+            files[AUTH] = "%smachine %s/\nlogin %s\npassword %s\n" % (HEADER, machine, address.user, address.password)
+        files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(address.plain), trust)
         if repository.pinned and repository.version:
             # With an epoch or without; 2.9.1 is not 2.9.10. Above 1000, apt goes back to an older version as well.
             version = "([0-9]+:)?%s([^0-9].*)?" % re.escape(repository.version)

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import abc
+import re
 import typing as t
+import urllib.parse
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -97,6 +99,39 @@ class Repository(t.NamedTuple):
     """Patterns of the names of packages that must have ..."""
     version: str = ""
     """... a version that begins with this; "" for any."""
+
+
+class Address(t.NamedTuple):
+    """The address of a repository, as everybody may see it, and what the server wants to know."""
+
+    plain: str
+    user: str = ""
+    password: str = ""
+
+
+def address_of(declared: str) -> Address:
+    """`https://user:p%40ss@repo.example.org/x`, taken apart. Up to the last @ of the authority, whatever the password has in it."""
+    scheme, mark, rest = declared.partition("://")
+    authority, slash, path = rest.partition("/")
+    login, at, host = authority.rpartition("@")
+    if not mark or not at:
+        return Address(declared)
+    user, _colon, password = login.partition(":")
+    return Address("%s://%s%s%s" % (scheme, host, slash, path), urllib.parse.unquote(user), urllib.parse.unquote(password))
+
+
+_SECRET_LINE = re.compile(r"^(?P<name>password[ =])\S.*$", re.MULTILINE)
+_SECRET_URL = re.compile(r"://[^\s/]{1,500}@")
+
+
+def is_private(content: str) -> bool:
+    """Whether a file has a password, so that root alone may read it."""
+    return bool(_SECRET_LINE.search(content) or _SECRET_URL.search(content))
+
+
+def without_secrets(content: str) -> str:
+    """A file of a package manager as a difference may show it."""
+    return _SECRET_URL.sub("://<removed>@", _SECRET_LINE.sub(r"\g<name><removed>", content))
 
 
 def is_key(text: str) -> bool:

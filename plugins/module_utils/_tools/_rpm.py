@@ -12,7 +12,7 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Repository, uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Manager, Package, Repository, address_of, uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
@@ -70,6 +70,8 @@ class RpmManager(Manager):
     recover = ("rpm", "--rebuilddb")
     erase = ("rpm", "--erase")
     repository_path = ""
+    login_files: t.Mapping[str, str] = {}
+    """Files for user and password, empty."""
     repository_extra = ""
     """Lines of the file of the repository."""
     lock_list = ""
@@ -86,10 +88,16 @@ class RpmManager(Manager):
 
     def files_of(self, repository: Repository | None) -> dict[str, str]:
         if repository is None:
-            return {RPM_KEY: "", self.repository_path: ""}
+            return {RPM_KEY: "", **self.login_files, self.repository_path: ""}
         check = "gpgcheck=1\ngpgkey=file://%s\n" % RPM_KEY if repository.key else "gpgcheck=0\n"
-        head = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n" % (HEADER, rpm_uri(repository.address))
-        return {RPM_KEY: repository.key, self.repository_path: head + check + self.repository_extra}
+        address = address_of(repository.address)
+        url, lines, files = self.login(address) if address.user else (rpm_uri(address.plain), "", self.login_files)
+        head = "%s[rdma-ofed]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\n" % (HEADER, url)
+        return {RPM_KEY: repository.key, **files, self.repository_path: head + check + lines + self.repository_extra}
+
+    def login(self, address: Address) -> tuple[str, str, t.Mapping[str, str]]:
+        """With a user: the URL, more lines of the file of the repository, and files of their own."""
+        return rpm_uri(address.plain), "username=%s\npassword=%s\n" % address[1:], self.login_files
 
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
         # Of files without a package, it prints a sentence.

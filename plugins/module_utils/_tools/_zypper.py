@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, Transaction
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Repository, Transaction
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
@@ -19,6 +19,8 @@ _SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
 _ERROR = re.compile(r'<message type="error">([^<]*)<')
 _ALIAS = "rdma-ofed"
+# A URL of a repository names one of the files here.
+CREDENTIALS = "/etc/zypp/credentials.d/"
 
 
 def parse_solvables(xml: str) -> list[dict[str, str]]:
@@ -38,6 +40,7 @@ class Zypper(RpmManager):
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "autorefresh=1\npriority=10\n"
+    login_files: t.Mapping[str, str] = {CREDENTIALS + _ALIAS: ""}
     lock_list = "etc/zypp/locks"
     lock_pattern = r"^solvable_name:[^\S\n]*%s[^\S\n]*$"
     update = ("zypper", "--non-interactive", "refresh", "rdma-ofed")
@@ -49,6 +52,11 @@ class Zypper(RpmManager):
     done = (0, 102, 103, 106)
     trial = "--dry-run"
     hold = ("zypper", "--non-interactive", "addlock")
+
+    def login(self, address: Address) -> tuple[str, str, t.Mapping[str, str]]:
+        mark = "&" if "?" in address.plain else "?"
+        files = {CREDENTIALS + _ALIAS: "username=%s\npassword=%s\n" % address[1:]}
+        return "%s%scredentials=%s" % (rpm_uri(address.plain), mark, _ALIAS), "", files
 
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["!" + name for name in sorted(gone)]

@@ -64,6 +64,7 @@ class Module(ModuleFiles):
     def __init__(self, check_mode: bool, **params: t.Any) -> None:
         self.check_mode = check_mode
         self.params = {**DEFAULTS, **params}
+        self.no_log_values: set[str] = set()
 
 
 class Node:

@@ -656,13 +656,37 @@ def test_two_that_end_the_same_job_leave_one_record(tmp_path: pathlib.Path, monk
     path = tmp_path / "stack.json"
     rename = os.rename
 
-    def another_first(source: str, target: str) -> None:
+    def another_first(source: str, target: str, **folders: int) -> None:
         monkeypatch.setattr(os, "rename", rename)
-        monkeypatch.setattr(os, "getpid", lambda: 2)
         _converge._record(str(path), {"by": 2})
-        rename(source, target)
+        rename(source, target, **folders)
 
     monkeypatch.setattr(os, "rename", another_first)
     _converge._record(str(path), {"by": 1})
     assert json.loads(path.read_text(encoding="utf-8")) == {"by": 1}
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_the_password_of_a_repository_is_in_one_file_of_root_and_in_no_result(node: Node) -> None:
+    wish = {**wishes(node)["doca"], "repository": "https://reader:p%40ss-w0rd@mirror.example.org/doca"}
+    node.offers = offers("doca")
+    folder = node.root / "etc/apt/sources.list.d"
+    folder.mkdir(parents=True)
+    (folder / "rdma-ofed.sources").write_text("URIs: https://reader:p%40ss-w0rd@mirror.example.org/old\n", encoding="utf-8")
+    answers = [ask(node, True, **wish), ask(node, **wish)]
+    assert answers[0]["changes"] == answers[1]["changes"]
+    path = node.root / "etc/apt/auth.conf.d/rdma-ofed.conf"
+    assert "password p@ss-w0rd\n" in path.read_text(encoding="utf-8") and path.stat().st_mode & 0o777 == 0o600
+    written = [other for other in node.root.rglob("*") if other.is_file() and other != path and b"ss-w0rd" in other.read_bytes()]
+    assert written == [] and not any("ss-w0rd" in json.dumps(answer) for answer in answers)
+    path.chmod(0o644)
+    path.write_text(path.read_text(encoding="utf-8").replace("reader", "another"), encoding="utf-8")
+    ask(node, **wish)
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_address_that_is_none_shows_no_password(node: Node) -> None:
+    wish = {**wishes(node)["doca"], "repository": "htps://reader:p-w0rd@mirror.example.org/doca"}
+    with pytest.raises(InvalidInput, match="ofed_repository") as raised:
+        ask(node, **wish)
+    assert "w0rd" not in raised.value.msg

@@ -113,3 +113,7 @@ def test_layout(tmp_path: pathlib.Path) -> None:
     for name, text in ((".mlnx", "5.0-2.1.8.0\n"), (".arch", "x86_64\n"), ("mlnxofedinstall", "")):
         (tmp_path / name).write_text(text, encoding="utf-8")
     assert bundle.read_layout(str(tmp_path)) == bundle.Layout("5.0-2.1.8.0", "x86_64", True)
+
+
+def test_an_option_without_a_name_names_no_distribution() -> None:
+    assert bundle.distro_to_tell("x", os_id="", os_version="", options=["=x", "=", " ", ""]) == ""

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pathlib
+import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -307,3 +308,54 @@ def test_what_others_need_of_a_stack() -> None:
     assert packages.needed({}, []) == set()
     assert packages.dependent(found, ["rdma-core"]) == {"rdma-core", "libibverbs1", "librdmacm1", "libfabric1", "perftest"}
     assert packages.dependent(found, ["libopensm"]) == {"libopensm", "opensm"}
+
+
+LOGIN = "https://reader:p%40ss@mirror.example.org/doca/"
+PASSWORD = "p@ss"
+
+
+@pytest.mark.parametrize(
+    ("declared", "address"),
+    [
+        (LOGIN, ("https://mirror.example.org/doca/", "reader", PASSWORD)),
+        ("https://reader:p@ss@mirror.example.org/doca", ("https://mirror.example.org/doca", "reader", PASSWORD)),
+        ("https://reader@mirror.example.org:8443/doca", ("https://mirror.example.org:8443/doca", "reader", "")),
+        ("https://mirror.example.org/a@b", ("https://mirror.example.org/a@b", "", "")),
+        ("/srv/a@b", ("/srv/a@b", "", "")),
+    ],
+)
+def test_addresses_with_a_password(declared: str, address: tuple[str, str, str]) -> None:
+    assert packages.address_of(declared) == address
+
+
+@pytest.mark.parametrize(
+    ("manager", "path", "lines"),
+    [
+        (APT, "/etc/apt/auth.conf.d/rdma-ofed.conf", ["machine mirror.example.org/doca/", "login reader", "password p@ss"]),
+        (DNF, "/etc/yum.repos.d/rdma-ofed.repo", ["username=reader", "password=p@ss", "baseurl=https://mirror.example.org/doca"]),
+        (ZYPPER, "/etc/zypp/credentials.d/rdma-ofed", ["username=reader", "password=p@ss"]),
+    ],
+)
+def test_a_password_is_where_the_package_manager_keeps_them(manager: Manager, path: str, lines: t.Sequence[str]) -> None:
+    files = manager.files_of(packages.Repository(LOGIN, KEY))
+    assert set(lines) <= set(files[path].splitlines())
+    private = {name for name, content in files.items() if packages.is_private(content)}
+    assert private == {path}
+    assert not any(word in content for name, content in files.items() for word in (PASSWORD, "p%40ss") if name != path)
+    assert PASSWORD not in packages.without_secrets(files[path]) and packages.without_secrets(files[path]).count("\n") == files[path].count("\n")
+    # It goes with its repository.
+    assert manager.files_of(None)[path] == "" and set(manager.files_of(None)) == set(files)
+    assert not any(map(packages.is_private, manager.files_of(packages.Repository("https://mirror.example.org/doca", KEY)).values()))
+    assert PASSWORD not in packages.without_secrets("URIs: %s\n" % LOGIN.replace("%40", "@"))
+
+
+def test_zypper_finds_the_password_by_its_name() -> None:
+    assert (
+        "baseurl=https://mirror.example.org/doca?credentials=rdma-ofed\n"
+        in ZYPPER.files_of(packages.Repository(LOGIN, KEY))["/etc/zypp/repos.d/rdma-ofed.repo"]
+    )
+
+
+def test_apt_sends_a_password_over_http_only_where_that_is_declared() -> None:
+    files = APT.files_of(packages.Repository(LOGIN.replace("https", "http"), KEY))
+    assert "machine http://mirror.example.org/doca/\n" in files["/etc/apt/auth.conf.d/rdma-ofed.conf"]
