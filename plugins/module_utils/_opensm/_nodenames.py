@@ -18,7 +18,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, describe, label
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import is_in_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, rows_of
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
@@ -70,6 +70,11 @@ def is_name(value: t.Any) -> bool:
     return value.isprintable() and len(_line("0x" + 16 * "0", value)) < _LINE
 
 
+def _one_name(name: str) -> str:
+    """What a node calls its HCA, as one name: without what would end the name or its line, and no longer than the tools read."""
+    return re.sub(r'["#]', "_", shown(name))[: _LINE - len(_line("0x" + 16 * "0", "")) - 1]
+
+
 def parse_line(line: str) -> tuple[str, str] | None:
     """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they reject."""
     match = _NUMBER.match(line)
@@ -110,7 +115,7 @@ def broken_lines(text: str) -> list[str]:
 
 def wanted(hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
     """Names by GUID: `node1 mlx5_0`, as in the kernel's node description, and the declared ones, which win."""
-    names = {guid: "%s %s" % (host, hca) for host, hcas in hosts.items() for hca, guid in (hcas or {}).items()}
+    names = {guid: _one_name("%s %s" % (host, hca)) for host, hcas in hosts.items() for hca, guid in (hcas or {}).items()}
     names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
     return names
 

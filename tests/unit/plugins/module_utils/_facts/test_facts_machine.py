@@ -120,4 +120,4 @@ def test_parsers_take_any_text(marker: str, environ: str, texts: list[str]) -> N
 
 def test_a_value_of_os_release_that_is_none_costs_no_time() -> None:
     """shlex takes seconds for 80 kB."""
-    assert parse_os_release('ID=debian\nPRETTY_NAME="%s"\nVERSION_ID=12\n' % ("x" * 80000)) == {"ID": "debian", "VERSION_ID": "12"}
+    assert _machine.parse_os_release('ID=debian\nPRETTY_NAME="%s"\nVERSION_ID=12\n' % ("x" * 80000)) == {"ID": "debian", "VERSION_ID": "12"}

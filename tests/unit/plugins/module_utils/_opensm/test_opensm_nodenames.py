@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
+import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import (
     BEGIN,
@@ -155,3 +156,12 @@ def test_it_settles_at_once_and_never_touches_foreign_lines(foreign: str, first:
 def test_any_value_is_answered_with_problems_at_most(declared: t.Any) -> None:
     for problem in problems(declared):
         assert problem.variable.startswith("opensm_node_names")
+
+
+@pytest.mark.parametrize("name", [*hostile.NAMES, "x" * 1000, "\xe4" * 300])
+def test_the_name_of_an_hca_is_one_name(name: str) -> None:
+    """opensm drops the whole file for a line that it does not know."""
+    text = render("", {"node1": {name: ONE}, "node2": {"mlx5_0": TWO}})
+    assert broken_lines(text) == [] and set(parse(text)) == {ONE, TWO} and parse(text)[TWO] == "node2 mlx5_0"
+    assert len(text.splitlines()) == text.count("\n") == 4
+    assert all(line.isprintable() and len(line) < 255 for line in text.splitlines())
