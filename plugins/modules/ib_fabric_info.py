@@ -337,6 +337,14 @@ problems:
       total: 1
       examples: []
       message: "iblinkinfo is not installed: it comes with the package infiniband-diags on Debian and Ubuntu"
+manager:
+  description:
+    - What the subnet manager that the role opensm runs at this very port made of its files, and not as declared, as its log and P_Key tables tell.
+      Each has C(severity), C(code), C(object), C(found), C(expected), C(cause) and C(next_step).
+  returned: success
+  type: list
+  elements: dict
+  sample: []
 port:
   description: The port that was queried through; empty where there is none.
   returned: success

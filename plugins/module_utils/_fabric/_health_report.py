@@ -87,7 +87,8 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
     degraded = {finding.ends for finding, _new in new + state if finding.code == Code.LINK_DEGRADED}
     rows = [(finding, row(finding), is_new) for finding, is_new in new + state if not _is_explained(finding, changes, degraded)]
     rows.sort(key=lambda each: (SEVERITIES.index(each[0].severity), not each[2], each[0].code.value, natural(each[1]["object"])))
-    return [shown for _finding, shown, _new in rows]
+    # The subnet manager on the host that was asked says by itself what is wrong with its configuration.
+    return [*({**each, "ends": []} for each in data.get("manager") or ()), *(shown for _finding, shown, _new in rows)]
 
 
 def _few(objects: t.Sequence[str]) -> str:

@@ -17,7 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 
 if t.TYPE_CHECKING:
@@ -119,6 +126,13 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
     }
 
 
+def _manager(run: Runner, port: Port, root: str) -> list[dict[str, str]]:
+    """What the subnet manager of ours at this very port made of its files, and not as declared. Empty where there is none."""
+    folder = under(root, SETTINGS)
+    fabrics = [name for name in entries(folder) if parse_conf(read_text("%s/%s/%s" % (folder, name, CONF))).get("guid") == port.port_guid]
+    return [row(finding) for fabric in fabrics for finding in findings(listen(run, fabric, port, root=root))]
+
+
 def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput."""
     started = time.monotonic()
@@ -126,4 +140,5 @@ def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict
     port = asked_port(options["port"], root)
     fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
     result = shown(fabric, wanted)
-    return {**result, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}
+    manager = _manager(run, port, root) if port else []
+    return {**result, "manager": manager, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

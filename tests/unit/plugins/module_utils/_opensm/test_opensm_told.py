@@ -6,9 +6,12 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report, _report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -79,6 +82,7 @@ def test_a_standby_has_read_nothing() -> None:
     assert findings(state._replace(log=state.log._replace(state="STANDBY"))) == []
 
 
+@pytest.mark.skipif(sys.version_info < (3, 10), reason="what travels is read on the controller")
 def test_it_travels() -> None:
     state = told("ftree_falls_back", "ftree", differences=(Difference(1, "mlx5_0/1", FULL, NONE),))
     assert decode(Told, encode(state)) == state
@@ -184,3 +188,27 @@ def test_listening(tmp_path: pathlib.Path) -> None:
     assert (found.engines, found.log.engine, found.restarts, found.seconds) == (("ftree",), "minhop", 3, -1)
     assert found.differences == (Difference(1, "mlx5_0/1", FULL, NONE), Difference(1, "port GUID %s" % TWO, LIMITED, NONE))
     assert tools.asked == [TWO]
+
+
+def test_the_fabric_is_told_of_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`fabric` said "No findings." of a fabric whose subnet manager had gone back to its default routing."""
+    monkeypatch.setattr(_report, "listen", lambda run, fabric, port, root: told("ftree_falls_back", "ftree"))
+    conf = tmp_path / "etc/rdma-ofed/opensm/ib/opensm.conf"
+    conf.parent.mkdir(parents=True)
+    conf.write_text("guid %s\n" % ONE)
+    port = Port("mlx5_0/1", "mlx5_0", 1, port_guid=ONE)
+    rows = _report._manager(t.cast(t.Any, None), port, str(tmp_path))
+    assert [(each["severity"], each["code"], each["found"]) for each in rows] == [("error", "routing_fallback", "minhop")]
+    assert _report._manager(t.cast(t.Any, None), port._replace(port_guid=TWO), str(tmp_path)) == []
+    whole = {
+        "manager": rows,
+        "nodes": [],
+        "links": [],
+        "totals": {"switches": 1, "cas": 0, "links": 0},
+        "problems": [],
+        "subnet_managers": [],
+        "partitions": [],
+    }
+    monkeypatch.setattr(_health_report, "judge", lambda data, expected: [])
+    found = _health_report.findings_of(whole, Expected((), (), {}, ()), None)
+    assert "routing_fallback" in _health_report.render("ib", whole, found) and found[0]["ends"] == []
