@@ -16,7 +16,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import SMI
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports, silent_cause
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
@@ -34,6 +34,9 @@ _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
 # Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
 HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
 _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
+
+
+_NOT_ANNOUNCED = "either the driver uses Enhanced IPoIB, or ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM)"
 
 
 class Netdev(t.NamedTuple):
@@ -70,8 +73,11 @@ def hwaddr_guid(hwaddr: str) -> str:
     return guid("".join(hwaddr.split(":")[12:])) if _HWADDR.match(hwaddr) else ""
 
 
-def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[bool, str]:
-    """Whether this IPoIB interface can do connected mode, and how that is known. `refused` says why the stack forbids it altogether."""
+def connected_capability(hwaddr: str, mode: str, refused: str = "", *, cause: str = "") -> tuple[bool, str]:
+    """Whether this IPoIB interface can do connected mode, and how that is known.
+
+    `refused` says why the stack forbids it altogether, `cause` what it means that the hardware address announces no connected mode.
+    """
     if mode == "connected":
         return True, "it is in connected mode"
     if refused:
@@ -81,7 +87,7 @@ def connected_capability(hwaddr: str, mode: str, refused: str = "") -> tuple[boo
         return False, "its hardware address can't be read, which would tell whether the port is capable of it"
     if hexadecimal(hwaddr[:2], 0) & _RC_CAPABLE:
         return True, "its hardware address starts with %s: the port announces connected mode" % hwaddr[:2]
-    return False, "its hardware address starts with %s: the driver uses Enhanced IPoIB, which is datagram only" % hwaddr[:2]
+    return False, "its hardware address starts with %s: %s" % (hwaddr[:2], cause or _NOT_ANNOUNCED)
 
 
 def find_port(ports: t.Sequence[Port], port_guid: str, *, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
@@ -122,6 +128,9 @@ class _Tree:
     def link(self, name: str) -> Link:
         return self.links.get(name, Link(name))
 
+    def hca_type(self, port: Port) -> str:
+        return attribute(self._rdma, port.device, "hca_type")
+
     def master(self, name: str) -> str:
         return link_name(self.base, name, "master") or self.link(name).master
 
@@ -151,7 +160,8 @@ def _infiniband(tree: _Tree, netdev: Netdev, refused: str) -> Netdev:
     port = find_port(tree.ports, port_guid, device_ports=device_ports, dev_port=integer(tree.get(netdev.name, "dev_port")))
     pkey = integer(tree.get(netdev.name, "pkey"))
     mode = tree.get(netdev.name, "mode") or link.mode
-    capable, reason = connected_capability(netdev.hwaddr, mode, refused)
+    hca_type = tree.hca_type(port) if port is not None else ""
+    capable, reason = connected_capability(netdev.hwaddr, mode, refused, cause=silent_cause(netdev.driver, hca_type))
     found = netdev._replace(
         kind="ipoib_child" if parent else "ipoib",
         port_guid=port_guid,

@@ -160,6 +160,13 @@ def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
     return Capability(None, "not known for driver %s before ib_ipoib is loaded" % (driver or "(none)"))
 
 
+def silent_cause(driver: str, hca_type: str) -> str:
+    """Why an interface does not announce connected mode; "" where its driver does not tell."""
+    if driver in _CLASSIC or hca_type == _CONNECT_IB:
+        return "ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM), which adapters on %s can do" % driver
+    return "the driver uses Enhanced IPoIB, which is datagram only" if driver in _ENHANCED else ""
+
+
 def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
     """The capability of a port: that of its interface, or of its driver while there is no interface."""
     if not port.infiniband:

@@ -18,12 +18,12 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import YES, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rollback
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename, _rollback
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, look_whole
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, has_bonding, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
@@ -62,6 +62,7 @@ class Applier:
     def apply(self, todo: IpoibPlan) -> IpoibPlan:
         """Returns the plan for the node as it is then: it is empty, and may have other reasons."""
         self._refuse_unborn(todo)
+        self._need_bonding(todo)
         driver = self.backend.drive(self.tools, self.found, todo.interfaces)
         handed_over = self._release(todo)
         # systemd, too, has such files written again when it reads its units.
@@ -95,6 +96,17 @@ class Applier:
                 "%s: no such interface on this node yet; load ib_ipoib first (role rdma.ofed.kernel_modules, or 'modprobe ib_ipoib')" % ", ".join(missing),
                 missing=missing,
             )
+
+    def _need_bonding(self, todo: IpoibPlan) -> None:
+        """Load the driver before the ports lose what they have. Without max_bonds=0 it would make a bond0 of its own."""
+        bonds = [interface.name for interface in todo.live if interface.bond is not None and interface.name not in self.found.netdevs]
+        if not bonds or has_bonding(self.root) or not self.run.has("modprobe"):
+            return
+        argv = ["modprobe", "bonding", "max_bonds=0"]
+        done = self.run(argv, ok=None)
+        if not has_bonding(self.root):
+            said = done.stderr.strip() or "modprobe said nothing, exit status %d" % done.rc
+            raise Refused("%s can't be made: the kernel of this node did not load the driver bonding: %s; nothing was changed" % (", ".join(bonds), said))
 
     def _release(self, todo: IpoibPlan) -> list[str]:
         """Interfaces before their files: were this run to end in between, the files would still tell the next one what to do.
@@ -159,8 +171,8 @@ class Applier:
 
     def _prepare(self, todo: IpoibPlan, found: Found, driver: Driver) -> Found:
         """What is done before the back-end is told: names, modes, MTUs and bonds. Returns the node as it is after that."""
-        for naming in todo.renames:
-            self.kernel.set_link(naming.current, "name", naming.name)
+        for old, new in _rename.steps(todo.renames, found.netdevs):
+            self.kernel.set_link(old, "name", new)
         if todo.renames:
             found = self.look()
         if not driver.kernel_first:
@@ -209,6 +221,17 @@ class Applier:
             time.sleep(SETTLE_STEP)
 
 
+def _made(todo: IpoibPlan, look: t.Callable[[], Found], replan: t.Callable[[Found], IpoibPlan]) -> dict[str, t.Any]:
+    """What a run has changed that did not come to its end, for its result."""
+    try:
+        left = replan(look()).plan.changes
+    except RdmaError:
+        # The node is in a state that nothing is planned for: it was changed.
+        return {"changed": True}
+    made = [change.words() for change in todo.plan.changes if change not in left]
+    return {"changed": bool(made), "changes": made}
+
+
 def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
     """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
     if options.confirm:
@@ -238,6 +261,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     try:
         after = applier.apply(todo)
     except RdmaError as exc:
+        exc.details.update(_made(todo, look, replan))
         if extra:
             exc.msg += "; the node returns to its former state within %d s" % options.rollback_timeout
         raise

@@ -125,6 +125,8 @@ class Backend:
     """It takes everything off an interface that it lets go of: done before another back-end has the interface."""
     lists_active = False
     """Its list of active interfaces may know more than its files."""
+    acts_on_files = False
+    """A daemon that does what its files say as soon as it is told of any of them."""
     enables_ipv6 = False
     """It switches IPv6 on by itself for an interface that it gives an IPv6 address."""
     leftover: Change | None = None

@@ -35,11 +35,30 @@ class Entry(t.NamedTuple):
 def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
     """An interface, a partition of a parent, an address or a destination that is declared twice."""
     found = []
-    seen: dict[tuple[str, ...], str] = {}
-    for key, path, value, allowed in (unique for entry in entries for unique in _unique(entry)):
-        if seen.setdefault(key, path) != path:
-            found.append(Problem(path, value, allowed, "%s says the same" % seen[key]))
+    seen: dict[tuple[str, ...], tuple[str, Entry]] = {}
+    for entry in entries:
+        for key, path, value, allowed in _unique(entry):
+            first, other = seen.setdefault(key, (path, entry))
+            if first == path:
+                continue
+            if key[0] == "name" and entry.wanted.is_child and other.wanted.is_child and entry.wanted.parent != other.wanted.parent:
+                found.append(_alike(entry, other))
+            else:
+                found.append(Problem(path, value, allowed, "%s says the same" % first))
     return found
+
+
+def _alike(entry: Entry, other: Entry) -> Problem:
+    """Children of two parents that the kernel would call the same."""
+    kept, name = _wanted.PARENT_KEPT, entry.wanted.name
+    hint = "the kernel keeps %d characters of a parent's name, so both this child and that of %s (%s) would be %s; give the parents shorter names: %s" % (
+        kept,
+        other.wanted.parent,
+        other.path,
+        name,
+        "name beside port_guid or pci in their entries",
+    )
+    return Problem(entry.path + ".parent", entry.wanted.parent, "a parent that differs from the others in its first %d characters" % kept, hint)
 
 
 def _unique(entry: Entry) -> t.Iterator[tuple[tuple[str, ...], str, t.Any, str]]:

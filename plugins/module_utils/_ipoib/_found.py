@@ -133,6 +133,8 @@ class Found(t.NamedTuple):
     """ib_ipoib is loaded."""
     ipv6_refused: t.Mapping[str, str] = {}
     """Why an interface, or `DEFAULT`, can have no IPv6 address."""
+    no_bonding: str = ""
+    """Why the kernel can make no bond; "" where it can, and where nothing tells."""
     armed: bool = False
     """An earlier run has armed a rollback that neither went off nor was confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None

@@ -119,6 +119,7 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
                     found.append(Problem(entry.name_path, wanted.name, *fault))
                     continue
             found += _apart_problems(entry, netdev, facts)
+            found += _namesake_problems(entry, netdev, netdevs)
             found += [*_mode_problems(path, wanted, facts), *_partition_problems(path, wanted, netdevs.get(wanted.parent))]
         found += _ipv6_problems(path, wanted, (facts.get("ipv6_refused") or {}).get(wanted.name if netdev is not None else DEFAULT, ""))
     return found
@@ -148,6 +149,15 @@ def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: 
     if foreign:
         return [Problem(entry.name_path, name, "a name that is free", "%s is a bond of %s" % (name, ", ".join(foreign)))]
     return []
+
+
+def _namesake_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Any]) -> list[Problem]:
+    """A child whose name the child of another parent has."""
+    wanted, parent = entry.wanted, str((netdev or {}).get("parent") or "")
+    if not wanted.is_child or parent in ("", wanted.parent) or wanted.parent not in netdevs:
+        return []
+    hint = "%s is there, as the P_Key child of %s: the kernel keeps %d characters of a parent's name" % (wanted.name, parent, _wanted.PARENT_KEPT)
+    return [Problem(entry.path + ".parent", wanted.parent, "a parent whose child has a name that is free", hint)]
 
 
 def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:

@@ -66,8 +66,28 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
         stack=stack,
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
+        no_bonding=no_bonding(root),
         armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )
+
+
+def no_bonding(root: str) -> str:
+    """Why no bond can be made: the driver is neither there nor among the modules of the running kernel."""
+    if has_bonding(root):
+        return ""
+    release = read_text(under(root, "proc/sys/kernel/osrelease")).strip()
+    texts = [read_text(under(root, "lib/modules/%s/%s" % (release, name))) for name in ("modules.dep", "modules.builtin")] if release else []
+    if not any(texts) or any("/bonding.ko" in text for text in texts):
+        return ""
+    return (
+        "the kernel %s has no bonding driver: /lib/modules/%s has no module bonding; install the package of the kernel's further modules, or declare no bond"
+        % (release, release)
+    )
+
+
+def has_bonding(root: str) -> bool:
+    """Whether the driver is loaded, or part of the kernel."""
+    return os.path.exists(os.path.join(root, "sys/class/net/bonding_masters"))
 
 
 def _routes(run: Runner) -> dict[str, tuple[Route, ...]]:
@@ -109,7 +129,7 @@ def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> di
 
 def read_files(root: str = "/") -> dict[str, str]:
     """The text of every file that a decision depends on, by its path below `root`."""
-    patterns = [*_boot.PATHS, _rename.RULE_PATH, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
+    patterns = [*_boot.PATHS, *_rename.PATHS, *(pattern for backend in _registry.BACKENDS for pattern in backend.patterns)]
     paths = sorted({path for pattern in patterns for path in glob.glob(under(root, pattern)) if os.path.isfile(path) or _is_mask(path)})
     return {"/" + os.path.relpath(path, root): read_text(path) for path in paths}
 

@@ -9,14 +9,21 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import switch
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
+
+_PLACES = (
+    "names change places only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node without work, "
+    "or declare names that no interface has"
+)
 
 
 class IpoibPlan(t.NamedTuple):
@@ -52,22 +59,29 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     Raises _registry.Undecided where a condensed state is not enough.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
-    renames, later, netdevs = _rename.sort_out(wanted.namings, found)
-    found = found._replace(netdevs=netdevs)
-    deferred = _rename.waiting(later, interfaces)
-    live = [interface for interface in interfaces if interface.name not in deferred]
     records = _registry.recorded(found.files)
     names = {interface.name for interface in interfaces}
-    gone = [record for name, record in records.items() if name not in names]
+    ending = {name for name in records if name not in names}
+    sorted_out = _rename.sort_out(wanted.namings, found, ending)
+    if sorted_out.taken:
+        raise Refused("%s; %s" % ("; ".join(sorted_out.taken), _PLACES), taken=list(sorted_out.taken))
+    renames, later = sorted_out.now, sorted_out.later
+    kept = _kept(found, interfaces, later, records=records)
+    found = found._replace(netdevs=sorted_out.netdevs)
+    deferred = _rename.waiting(later, interfaces)
+    live = [interface for interface in interfaces if interface.name not in deferred]
+    staying = {interface.name for interface in kept}
+    gone = [record for name, record in records.items() if name in ending - staying]
     removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
-    files = wanted_files(found, interfaces, backend, namings=wanted.namings)
+    # A back-end that does at once what its files say would take away what is up under its old name.
+    rendered = [*interfaces, *kept] if backend.acts_on_files else interfaces
+    files = wanted_files(found, rendered, backend, namings=wanted.namings)
     _refuse_giving_up(wanted, removed)
     _refuse(found, wanted, backend, records=records, paths=files)
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
     changes += _file_changes(found, files)
     changes += changes_of(switch(_boot.UNIT, found.boot_unit.enabled == "enabled", _boot.UNIT_PATH in files))
     changes += [_rename.change_of(naming) for naming in renames]
-    ending = {record.name for record in removed}
     for interface in live:
         changes += interface_changes(interface, found, record=records.get(interface.name), removed=ending)
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
@@ -82,6 +96,30 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts)
 
 
+def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
+    """What earlier runs have configured, and what stays as it is until the node starts: interfaces that get another name then, and their children."""
+    declared = {interface.name: interface for interface in interfaces}
+    old = {pending.change.before: declared[name] for name, pending in later.items() if name in declared}
+    staying = {name: (entry.mode, "", 0) for name, entry in old.items()}
+    for netdev in found.netdevs.values():
+        if netdev.parent in old and netdev.kind == "ipoib_child":
+            staying[netdev.name] = (netdev.mode, netdev.parent, hexadecimal(netdev.pkey, 0))
+    return tuple(
+        Interface(
+            name,
+            found.netdevs[name].mode or mode,
+            mtu=records[name].mtu,
+            addresses=records[name].addresses,
+            parent=parent,
+            pkey=pkey,
+            routes=found.routes.get(name, ()),
+            master=found.netdevs[name].master,
+        )
+        for name, (mode, parent, pkey) in sorted(staying.items())
+        if name in records and name not in declared
+    )
+
+
 def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
     """Every file that shall exist, by path, and shared files as they shall be."""
     files = backend.render(interfaces, found)
@@ -90,7 +128,7 @@ def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, nami
         files.update(each.edit(found.files, written))
     if backend.needs_boot_unit(found):
         files.update(_boot.render(interfaces))
-    files.update(_rename.render(namings))
+    files.update(_rename.render(namings, coming(found.facts)))
     return files
 
 
@@ -121,6 +159,9 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
     faults = backend.faults(interfaces, found)
     if faults:
         raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
+    bonds = [interface.name for interface in interfaces if interface.bond is not None and interface.name not in found.netdevs]
+    if bonds and found.no_bonding:
+        raise Refused("%s can't be made: %s" % (", ".join(bonds), found.no_bonding), bonds=bonds)
     conflicts = _foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
         raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)

@@ -93,7 +93,7 @@ def recorded(files: Files) -> dict[str, Record]:
 
 
 def is_ours(path: str, text: str) -> bool:
-    if path in (*_boot.PATHS, _rename.RULE_PATH):
+    if path in (*_boot.PATHS, *_rename.PATHS):
         return HEADER in text
     return any(backend.format.is_ours(path, text) for backend in BACKENDS)
 
@@ -118,6 +118,6 @@ def aloof(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, st
 
 def file_mode(path: str) -> int:
     """The permissions of a file of ours."""
-    if path == _boot.SCRIPT_PATH:
+    if path in (_boot.SCRIPT_PATH, _rename.SCRIPT_PATH):
         return 0o755
     return next((backend.modes[posixpath.dirname(path)] for backend in BACKENDS if posixpath.dirname(path) in backend.modes), 0o644)

@@ -22,26 +22,97 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 
 RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
+SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-name"
+PATHS = (SCRIPT_PATH, RULE_PATH)
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
+# The device may have another name by the time that udev comes to it, so it goes by its index.
+_CROSSED = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="ib*", KERNEL!="*.*", PROGRAM=="%s $env{IFINDEX}", NAME="%%c"\n'
+_SCRIPT = (
+    "#!/bin/sh\n"
+    + HEADER
+    + """\
+# Usage: rdma-ofed-ipoib-name INDEX
+# For udev: prints the name that the interface with this index shall have. One that has this name now, and shall have another
+# one, makes room. udev cannot do that: it gives a name, or finds that it is taken.
+set -u
+# udev sets none.
+PATH=${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
+names='
+%s
+'
+shall() {
+    address=$(cat "/sys/class/net/$1/address" 2>/dev/null) || return 0
+    for entry in $names; do
+        case $address in
+        *:"${entry%%=*}")
+            echo "${entry#*=}"
+            return 0
+            ;;
+        esac
+    done
+}
+exec 9>/run/rdma-ofed-ipoib-name.lock
+flock 9
+for folder in /sys/class/net/*; do
+    [ "$(cat "$folder/ifindex" 2>/dev/null)" = "$1" ] || continue
+    # A P_Key child and a bond show the address of a port, too.
+    [ "$(cat "$folder/type")" = 32 ] && [ ! -e "$folder/bonding" ] && [ ! -e "$folder/parent" ] || exit 1
+    name=$(shall "${folder##*/}")
+    [ -n "$name" ] || exit 1
+    if [ "${folder##*/}" != "$name" ] && [ -e "/sys/class/net/$name" ]; then
+        other=$(shall "$name")
+        if [ -n "$other" ] && [ "$other" != "$name" ]; then
+            ip link set dev "$name" name "%s$(cat "/sys/class/net/$name/ifindex")" || exit 1
+        fi
+    fi
+    echo "$name"
+    exit 0
+done
+exit 1
+"""
+)
+# What an interface is called while its name and another one change places, with a number behind it.
+_TEMPORARY = "rdma-"
 
 
-def render(namings: t.Sequence[Naming]) -> dict[str, str]:
-    """The rules by path; none where no interface is to be named."""
+class Sorted(t.NamedTuple):
+    """What becomes of the namings on a node."""
+
+    now: tuple[Naming, ...] = ()
+    """Those that get their name now."""
+    later: t.Mapping[str, Pending] = {}
+    """Why others get it at the next start, by the name that they shall have."""
+    taken: tuple[str, ...] = ()
+    """Why others can't have theirs: another interface has it, and keeps it. In words."""
+    netdevs: t.Mapping[str, Netdev] = {}
+    """The interfaces by their names after that."""
+
+
+def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = None) -> dict[str, str]:
+    """The rules by path; none where no interface is to be named. `coming`: the names that the kernel gives at a start, with the GUIDs of the ports.
+
+    Where the kernel first gives a declared name to another declared port, a rule alone would find the name taken.
+    """
     if not namings:
         return {}
     ordered = sorted(namings, key=lambda naming: naming.name)
-    return {RULE_PATH: HEADER + "".join(_RULE % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)}
+    guids = {naming.guid for naming in namings}
+    if not any((coming or {}).get(naming.name, naming.guid) in guids - {naming.guid} for naming in namings):
+        return {RULE_PATH: HEADER + "".join(_RULE % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)}
+    table = "\n".join("%s=%s" % (Identity(naming.name, naming.guid).tail, naming.name) for naming in ordered)
+    return {SCRIPT_PATH: _SCRIPT % (table, _TEMPORARY), RULE_PATH: HEADER + _CROSSED % SCRIPT_PATH}
 
 
-def obstacle(naming: Naming, found: Found) -> str:
-    """Why an interface can't get its name now; "" where it can. The kernel renames only what is down."""
-    if naming.name in found.netdevs:
-        return "another interface is called %s" % naming.name
-    if naming.current in found.ssh_path:
-        return "the connection of this run goes through %s" % naming.current
-    if found.netdevs[naming.current].up:
-        return "%s is up" % naming.current
-    return "%s has a P_Key child" % naming.current if any(netdev.parent == naming.current for netdev in found.netdevs.values()) else ""
+def _obstacle(current: str, found: Found, ending: t.Collection[str]) -> str:
+    """Why an interface can't get another name now; "" where it can. The kernel renames only what is down."""
+    if current in found.ssh_path:
+        return "the connection of this run goes through %s" % current
+    netdev = found.netdevs[current]
+    # What leaves a bond that goes is down after that.
+    if netdev.up and not (netdev.master and netdev.master in ending):
+        return "%s is up" % current
+    children = any(netdev.parent == current and netdev.name not in ending for netdev in found.netdevs.values())
+    return "%s has a P_Key child" % current if children else ""
 
 
 def change_of(naming: Naming) -> Change:
@@ -53,21 +124,60 @@ def reason_of(pending: Pending) -> str:
     return "%s gets its name %s at the next start: %s" % (change.before, change.after, "; ".join(pending.why))
 
 
-def sort_out(namings: t.Sequence[Naming], found: Found) -> tuple[tuple[Naming, ...], dict[str, Pending], dict[str, Netdev]]:
-    """Those that get their name now, why others do not (by the name that they shall have), and the interfaces by their names after that."""
-    now, later = [], {}
-    netdevs = dict(found.netdevs)
+def sort_out(namings: t.Sequence[Naming], found: Found, ending: t.Collection[str] = ()) -> Sorted:
+    """Interfaces change places only if all of them can get their names now. `ending`: interfaces that go before that."""
+    # Of the interfaces that are given up, those of ports stay.
+    ending = {name for name in ending if name in found.netdevs and found.netdevs[name].kind != "ipoib"}
     names = {netdev.port_guid: netdev.name for netdev in reversed(list(found.netdevs.values())) if netdev.kind == "ipoib"}
-    for naming in (naming._replace(current=names.get(naming.guid, "")) for naming in namings):
-        if naming.current in ("", naming.name):
-            continue
-        reason = obstacle(naming, found)
-        if reason:
-            later[naming.name] = Pending(change_of(naming)._replace(needs="reboot"), (reason,))
+    known = [naming._replace(current=names.get(naming.guid, "")) for naming in namings]
+    obstacles = {naming.name: _obstacle(naming.current, found, ending) for naming in known if naming.current not in ("", naming.name)}
+    now = [naming for naming in known if obstacles.get(naming.name) == ""]
+    while True:
+        free = {naming.current for naming in now} | set(ending)
+        able = [naming for naming in now if naming.name not in found.netdevs or naming.name in free]
+        if len(able) == len(now):
+            break
+        now = able
+    left = [naming for naming in known if naming.current != naming.name and naming not in now]
+    # One whose own interface is not there finds another one by its name.
+    taken = [_taken(naming, found, obstacles) for naming in left if naming.name in found.netdevs]
+    later = {
+        naming.name: Pending(change_of(naming)._replace(needs="reboot"), (obstacles[naming.name],))
+        for naming in left
+        if naming.current and naming.name not in found.netdevs
+    }
+    gone = {naming.current for naming in now}
+    netdevs = {name: netdev for name, netdev in found.netdevs.items() if name not in gone}
+    netdevs.update((naming.name, found.netdevs[naming.current]._replace(name=naming.name)) for naming in now)
+    return Sorted(tuple(now), later, tuple(taken), netdevs)
+
+
+def _taken(naming: Naming, found: Found, obstacles: t.Mapping[str, str]) -> str:
+    other = found.netdevs[naming.name]
+    text = "%s is declared for the port %s, and is the name of %s" % (naming.name, naming.guid, other.port_guid or "an interface of kind %s" % other.kind)
+    own = obstacles.get(naming.name, "")
+    if not naming.current:
+        return text + "; the port has no interface"
+    return text + (", while %s" % own if own else "") + ("; %s is up" % naming.name if other.up else "")
+
+
+def steps(renames: t.Sequence[Naming], names: t.Collection[str]) -> tuple[tuple[str, str], ...]:
+    """Old and new names in an order in which the kernel takes them. `names`: those that are there."""
+    there, todo = set(names), list(renames)
+    found: list[tuple[str, str]] = []
+    while todo:
+        free = next((naming for naming in todo if naming.name not in there), None)
+        if free is None:
+            # All wait for one another: one steps aside.
+            first = todo.pop(0)
+            aside = next(name for name in ("%s%d" % (_TEMPORARY, number) for number in range(len(there) + 1)) if name not in there)
+            free = first._replace(name=aside)
+            todo.append(first._replace(current=aside))
         else:
-            now.append(naming)
-            netdevs[naming.name] = netdevs.pop(naming.current)._replace(name=naming.name)
-    return tuple(now), later, netdevs
+            todo.remove(free)
+        found.append((free.current, free.name))
+        there = (there - {free.current}) | {free.name}
+    return tuple(found)
 
 
 def waiting(names: t.Iterable[str], interfaces: t.Sequence[Interface]) -> frozenset[str]:

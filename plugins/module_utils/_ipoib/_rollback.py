@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file, shell_leftovers
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename, _wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, ROLLBACK_DIRECTORY
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -51,7 +51,7 @@ def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
         lines = backend.shell_files(lines, touched)
     lines += [line for backend in _registry.BACKENDS for line in backend.shell_reload(touched, found)]
     lines += ["[ ! -e /sys/class/net/%s ] || ip link delete dev %s" % (name, name) for name in reversed(new)]
-    lines += ["ip link set dev %s name %s" % (naming.name, naming.current) for naming in todo.renames]
+    lines += ["ip link set dev %s name %s" % (new, old) for old, new in reversed(_rename.steps(todo.renames, found.netdevs))]
     for netdev in sorted(before, key=lambda netdev: (netdev.kind == "bond", bool(netdev.parent), netdev.name)):
         lines += _device(netdev, found)
     # Members are in their bonds by now, and have the MTU of these.

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
@@ -18,6 +19,22 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
 
 UNIT = "networking.service"
+# Programs of the same name read the same file, each in its own way. What the link leads to tells which one it is.
+PROGRAMS = ("sbin/ifup", "usr/sbin/ifup", "usr/local/sbin/ifup", "bin/ifup")
+OTHERS = {"ifupdown2": "ifupdown2", "ifupdown": "ifupdown-ng", "busybox": "BusyBox"}
+
+
+_OTHER = (
+    "the ifup of this node is that of %s (%s): it makes no P_Key children, and gives interfaces an MTU and a mode in another way than Debian's ifupdown; "
+    "install the package ifupdown in its place, or name another back-end in ipoib_backend"
+)
+
+
+def other_program(root: str) -> tuple[str, str] | None:
+    """Another program that is called ifup here, with the file that it is."""
+    path = next((under(root, path) for path in PROGRAMS if os.path.lexists(under(root, path))), "")
+    name = OTHERS.get(os.path.basename(os.path.realpath(path)), "") if path else ""
+    return (name, os.path.realpath(path)) if name else None
 
 
 class IfupdownDriver(Driver):
@@ -62,7 +79,9 @@ class Ifupdown(Backend):
 
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
         up = _ifupdown.up_interfaces(read_text(under(root, _ifupdown.STATE)))
-        return self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
+        found = self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
+        other = other_program(root)
+        return found._replace(missing=_OTHER % other) if other is not None and not found.missing else found
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")

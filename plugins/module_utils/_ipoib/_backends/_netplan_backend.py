@@ -102,6 +102,7 @@ class Netplan(Backend):
     modes: t.Mapping[str, int] = {_netplan.DIRECTORY: _netplan.MODE}
     renders_through = (NETWORKD.name, NETWORKMANAGER.name)
     strips = True
+    acts_on_files = True
     # An interrupted run may have nothing else left to do, and netplan may not have written its files again.
     leftover = Change(Kind.UNIT, NETWORKD.service, "generated_files", "put aside", "in place")
 

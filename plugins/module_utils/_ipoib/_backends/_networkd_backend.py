@@ -82,6 +82,7 @@ class Networkd(Backend):
     see = "'networkctl status' and 'journalctl -u systemd-networkd'"
     service = UNIT
     patterns = tuple("%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev"))
+    acts_on_files = True
     # Through a /proc of its own (ProtectProc=), which is writable even in containers.
     enables_ipv6 = True
 

@@ -143,6 +143,7 @@ class NetworkManager(Backend):
     tool = "nmcli"
     patterns = (*(directory + "/*" for directory in _networkmanager.DIRECTORIES), *_networkmanager_conf.PATTERNS)
     modes: t.Mapping[str, int] = {_networkmanager.DIRECTORY: _networkmanager.MODE}
+    acts_on_files = True
     strips = True
 
     def claim(self, evidence: Evidence) -> Claim | None:

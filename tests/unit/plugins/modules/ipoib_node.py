@@ -42,7 +42,7 @@ class FakeModule(ModuleFiles):
 class FakeNode:
     """A node with one HCA; C(argv) collects what was run that changes anything."""
 
-    def __init__(self, root: pathlib.Path, stack: str, hwaddr: str = ENHANCED, driver: str = "mlx5_core", ports: int = 1) -> None:
+    def __init__(self, root: pathlib.Path, stack: str, hwaddr: str = ENHANCED, driver: str = "mlx5_core", ports: int = 1, bonding: bool = True) -> None:
         self.root, self.stack, self.hwaddr = root, stack, hwaddr
         self.argv: list[str] = []
         self.addresses: dict[str, list[str]] = {}
@@ -67,6 +67,8 @@ class FakeNode:
         for port in range(1, ports + 1):
             self.write("sys/class/infiniband/hca_0/ports/%d/link_layer" % port, "InfiniBand")
             self.write("sys/class/infiniband/hca_0/ports/%d/gids/0" % port, "fe80:0000:0000:0000:0002:c903:000f:%04x" % port)
+        if bonding:
+            self.write("sys/class/net/bonding_masters", "")
         if ports:
             (root / "sys/class/infiniband/hca_0/device").symlink_to(pci)
         if stack == "ifupdown":
@@ -256,6 +258,7 @@ class FakeNode:
             self.unlink(name)
         elif words[:2] == ["link", "set"] and words[4] == "name":
             assert self.get(name, "flags") == "0x1002", "the kernel renames nothing that is up"
+            assert words[5] not in self.addresses, "File exists"
             self.net(name).rename(self.net(words[5]))
             self.addresses[words[5]] = self.addresses.pop(name)
         elif words[:2] == ["link", "set"] and words[4] == "type":

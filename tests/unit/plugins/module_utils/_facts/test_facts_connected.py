@@ -9,8 +9,8 @@ import pathlib
 import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, connected_capability, read_netdevs
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports, silent_cause
 
 REFUSED = "the drivers refuse"
 
@@ -56,3 +56,24 @@ def test_nodes_before_and_after_the_interfaces_appear(tmp_path: pathlib.Path) ->
         before = _ports.with_capability(ports, (), root=root)
         after = _ports.with_capability(ports, read_netdevs(root, ports), root=root)
         assert [port.connected_capable for port in before] == [port.connected_capable for port in after] == [capable, capable]
+
+
+@pytest.mark.parametrize(
+    ("driver", "hca_type", "said", "unsaid"),
+    [
+        ("mlx5_core", "MT4119", "Enhanced IPoIB", "CONFIG_INFINIBAND_IPOIB_CM"),
+        ("mlx4_core", "MT4099", "CONFIG_INFINIBAND_IPOIB_CM", "Enhanced"),
+        ("mlx5_core", "MT4113", "CONFIG_INFINIBAND_IPOIB_CM", "Enhanced"),
+        ("ib_qib", "", "CONFIG_INFINIBAND_IPOIB_CM", "Enhanced"),
+    ],
+)
+def test_a_kernel_without_connected_mode_is_not_enhanced_ipoib(driver: str, hca_type: str, said: str, unsaid: str) -> None:
+    cause = silent_cause(driver, hca_type)
+    assert said in cause
+    assert unsaid not in cause
+    hwaddr = "00:" + ":".join(["00"] * 19)
+    assert connected_capability(hwaddr, "datagram", cause=cause) == (False, "its hardware address starts with 00: " + cause)
+    # Where the driver does not tell, both are said.
+    assert silent_cause("hfi1", "") == ""
+    assert "Enhanced" in connected_capability(hwaddr, "datagram")[1]
+    assert "CONFIG_INFINIBAND_IPOIB_CM" in connected_capability(hwaddr, "datagram")[1]
