@@ -10,8 +10,10 @@ import json
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import counts, entries_of
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import problems as accepted_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
@@ -53,9 +55,10 @@ def _former(path: str) -> str:
 def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
     """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
     name, findings, now = arguments["name"], result["findings"], moment()
+    open_ones = [each for each in findings if not counts(each.get("accepted"))]
     stem: str = os.path.join(arguments["report_dir"], name + "-findings")
-    runs = extended(parse_history(_former(stem + ".json")), run_of(now, findings, data["totals"]))
-    write_file(stem + ".html", page(Report(name, now, data, findings, before, runs, explanations())))
+    runs = extended(parse_history(_former(stem + ".json")), run_of(now, open_ones, data["totals"]))
+    write_file(stem + ".html", page(Report(name, now, data, open_ones, before, runs, explanations())))
     write_file(stem + ".xml", _health_report.junit(name, findings))
     # The last one: a history that has this run is that of a report that was written.
     write_file(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
@@ -88,6 +91,7 @@ class ActionModule(ValidatedAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        require_none(accepted_problems("accepted", arguments["accepted"]))
         expected = _health_report.expected_of(arguments)
         if arguments["save"] and not arguments["baseline"]:
             raise RdmaError("save needs baseline, the path of the file")
@@ -107,7 +111,8 @@ class ActionModule(ValidatedAction):
             changed = self._save(path, picture_of(data))
         elif path:
             before = _read(path)
-        findings = _health_report.findings_of(data, expected, before)
+        found = _health_report.findings_of(data, expected, before)
+        findings = _health_report.accept(found, data, entries_of(arguments["accepted"]), today=arguments["today"] or moment()[:10])
         baseline = _baseline_words(arguments, changed=changed, compared=before is not None, check=self._task.check_mode)
         worst = verdict(findings, "%(object)s: found %(found)s, expected %(expected)s (%(code)s)")
         table = _health_report.render(arguments["name"], data, findings, baseline=baseline)

@@ -41,6 +41,8 @@ class Topic(str, enum.Enum):
 
     PORT = "port"
     """A port as `rdma link` shows it; aspects: `link_layer`, `sm_lid`."""
+    PORTS = "ports"
+    """All ports of this node, without a subject."""
     ADAPTER = "adapter"
     """A card, by the PCI address of its first function."""
     ADAPTERS = "adapters"
@@ -79,6 +81,9 @@ class Code(str, enum.Enum):
     NO_PORT = "no_port"
     """Detail: the ports of the node, and what became of the name."""
     LINK_DOWN = "link_down"
+    """Detail: UNDECLARED for a port that no variable names."""
+    TOO_FEW_PORTS = "too_few_ports"
+    """Detail: the ports that are not as they should be."""
     PORT_NOT_CONFIGURED = "port_not_configured"
     """The link is up, and the port is not ACTIVE."""
     NO_SM_LID = "no_sm_lid"
@@ -218,6 +223,7 @@ SEVERITIES = tuple(Severity)
 BY_HAND = frozenset(
     (
         Code.LINK_DOWN,
+        Code.TOO_FEW_PORTS,
         Code.LINK_DIAGNOSIS,
         Code.LINK_DEGRADED,
         Code.CABLE_UNDECLARED,
@@ -234,12 +240,14 @@ _LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJ
 # Why an interface is absent: what makes it is missing, or nothing has made it yet.
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
 
+UNDECLARED = "undeclared"
+
 # What explains others comes before them. Findings of one rank stay in their order.
 _ORDER: tuple[tuple[enum.Enum, ...], ...] = (
     (Code.OTHER_STACK, Code.HALF_STACK),
     # A module that is not loaded explains ports and interfaces that are missing.
     (Kind.MODULE,),
-    (Code.NO_PORT, Code.LINK_DOWN),
+    (Code.NO_PORT, Code.LINK_DOWN, Code.TOO_FEW_PORTS),
     (Code.OPENSM_ENDED, Code.OPENSM_STOPPED, Code.OPENSM_DESIGNATED, Code.OPENSM_STANDBY, Code.OPENSM_SURPLUS),
     (Code.OPENSM_UNBOUND, Code.OPENSM_RESTARTS),
     (

@@ -27,7 +27,8 @@ options:
     description:
       - The ports that must be C(ACTIVE) and C(LinkUp), by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and
         number, such as V(mlx5_0/1).
-      - With an empty list, the ports under O(interfaces).
+      - With an empty list, all InfiniBand ports of physical functions, and those under O(interfaces). On a node that has virtual functions alone, and no
+        such interfaces, the ports of these.
     type: list
     elements: str
     default: []
@@ -111,6 +112,18 @@ options:
   min_speed:
     description: See O(rdma.ofed.mlxlink_info#module:min_speed).
     type: str
+    default: ""
+  port_count:
+    description:
+      - How many InfiniBand ports of physical functions must be C(ACTIVE) and C(LinkUp), and have O(min_speed) and O(min_width). Those that no option
+        names are not judged one by one then. V(0) judges each.
+    type: int
+    default: 0
+  min_width:
+    description:
+      - How many lanes the links of the ports must have. Without it, two of HDR and faster, as HDR100 and NDR200 have, and four of EDR.
+    type: str
+    choices: ["", 1X, 2X, 4X, 8X, 12X]
     default: ""
   max_effective_ber:
     description: See O(rdma.ofed.mlxlink_info#module:max_effective_ber).

@@ -50,6 +50,19 @@ options:
     description: The name of the fabric in the table and the reports.
     type: str
     default: ib
+  accepted:
+    description:
+      - Findings that are accepted. They are returned with the key C(accepted), shown apart, and are no errors until they expire.
+      - Each entry has the C(code) of a finding and a C(reason), and one or more of C(host), a shell pattern, C(port) and C(link). A port is named by its
+        number, its GUID, or as V(mlx5_0/1) where the node tells its device. C(link) is one end of a link, or a list of both, such as V(leaf1/12).
+        C(until) is the last day, such as V(2026-12-31).
+    type: list
+    elements: dict
+    default: []
+  today:
+    description: The date with which C(until) is compared. The default is that of the controller.
+    type: str
+    default: ""
   hosts:
     description: Hosts that must be in the fabric, by the names or the first words of the names of their adapters, with or without a domain.
     type: list
@@ -187,6 +200,9 @@ findings:
     next_step:
       description: What to do next.
       type: str
+    accepted:
+      description: Of a finding in O(accepted), C(until), C(reason), and whether it has C(expired).
+      type: dict
   sample:
     - severity: error
       code: links_swapped

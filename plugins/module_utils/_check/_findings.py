@@ -33,6 +33,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import n
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings as told_findings
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Master, Opensm
@@ -51,6 +52,7 @@ if t.TYPE_CHECKING:
 ACTIVE = "ACTIVE and LinkUp"
 
 # The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
+WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 PEER_MEMORY_CLIENT = "nv_mem"
 
 
@@ -79,7 +81,7 @@ def scope_of(wanted: Wanted) -> Scope:
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
     """The declared ports by the names that they have on this node, else those under the declared interfaces."""
     under = [item.parent or item.name for item in interfaces(wanted, found) if item.present]
-    return names_of(Scope(wanted.ports, under), found.live.ports, found.live.netdevs)
+    return names_of(Scope(wanted.ports, under), found.live.ports, found.live.netdevs, virtual=found.live.virtual)
 
 
 def cards_of(wanted: Wanted, found: Found) -> list[Card]:
@@ -97,8 +99,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     """Everything that is not as declared; what explains others comes before them."""
     live = found.live
     result = _stack(wanted.stack, live.stack) if wanted.stack is not None and live.stack is not None else []
-    result += [finding for name in checked_ports(wanted, found) for finding in _port(name, live.ports)]
-    result += found.links
+    result += [*_ports(wanted, found), *found.links]
     checked = {_without_function(card.pci) for card in cards_of(wanted, found)}
     accepted = set(map(_without_function, wanted.pcie_accepted))
     for slot in live.slots:
@@ -124,6 +125,46 @@ def _stack(wanted: WantedStack, found: Stack) -> list[Finding]:
     if not wanted.fits(found):
         return [Finding(Code.OTHER_STACK, Kind.STACK, wanted=wanted.words, found=found.words)]
     return [] if found.complete else [Finding(Code.HALF_STACK, Kind.STACK, wanted=wanted.words, found=found.words)]
+
+
+def _ports(wanted: Wanted, found: Found) -> list[Finding]:
+    """Each checked port that is not as it should be; with a declared number of ports, those that are not declared are counted instead."""
+    declared = set(names_of(Scope(wanted.ports), found.live.ports, (), virtual=found.live.virtual)) if wanted.ports else set()
+    under = {item.parent or item.name for item in interfaces(wanted, found) if item.present}
+    declared |= {netdev.port for netdev in found.live.netdevs if netdev.name in under}
+    told = {finding.subject for finding in found.links if finding.code == Code.LINK_DEGRADED}
+    result, short_of = [], []
+    for name in checked_ports(wanted, found):
+        own = _port(name, found.live.ports) or ([] if name in told else _pace(wanted, name, found.live.ports))
+        if own and name not in declared and wanted.port_count:
+            short_of.append(name)
+        elif own and name not in declared:
+            # Such a port may be meant to be empty.
+            result += [each._replace(detail=_finding.UNDECLARED) if each.code == Code.LINK_DOWN else each for each in own]
+        else:
+            result += own
+    ports = [port for port in found.live.ports if port.in_fabric and port.device not in found.live.virtual]
+    good = [port for port in ports if not _port(port.name, (port,)) and not _pace(wanted, port.name, (port,))]
+    if wanted.port_count and len(good) < wanted.port_count:
+        least = " at %s or faster" % wanted.min_speed if wanted.min_speed else ""
+        detail = ", ".join(port.name for port in ports if port not in good)
+        result.append(Finding(Code.TOO_FEW_PORTS, Topic.PORTS, "", "", "%d %s%s" % (wanted.port_count, ACTIVE, least), str(len(good)), detail))
+    return result
+
+
+def _pace(wanted: Wanted, name: str, ports: t.Sequence[Port]) -> list[Finding]:
+    """The link of a port that has fewer lanes, or slower ones, than it must have. Fast lanes are used in pairs, as by HDR100; slower ones never."""
+    port = next((port for port in ports if port.name == name), None)
+    if port is None or port.speed not in SPEEDS or port.width not in WIDTHS:
+        return []
+    speed, width = SPEEDS.index(port.speed), WIDTHS.index(port.width)
+    usual = "2X" if speed >= SPEEDS.index("HDR") else "4X" if speed >= SPEEDS.index("EDR") else "1X"
+    least = wanted.min_width or usual
+    slow = bool(wanted.min_speed) and speed < SPEEDS.index(wanted.min_speed)
+    if not slow and width >= WIDTHS.index(least):
+        return []
+    words = "it runs at %s %s, %s %s is wanted" % (port.width, port.speed, least, wanted.min_speed or port.speed)
+    return [Finding(Code.LINK_DEGRADED, Topic.PORT, name, found=words)]
 
 
 def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
@@ -221,11 +262,12 @@ def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
         result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.live.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
     elif master.state != MASTER:
         result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
+    elif not is_designated(wanted, found, master) and standby_of(wanted, found, master):
+        result.append(finding(Code.FAILED_OVER, standby_of(wanted, found, master)))
     elif wanted.designated_host and not wanted.designated and not master.answers and is_designated(wanted, found, master) is None:
         result.append(finding(Code.UNNAMED_MASTER, master.guid))
     elif is_designated(wanted, found, master) is False:
-        standby = standby_of(wanted, found, master)
-        result.append(finding(Code.FAILED_OVER, standby) if standby else finding(Code.OTHER_MASTER, short(master)))
+        result.append(finding(Code.OTHER_MASTER, short(master)))
     if masters is not None and len(masters) > 1:
         result.append(finding(Code.SEVERAL_MASTERS, ", ".join(masters), str(len(masters))))
     return result

@@ -90,6 +90,8 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     found += _address_problems("pcie_accepted", params["pcie_accepted"])
     found += _speed_problems("min_speed", params["min_speed"])
+    if params["port_count"] < 0:
+        found.append(Problem("port_count", params["port_count"], "a number of ports, 0 or more"))
     found += _accepted.problems("accepted", params["accepted"])
     if params["wait"] < 0:
         found.append(Problem("wait", params["wait"], "a number of seconds, 0 or more"))
@@ -138,6 +140,9 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     found += _rate_problems("fabric_check_max_effective_ber", variables.get("fabric_check_max_effective_ber", 0))
     found += _address_problems("fabric_check_pcie_accepted", lists.get("fabric_check_pcie_accepted", ()))
     found += _speed_problems("fabric_check_min_speed", variables.get("fabric_check_min_speed", ""))
+    count = read_int(variables.get("fabric_check_port_count", 0))
+    if count is None or count < 0:
+        found.append(Problem("fabric_check_port_count", variables["fabric_check_port_count"], "a number of ports, 0 or more"))
     found += value_problems(VARIABLES, variables)
     found += port_problems("fabric_check_ports", lists.get("fabric_check_ports", ()), facts)
     found += port_problems("fabric_check_fabric_ports", lists.get("fabric_check_fabric_ports", ()))

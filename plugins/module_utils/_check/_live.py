@@ -96,19 +96,26 @@ class Live(t.NamedTuple):
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
 
 
-def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev]) -> tuple[str, ...]:
-    """The checked ports by the names that they have on this node. A port that the node does not have keeps its declared name."""
+def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev], *, virtual: t.Container[str] = ()) -> tuple[str, ...]:
+    """The checked ports by the names that they have on this node. A port that the node does not have keeps its declared name.
+
+    Where none is declared, those under the declared interfaces and all of InfiniBand; of virtual functions, only where there are no others.
+    """
     if scope.ports:
         there = [port._asdict() for port in ports]
         return tuple(dict.fromkeys(str((find(name, there) or {"name": name})["name"]) for name in scope.ports))
     under: dict[str, str] = {}
     for netdev in netdevs:
         under.update({netdev.port_guid: netdev.port, netdev.name: netdev.port})
-    return tuple(dict.fromkeys(port for port in (under.get(name, "") for name in scope.interfaces) if port))
+    of_interfaces = [port for port in (under.get(name, "") for name in scope.interfaces) if port]
+    rails = [port for port in ports if port.in_fabric]
+    rails = [port for port in rails if port.device not in virtual] or ([] if of_interfaces else rails)
+    return tuple(dict.fromkeys((*of_interfaces, *(port.name for port in rails))))
 
 
 def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:
     """The port through which the subnet manager is queried: the first of those named that is ACTIVE, else any that is."""
     candidates = [port for port in ports if (port.infiniband and is_named(port._asdict(), fabric_ports) if fabric_ports else port.in_fabric)]
-    candidates.sort(key=lambda port: (port.state != "ACTIVE", port.name not in names, port.name))
+    order = {name: position for position, name in enumerate(names)}
+    candidates.sort(key=lambda port: (port.state != "ACTIVE", order.get(port.name, len(order)), port.name))
     return candidates[0] if candidates else None

@@ -44,9 +44,9 @@ _PROBES: t.Mapping[str, tuple[str, ...]] = {
 def read_parts(run: Runner, known: Interfaces | None, root: str = "/") -> Live:
     """Ports and network interfaces; where the concern ipoib has read them, what it knows, with the stack."""
     if known is not None:
-        return Live(known.ports, tuple(known.netdevs.values()), known.stack)
+        return Live(known.ports, tuple(known.netdevs.values()), known.stack, virtual=read_virtual(known.ports, root))
     ports = tuple(read_ports(root))
-    return Live(ports, tuple(read_netdevs(root, ports, links=read_links(run))))
+    return Live(ports, tuple(read_netdevs(root, ports, links=read_links(run))), virtual=read_virtual(ports, root))
 
 
 def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
@@ -58,12 +58,11 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
         opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
         limits=read_limits(run) if scope.limits else {},
         cards=cards,
-        virtual=read_virtual(parts.ports, root),
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
     )
     if not scope.subnet_manager:
         return live
-    port = choose_port(names_of(scope, parts.ports, parts.netdevs), parts.ports, scope.fabric_ports)
+    port = choose_port(names_of(scope, parts.ports, parts.netdevs, virtual=parts.virtual), parts.ports, scope.fabric_ports)
     if scope.designated or scope.standby:
         live = live._replace(told=listen(run, scope.fabric, port, root=root))
     return _with_master(run, port, live._replace(asked=port.name if port else ""), designated=scope.designated)

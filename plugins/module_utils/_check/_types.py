@@ -73,6 +73,11 @@ class Wanted(t.NamedTuple):
     """Whether the designated host is outside of the hosts of this run."""
     designated_names: tuple[str, ...] = ()
     """Other names that the designated host goes by."""
+    port_count: int = 0
+    """How many ports of InfiniBand must be as fast as declared; 0 for all that are checked."""
+    min_speed: str = ""
+    min_width: str = ""
+    """"" for the widths that links of their speeds have."""
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
     standbys: t.Mapping[str, t.Sequence[str]] = {}

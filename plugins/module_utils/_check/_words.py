@@ -19,6 +19,7 @@ if t.TYPE_CHECKING:
 
 _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",
+    Topic.PORTS: "InfiniBand ports",
     Topic.ADAPTER: "PCI Express link of adapter {subject}",
     Topic.ADAPTERS: "firmware of the adapters",
     Topic.SUBNET_MANAGER: "subnet manager of fabric {subject}",
@@ -55,7 +56,8 @@ _MASTER = "one master on {wanted}"
 FORMS: t.Mapping[Code, Form] = {
     Code.DIFFERS: Form(next_step="{next}"),
     Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}"),
-    Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side"),
+    Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side{detail}"),
+    Code.TOO_FEW_PORTS: Form(next_step="look at the cables and the switch ports of the others: {detail}"),
     Code.PORT_NOT_CONFIGURED: Form(cause="no subnet manager has configured the port yet", next_step="see 'sminfo', and opensm on the designated host"),
     Code.NO_SM_LID: Form("0", "the LID of the subnet manager", "no subnet manager has introduced itself to the port", "see opensm on the designated host"),
     Code.NO_MASTER: Form(expected=_MASTER, next_step="{detail}"),
@@ -170,6 +172,7 @@ _ABSENT: t.Mapping[str, str] = {
     _finding.ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
     _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
+_SPARE = "; where it is meant to have no link, declare the others in rdma_ports, or their number in fabric_check_port_count"
 # Without and with a line of others.
 _LIMITS = (
     "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",
@@ -193,6 +196,8 @@ def _said(finding: Finding) -> Form:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words.update(subject=finding.subject, next=_NEXT.get(finding.kind, ""))
+    if finding.code == Code.LINK_DOWN:
+        words["detail"] = _SPARE if finding.detail == _finding.UNDECLARED else ""
     if finding.code == Code.NO_INTERFACE:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:

@@ -10,6 +10,8 @@ import re
 import typing as t
 from xml.sax.saxutils import quoteattr
 
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match, words
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
@@ -18,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Severity
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
@@ -26,12 +28,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import 
 from ansible_collections.rdma.ofed.plugins.module_utils._words import some
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
     from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
 
 Row = t.Mapping[str, t.Any]
 # Tools without whose whole output a node or a link that is missing means nothing.
 _TOPOLOGY = ("ibnetdiscover", "iblinkinfo", "")
 _HARMLESS = (GapCode.NO_SUBNET_MANAGER.value, GapCode.NAME_MAP.value)
+# Their further ends are where the node was.
+_OF_NODE = frozenset(code.value for code in (Code.NODE_LOST, Code.NODE_NEW, Code.NODE_REPLACED))
 _TITLES = ("severity", "code", "object", "found", "expected")
 _SHOWN = 3
 # What XML can't have.
@@ -91,6 +96,25 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
     return [*({**each, "ends": []} for each in data.get("manager") or ()), *(shown for _finding, shown, _new in rows)]
 
 
+def accept(findings: t.Sequence[Row], data: Row, entries: t.Sequence[Accepted], *, today: str) -> list[dict[str, t.Any]]:
+    """The findings, with the key `accepted` where an entry fits; those that are accepted come last."""
+    guids = {(port["node_guid"], port["port"]): port["port_guid"] for port in data["ports"]} if entries else {}
+
+    def spot(end: Row) -> Spot:
+        ports = {str(end["port"]), guids.get((end["node_guid"], end["port"]), "")}
+        # rdma-ndd puts the device behind the host: "node7 mlx5_0".
+        ports.update("%s/%d" % (word, end["port"]) for word in end["name"].lower().split()[1:])
+        return Spot(frozenset((*names_of(end["name"]), end["node_guid"].lower())), frozenset(ports - {""}))
+
+    result: list[dict[str, t.Any]] = []
+    for each in findings:
+        # A host without a node is named by its object alone.
+        spots = [spot(end) for end in each["ends"][: 1 if each["code"] in _OF_NODE else None]] or [Spot(frozenset(names_of(each["object"])))]
+        entry = match(entries, each["code"], spots, today=today)
+        result.append({**each, **({"accepted": entry.result(today)} if entry is not None else {})})
+    return sorted(result, key=lambda each: counts(each.get("accepted")))
+
+
 def _few(objects: t.Sequence[str]) -> str:
     """Hosts in short, and of what has longer names the first."""
     return some(objects, _SHOWN) if any(" " in name for name in objects) else fold(objects)
@@ -108,14 +132,21 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
     lines += ["Not known: " + gap["message"] for gap in data["problems"]]
     if not findings:
         return "\n".join([*lines, "", "No findings."])
+    accepted = [each for each in findings if counts(each.get("accepted"))]
+    findings = [each for each in findings if each not in accepted]
     objects: dict[tuple[str, ...], list[str]] = {}
     for each in findings:
         objects.setdefault(tuple(each[key] for key in ("severity", "code", "found", "expected")), []).append(each["object"])
     cells = [(key[0], key[1], _few(group), *key[2:]) for key, group in objects.items()]
-    lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"]
+    lines += ["", *columns([_TITLES, *cells]), "", "Next steps:"] if cells else []
     lines += dict.fromkeys("  %s: %s. Likely cause: %s" % (each["code"], each["next_step"], each["cause"]) for each in findings)
-    counts = [_count(sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
-    return "\n".join([*lines, "", "Findings: %s." % ", ".join(counts)])
+    numbers = [_count(sum(each["severity"] == severity.value for each in findings), severity.value) for severity in SEVERITIES]
+    known = {each["object"]: words(each["accepted"]) for each in findings if each.get("accepted")}
+    lines += ["", "No longer accepted:", *("  %s %s" % item for item in known.items())] if known else []
+    if accepted:
+        lines += ["", "Accepted:"]
+        lines += ["  %s %s: found %s; %s" % (each["code"], each["object"], each["found"], words(each["accepted"])) for each in accepted]
+    return "\n".join([*lines, "", "Findings: %s%s." % (", ".join(numbers), "; %d accepted" % len(accepted) if accepted else "")])
 
 
 def _attribute(text: str) -> str:
@@ -126,7 +157,7 @@ def junit(name: str, findings: t.Sequence[Row]) -> str:
     """A test case for each finding: a failure for errors, skipped for what is less."""
     cases = []
     for each in findings:
-        kind = "failure" if each["severity"] == Severity.ERROR.value else "skipped"
+        kind = "failure" if is_error(each) else "skipped"
         message = _attribute("found %s, expected %s; %s" % (each["found"], each["expected"], each["next_step"]))
         case = "  <testcase classname=%s name=%s><%s message=%s/></testcase>"
         cases.append(case % (_attribute("fabric.%s" % each["code"]), _attribute(each["object"]), kind, message))

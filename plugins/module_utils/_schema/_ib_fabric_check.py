@@ -12,6 +12,8 @@ OPTIONS: dict[str, t.Any] = {
     "baseline": {"type": "path", "default": ""},
     "save": {"type": "bool", "default": False},
     "name": {"type": "str", "default": "ib"},
+    "accepted": {"type": "list", "elements": "dict", "default": []},
+    "today": {"type": "str", "default": ""},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "subnet_managers": {"type": "list", "elements": "str", "default": []},
     "partitions": {"type": "dict", "default": {}},

@@ -44,6 +44,7 @@ DECLARED: dict[str, t.Any] = {
     "ofed_source": "inbox",
     "pcie": True,
     "designated_host": "node1",
+    "designated_guids": [GUID],
 }
 
 
@@ -123,6 +124,7 @@ def _carrier(node: InfinibandNode) -> None:
 
 def _other_master(node: InfinibandNode) -> None:
     node.answers["smpquery"] = "Node Description:...........................node7\n"
+    node.answers["sminfo"] = node.answers["sminfo"].replace(GUID, "0x0002c903000f0777")
 
 
 def _limit(node: InfinibandNode) -> None:

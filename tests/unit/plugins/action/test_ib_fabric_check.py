@@ -15,6 +15,10 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import ib_fabric_check
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import entries_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import accept
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
@@ -44,6 +48,37 @@ class Judged(t.NamedTuple):
         self.plugin._task.check_mode = check
         result: dict[str, t.Any] = self.plugin.run(task_vars=task_vars)
         return result
+
+
+def test_what_a_site_accepts_is_no_error_until_it_expires(tmp_path: pathlib.Path) -> None:
+    path, reports = tmp_path / "ib.json", tmp_path / "reports"
+    Judged.of(small_fabric.data(), baseline=str(path), save=True).run()
+    lost = {"baseline": str(path), "report_dir": str(reports)}
+    accepted = [{"code": "node_lost", "host": "spi*", "until": "2026-12-31", "reason": "sent in for repair"}]
+    result = Judged.of(small_fabric.without("spine"), **lost, accepted=accepted, today="2026-12-31").run()
+    assert not result.get("failed") and result["verdict"] == ""
+    assert result["table"][-3:] == [
+        "  node_lost spine: found not in the fabric; accepted until 2026-12-31: sent in for repair",
+        "",
+        "Findings: 0 errors, 0 warnings, 0 notices; 1 accepted.",
+    ]
+    assert "<failure" not in (reports / "ib-findings.xml").read_text()
+    late = Judged.of(small_fabric.without("spine"), **lost, accepted=accepted, today="2027-01-01").run()
+    assert late["failed"] and "  spine was accepted until 2026-12-31: sent in for repair" in late["table"]
+    other = Judged.of(small_fabric.without("spine"), **lost, accepted=[{**accepted[0], "host": "leaf1"}], today="2026-12-31").run()
+    assert other["failed"]
+    wrong = Judged.of(small_fabric.data(), accepted=[{"code": "node_lost"}]).run()
+    assert "accepted[0].reason is not set" in wrong["msg"]
+
+
+def test_one_link_of_a_fabric_is_accepted_by_its_ends() -> None:
+    slow = Finding(Code.LINK_DEGRADED, Topic.LINK, wanted="4X EDR", found="1X EDR", ends=(End("0x1", "leaf1", 12), End("0x2", "node7 mlx5_0", 1)))
+    rows, data = [row(slow)], {"ports": [{"node_guid": "0x2", "port": 1, "port_guid": "0x0002"}]}
+    for place in ({"link": ["leaf1/12"]}, {"link": ["node7/1", "leaf1/12"]}, {"host": "node7", "port": "mlx5_0/1"}, {"port": "0x0002"}):
+        entries = entries_of([{"code": "link_degraded", "reason": "x", **place}])
+        assert accept(rows, data, entries, today="2026-01-01")[0]["accepted"] == {"until": "", "reason": "x", "expired": False}
+    for place in ({"link": ["leaf1/13"]}, {"host": "node7", "port": "mlx5_1/1"}, {"host": "node8"}):
+        assert "accepted" not in accept(rows, data, entries_of([{"code": "link_degraded", "reason": "x", **place}]), today="2026-01-01")[0]
 
 
 def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -417,10 +417,60 @@ def test_what_the_planner_refuses_is_one_finding() -> None:
     assert line.startswith("IPoIB: wanted as declared, found not possible (ib0 is a port of br0, which is not declared")
 
 
-def test_without_declared_ports_those_under_the_interfaces_are_checked() -> None:
+def rails(number: int, **first: t.Any) -> tuple[Port, ...]:
+    """Ports of as many cards; the first one differs."""
+    ports = [PORT._replace(name="mlx5_%d/1" % card, device="mlx5_%d" % card, port_guid="0x%016x" % card, width="4X", speed="NDR") for card in range(number)]
+    return (ports[0]._replace(**first), *ports[1:])
+
+
+def test_without_declared_ports_all_of_physical_functions_are_checked() -> None:
     assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
     assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
-    assert checked_ports(Wanted(), GOOD) == ()
+    mixed = Live(ports=(*rails(3), PORT._replace(name="roce/1", link_layer="Ethernet")), virtual=("mlx5_1",))
+    assert checked_ports(Wanted(), Found(mixed)) == ("mlx5_0/1", "mlx5_2/1")
+    assert checked_ports(Wanted(), Found(mixed._replace(virtual=("mlx5_0", "mlx5_1", "mlx5_2")))) == ("mlx5_0/1", "mlx5_1/1", "mlx5_2/1")
+    # Under a declared interface, the port of a virtual function counts as well, and it comes first.
+    assert checked_ports(WANTED._replace(ports=()), seen(GOOD, ports=rails(2), virtual=("mlx5_0",))) == ("mlx5_0/1", "mlx5_1/1")
+
+
+def test_rails_that_are_down_are_found_without_a_declaration() -> None:
+    found = Found(Live(ports=tuple(port._replace(state="DOWN", phys_state="Polling") if port.name in ("mlx5_3/1", "mlx5_6/1") else port for port in rails(8))))
+    wanted = Wanted(subnet_manager=False)
+    down = findings(wanted, found)
+    assert [(finding.code, finding.subject) for finding in down] == [(Code.LINK_DOWN, "mlx5_3/1"), (Code.LINK_DOWN, "mlx5_6/1")]
+    assert "declare the others in rdma_ports, or their number in fabric_check_port_count" in _words.lines(down)[0]
+    assert [row["result"] for row in table_rows(wanted, found, down)].count("BAD") == 2
+    assert "fabric_check_port_count" not in _words.lines(findings(wanted._replace(ports=("mlx5_3/1",)), found))[0]
+    # Two that are meant to be empty, and one more that is not.
+    assert findings(wanted._replace(port_count=6), found) == []
+    (short_of,) = findings(wanted._replace(port_count=7, min_speed="NDR"), found)
+    assert _words.lines([short_of]) == [
+        "InfiniBand ports: wanted 7 ACTIVE and LinkUp at NDR or faster, found 6 (look at the cables and the switch ports of the others: mlx5_3/1, mlx5_6/1)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("link", "declared", "good"),
+    [
+        ({"width": "1X"}, {}, False),
+        ({"width": "2X"}, {}, True),
+        ({"width": "2X", "speed": "EDR"}, {}, False),
+        ({"width": "1X", "speed": "EDR"}, {"min_width": "1X"}, True),
+        ({"width": "2X"}, {"min_width": "4X"}, False),
+        ({"speed": "HDR"}, {"min_speed": "NDR"}, False),
+        ({"speed": "XDR"}, {"min_speed": "NDR"}, True),
+        ({"width": "1X", "speed": "SDR"}, {}, True),
+        ({"width": "", "speed": ""}, {"min_speed": "NDR"}, True),
+    ],
+)
+def test_speed_and_width_are_judged(link: dict[str, str], declared: dict[str, str], good: bool) -> None:
+    wanted, found = Wanted(subnet_manager=False, **declared), Found(Live(ports=rails(2, **link)))
+    codes = [finding.code for finding in findings(wanted, found)]
+    assert codes == ([] if good else [Code.LINK_DEGRADED])
+    assert [finding.code for finding in findings(wanted._replace(port_count=2), found)] == ([] if good else [Code.TOO_FEW_PORTS])
+    # The tool of the adapter says the same with more words.
+    told = found._replace(links=(Finding(Code.LINK_DEGRADED, Topic.PORT, "mlx5_0/1", found="slow"),))
+    assert [finding.found for finding in findings(wanted, told)] == ["slow"]
 
 
 def test_ports_are_found_by_address_and_guid() -> None:
