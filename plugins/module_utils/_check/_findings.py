@@ -307,7 +307,8 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
         if item.present and item.name not in found.netdevs
     }
     try:
-        todo = ipoib.plan(ipoib_wanted(options, found), found)
+        wanted = ipoib_wanted(options, found)
+        todo = ipoib.plan(wanted, found)
     except RdmaError as exc:
         return [*absent.values(), Finding(Code.REFUSED, Topic.IPOIB, detail="; ".join(exc.msg.splitlines()))]
     for name in (*todo.deferred, *(naming.name for naming in todo.renames)):
@@ -324,6 +325,9 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
     for item in todo.live:
         if item.name in found.netdevs:
             result += _mtu(item, found.netdevs[item.name])
+    for name, words in ipoib.dissents(wanted, found).items():
+        if name not in todo.deferred:
+            result.append(Finding(Code.DIFFERS, Kind.INTERFACE, name, "manager", wanted.backend, words))
     for item in declared:
         if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
             result += _child(item, found.netdevs[item.name], found.ports)

@@ -24,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, has_bonding, look_whole
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, dissents, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Applier:
     backend: Backend
     look: t.Callable[[], Found]
     replan: t.Callable[[Found], IpoibPlan]
+    dissents: t.Callable[[Found], t.Mapping[str, str]]
     root: str = "/"
     backup: bool = False
     backups: list[str] = dataclasses.field(default_factory=list)
@@ -202,7 +203,8 @@ class Applier:
         while True:
             found = self.look()
             again = self.replan(found)
-            if not again.plan:
+            said = {name: words for name, words in self.dissents(found).items() if name not in again.deferred}
+            if not again.plan and not said:
                 return again
             now = time.monotonic()
             if due <= now < deadline and not driver.busy(found):
@@ -213,6 +215,7 @@ class Applier:
                 continue
             if now >= deadline:
                 left = [change.words() for change in again.plan.changes]
+                left += ["%s is %s, as it says itself" % pair for pair in said.items()]
                 raise CommandFailed(
                     "%s did not do within %g s what it was told to; left: %s; see %s"
                     % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
@@ -254,7 +257,17 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
         return plan(wanted, seen)
 
     extra: dict[str, t.Any] = {}
-    applier = Applier(module, run, found, backend=_registry.named(wanted.backend), look=look, replan=replan, root=root, backup=options.backup)
+    applier = Applier(
+        module,
+        run,
+        found,
+        backend=_registry.named(wanted.backend),
+        look=look,
+        replan=replan,
+        dissents=lambda seen: dissents(wanted, seen),
+        root=root,
+        backup=options.backup,
+    )
     if todo.cutting:
         _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}

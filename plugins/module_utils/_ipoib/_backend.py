@@ -191,6 +191,10 @@ class Backend:
         """Where it is told to leave an interface alone. Read from foreign files, which a condensed state has not: see _registry.aloof."""
         return ()
 
+    def dissent(self, name: str, found: Found) -> str:
+        """What it says of an interface other than that it has configured it by our files, in its words; "" where it says so, or nothing."""
+        return ""
+
     def needs_boot_unit(self, found: Found) -> bool:
         """Whether it can't set connected mode at boot: _boot does."""
         return False

@@ -96,6 +96,13 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts)
 
 
+def dissents(wanted: Wanted, found: Found) -> dict[str, str]:
+    """The declared interfaces that the back-end has not configured by our files, with what it says of them: the kernel's state may come from elsewhere."""
+    backend = _registry.named(wanted.backend)
+    said = {interface.name: backend.dissent(interface.name, found) for interface in wanted.interfaces if interface.name in found.netdevs}
+    return {name: words for name, words in said.items() if words}
+
+
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
     """What earlier runs have configured, and what stays as it is until the node starts: interfaces that get another name then, and their children."""
     declared = {interface.name: interface for interface in interfaces}

@@ -138,6 +138,9 @@ class Netplan(Backend):
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         return tuple(str(problem) for problem in _netplan.problems(interfaces, self.renderer(found), self._infiniband_mode(found)))
 
+    def dissent(self, name: str, found: Found) -> str:
+        return RENDERERS[self.renderer(found)].dissent(name, found)
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         if self.renderer(found) == _netplan.NETWORKD:
             return _netplan.aloof(interface, found.files)

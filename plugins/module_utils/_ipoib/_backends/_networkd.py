@@ -49,6 +49,11 @@ def is_ours(path: str, text: str) -> bool:
     return _OURS.match(path) is not None and text.startswith(HEADER)
 
 
+def is_of(name: str, path: str) -> bool:
+    """Whether networkd goes by a file of this collection for the interface, or by what is made of one by who renders through it."""
+    return path == path_of(name, "network") or (posixpath.dirname(path) == "/run/systemd/network" and path.endswith("-%s.network" % name))
+
+
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     """The .network file of every interface and the .netdev file of every child and bond, by path."""
     files: dict[str, str] = {}

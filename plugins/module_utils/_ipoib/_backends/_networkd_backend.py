@@ -99,6 +99,12 @@ class Networkd(Backend):
         rows = {name: settings(text) for name, text in by_interface(root, LINKS).items()}
         return found._replace(standings={name: Standing(row.get("ADMIN_STATE", ""), row.get("NETWORK_FILE", "")) for name, row in rows.items()})
 
+    def dissent(self, name: str, found: Found) -> str:
+        standing = self.presence(found).standings.get(name, Standing())
+        if standing.state in ("unmanaged", "failed"):
+            return standing.state
+        return "configured by %s" % standing.file if standing.file and not _networkd.is_of(name, standing.file) else ""
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)
 

@@ -163,6 +163,10 @@ class NetworkManager(Backend):
             told=_told_by_udev(root),
         )
 
+    def dissent(self, name: str, found: Found) -> str:
+        state = self.presence(found).standings.get(name, Standing()).state
+        return state if state in ("unmanaged", "connected (externally)") else ""
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
