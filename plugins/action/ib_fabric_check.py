@@ -16,6 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._table import ver
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, unknown_nodes
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, show
@@ -25,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import 
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
 
 _SAVE = "fabric_save_baseline=true of the playbook rdma.ofed.fabric, or save=true of this module"
+_SHOWN = 20
 _LOOK = ("port", "node_name_map", "sa_key", "gather")
 
 
@@ -75,6 +78,38 @@ def _name_adapters(nodes: t.Iterable[dict[str, t.Any]], hosts: t.Iterable[str], 
             node.update(psid=hca["psid"], firmware=hca["firmware"])
 
 
+def _adapters_by_host(hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
+    """Node GUIDs of the hosts whose adapters this run has read."""
+    found = {}
+    for host in hosts:
+        facts = facts_of(hostvars[host]) if host in hostvars else None
+        guids = tuple(sorted(str(hca["node_guid"]) for hca in (facts or {}).get("hcas") or () if hca["node_guid"]))
+        if guids:
+            found[host] = guids
+    return found
+
+
+def _require_baseline(arguments: t.Mapping[str, t.Any]) -> None:
+    """Raises RdmaError where the last report was made with a baseline that is no longer there."""
+    stem = os.path.join(arguments["report_dir"], arguments["name"] + "-findings.json")
+    last = read_table(_former(stem)) if arguments["report_dir"] else {}
+    if last.get("compared") or last.get("saved"):
+        raise RdmaError(
+            "the baseline %s is gone, with which the last report (%s) was made, so nothing can be compared. The likely cause is a folder that does not "
+            "outlast the run, such as the project of a job in AWX. Next: restore it, set fabric_baseline to a path that stays, or save it again with %s"
+            % (arguments["baseline"], stem, _SAVE)
+        )
+
+
+def _difference_words(differences: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
+    """What differs from the former baseline, which the new one has."""
+    if not differences:
+        return []
+    lines = ["  %(code)s %(object)s: found %(found)s, former baseline: %(expected)s" % row for row in differences[:_SHOWN]]
+    more = len(differences) - len(lines)
+    return ["Accepted with this baseline (%d):" % len(differences), *lines, *(["  and %d more" % more] if more else [])]
+
+
 def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared: bool, check: bool) -> str:
     """What became of the baseline, which decides what a table without findings means."""
     path = arguments["baseline"]
@@ -100,26 +135,39 @@ class ActionModule(ValidatedAction):
         if answer.get("failed"):
             return answer
         data = plain(dict(answer))
-        _name_adapters(data["nodes"], arguments["adapters_of"], task_vars.get("hostvars") or {})
-        return self._judged(data, expected, arguments)
+        hostvars = task_vars.get("hostvars") or {}
+        _name_adapters(data["nodes"], arguments["adapters_of"], hostvars)
+        known = _adapters_by_host(dict.fromkeys((*arguments["adapters_of"], *expected.hosts)), hostvars)
+        return self._judged(data, expected._replace(guids=known), arguments)
 
-    def _judged(self, data: dict[str, t.Any], expected: t.Any, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    def _judged(self, data: dict[str, t.Any], expected: Expected, arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
         _health_report.require_whole(data)
-        path, changed = arguments["baseline"], False
-        before = None
-        if arguments["save"]:
-            changed = self._save(path, picture_of(data))
-        elif path:
-            before = _read(path)
+        path, save, changed = arguments["baseline"], arguments["save"], False
+        former = self._former_picture(path, save=save) if path else None
+        if path and former is None and not save:
+            _require_baseline(arguments)
+        known = {**(former.hosts if former else {}), **expected.guids}
+        expected = expected._replace(guids=known)
+        require_none(unknown_nodes(expected, data, former.nodes.values() if former else ()))
+        differences: list[dict[str, t.Any]] = []
+        if save:
+            now = picture_of(data)._replace(hosts=known)
+            differences = _health_report.changes_of(former, now) if former else []
+            changed = self._save(path, former, now)
+        before = None if save else former
         found = _health_report.findings_of(data, expected, before)
         findings = _health_report.accept(found, data, entries_of(arguments["accepted"]), today=arguments["today"] or moment()[:10])
         baseline = _baseline_words(arguments, changed=changed, compared=before is not None, check=self._task.check_mode)
         worst = verdict(findings, "%(object)s: found %(found)s, expected %(expected)s (%(code)s)")
-        table = _health_report.render(arguments["name"], data, findings, baseline=baseline)
+        table = _health_report.render(
+            arguments["name"], data, findings, baseline="\n".join([*([baseline] if baseline else []), *_difference_words(differences)])
+        )
         result = {
             "changed": changed,
             "findings": findings,
             "compared": before is not None,
+            "saved": bool(save),
+            "differences": differences,
             "totals": data["totals"],
             "problems": data["problems"],
             "table": table.split("\n"),
@@ -132,13 +180,18 @@ class ActionModule(ValidatedAction):
             result.update(failed=True, msg=result["verdict"])
         return result
 
-    def _save(self, path: str, picture: Picture) -> bool:
-        """Whether the file was another one; in check mode, whether it would be."""
+    def _former_picture(self, path: str, *, save: bool) -> Picture | None:
+        """The baseline; None where there is none. Raises RdmaError."""
         try:
-            former = _read(path)
+            return _read(path)
         except RdmaError:
             # It is replaced, whatever it was.
-            former = None
+            if save:
+                return None
+            raise
+
+    def _save(self, path: str, former: Picture | None, picture: Picture) -> bool:
+        """Whether the file was another one; in check mode, whether it would be."""
         if former == picture:
             return False
         if not self._task.check_mode:

@@ -180,6 +180,10 @@ class Code(str, enum.Enum):
     UNEXPECTED_MANAGER = "unexpected_manager"
     """Detail: its state."""
     DUPLICATE_NAME = "duplicate_name"
+    DEFAULT_NAME = "default_name"
+    """Adapters have the description that their firmware gives them. Detail: how many."""
+    HOSTS_UNMATCHED = "hosts_unmatched"
+    """No declared host has a node of its name, and the GUIDs of none are known. Detail: how many hosts."""
     DUPLICATE_GUID = "duplicate_guid"
     FIRMWARE_DIFFERS = "firmware_differs"
     PARTITION_MEMBER = "partition_member"
@@ -201,6 +205,8 @@ class Code(str, enum.Enum):
     """Detail: likewise."""
     NODE_REPLACED = "node_replaced"
     # A pair of hosts. Ends: the client, then the server. The aspect is the test.
+    PAIR_NO_DEVICE = "pair_no_device"
+    """Of one end. Detail: what the tool says."""
     PAIR_FAILED = "pair_failed"
     """Detail: why there is no result."""
     PAIR_LOSS = "pair_loss"
@@ -215,7 +221,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         (Code.SYMBOL_ERRORS, Code.DISCARDS, Code.CONSTRAINT_ERRORS, Code.CONGESTION, Code.UNEXPECTED_MANAGER, Code.FIRMWARE_DIFFERS, Code.NODE_REPLACED),
         Severity.WARNING,
     ),
-    **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND), Severity.WARNING),
+    **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

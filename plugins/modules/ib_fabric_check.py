@@ -36,13 +36,15 @@ attributes:
 options:
   baseline:
     description:
-      - The path of the baseline on the controller. Without it, or while the file is absent, the fabric is judged as it is.
+      - The path of the baseline on the controller. Without it, or while the file is absent, the fabric is judged as it is. A file that is gone since the
+        last report in O(report_dir) is an error.
+      - It has the node GUIDs of the hosts whose adapters were read when it was saved.
       - It is JSON with a version of its form. A file of another form is an error.
     type: path
     default: ""
   save:
     description:
-      - Write the topology to O(baseline), atomically, in place of comparing with it.
+      - Write the topology to O(baseline), atomically. What differs from the former one is shown first, and no finding.
       - Nothing is written where the topology could not be read as a whole.
     type: bool
     default: false
@@ -64,7 +66,10 @@ options:
     type: str
     default: ""
   hosts:
-    description: Hosts that must be in the fabric, by the names or the first words of the names of their adapters, with or without a domain.
+    description:
+      - Hosts that must be in the fabric. A host is known by the GUIDs of its adapters, from the facts of this run and from O(baseline), else by the
+        names or the first words of the names of its adapters, with or without a domain.
+      - Where no host has a node of its name and no GUIDs are known, that is one finding.
     type: list
     elements: str
     default: []
@@ -84,7 +89,7 @@ options:
     default: []
     suboptions:
       node:
-        description: The node at one end, by name likewise. Without it, all links are meant.
+        description: The node at one end, by name. One that neither the fabric nor O(baseline) has is an error. Without it, all links are meant.
         type: str
         default: ""
       port:
@@ -220,6 +225,16 @@ compared:
   description: Whether the fabric was compared with a baseline.
   returned: always
   type: bool
+saved:
+  description: Whether it was told to save a baseline.
+  returned: always
+  type: bool
+differences:
+  description: With O(save), what differs from the former baseline, each in the form of RV(findings).
+  returned: always
+  type: list
+  elements: dict
+  sample: []
 totals:
   description: How many nodes, ports and links the fabric has, as from M(rdma.ofed.ib_fabric_info).
   returned: always

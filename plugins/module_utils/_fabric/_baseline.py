@@ -34,6 +34,13 @@ class Node(t.NamedTuple):
     psid: str = ""
 
 
+class Adapters(t.NamedTuple):
+    """Those of a host of the inventory."""
+
+    host: str
+    node_guids: t.Tuple[str, ...]
+
+
 class Cable(t.NamedTuple):
     """The two ports, the lesser first."""
 
@@ -63,6 +70,8 @@ class Picture(t.NamedTuple):
     nodes: t.Mapping[str, Node] = {}
     """By node GUID."""
     cables: t.Mapping[Cable, Pace] = {}
+    hosts: t.Mapping[str, tuple[str, ...]] = {}
+    """Node GUIDs by host of the inventory, of the hosts whose adapters were read when it was saved."""
 
 
 def cable(one: Place, other: Place) -> Cable:
@@ -87,7 +96,9 @@ def written(picture: Picture, time: str) -> str:
     """The file, with a line for each node and each link, so that tools for texts show what differs. `time` is for people."""
     nodes = (node._asdict() for _guid, node in sorted(picture.nodes.items()))
     links = ({"ends": [list(near), list(far)], **pace._asdict()} for (near, far), pace in sorted(picture.cables.items()))
-    return '{"version": %d, "time": %s, "nodes": %s, "links": %s}\n' % (_VERSION, json.dumps(time), _lines(nodes), _lines(links))
+    hosts = ({"host": host, "node_guids": list(guids)} for host, guids in sorted(picture.hosts.items()))
+    parts = (_VERSION, json.dumps(time), _lines(nodes), _lines(links), _lines(hosts))
+    return '{"version": %d, "time": %s, "nodes": %s, "links": %s, "hosts": %s}\n' % parts
 
 
 def parse_baseline(text: str) -> Picture | None:
@@ -98,9 +109,11 @@ def parse_baseline(text: str) -> Picture | None:
     try:
         nodes = {row["guid"]: decode(Node, [row[name] for name in Node._fields]) for row in table["nodes"]}
         cables = {cable(*decode(Cable, row["ends"])): decode(Pace, [row[name] for name in Pace._fields]) for row in table["links"]}
+        # Files of earlier versions have none.
+        hosts = dict(decode(Adapters, [row[name] for name in Adapters._fields]) for row in table.get("hosts") or ())
     except (KeyError, TypeError, ValueError):
         return None
-    return Picture(nodes, cables) if "" not in nodes and all(guid in nodes for ends in cables for guid, _number in ends) else None
+    return Picture(nodes, cables, hosts) if "" not in nodes and all(guid in nodes for ends in cables for guid, _number in ends) else None
 
 
 class Changes(t.NamedTuple):

@@ -7,19 +7,24 @@
 from __future__ import annotations
 
 import collections
+import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, nearest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace, pace_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 
 Row = t.Mapping[str, t.Any]
 # Inside of switches, for collective operations: all have one description.
 AGGREGATION = "Aggregation Node"
 _MEMBERSHIP = 0x7FFF
+# What firmware and drivers call an adapter that no host has named: `MT4129 ConnectX7   Mellanox Technologies`.
+_OF_FIRMWARE = re.compile(r"MT[0-9]{4,6}\b|(?:Mellanox|NVIDIA)(?: Technologies)?\b|QLogic\b|Intel\b|hfi1|MLX[0-9]")
 
 
 class Rule(t.NamedTuple):
@@ -40,6 +45,8 @@ class Expected(t.NamedTuple):
     partitions: t.Mapping[int, tuple[str, ...]] = {}
     """Port GUIDs by P_Key."""
     rules: tuple[Rule, ...] = ()
+    guids: t.Mapping[str, tuple[str, ...]] = {}
+    """Node GUIDs by host, of the hosts whose adapters are known."""
 
 
 def _end(row: Row, port: int = 0) -> End:
@@ -89,8 +96,12 @@ def _duplicates(nodes: t.Iterable[Row], ports: t.Iterable[Row]) -> t.Iterator[Fi
     for node in nodes:
         if AGGREGATION not in node["description"]:
             named.setdefault(node["name"], []).append(node)
-    for same in named.values():
-        if len({node["system_guid"] or node["guid"] for node in same}) > 1:
+    for name, same in named.items():
+        if len({node["system_guid"] or node["guid"] for node in same}) <= 1:
+            continue
+        if _OF_FIRMWARE.match(name) and all(node["type"] == "ca" for node in same):
+            yield Finding(Code.DEFAULT_NAME, Topic.NODE, detail=str(len(same)), ends=tuple(map(_end, same)))
+        else:
             yield Finding(Code.DUPLICATE_NAME, Topic.NODE, found=", ".join(node["guid"] for node in same), ends=tuple(map(_end, same)))
     claims: dict[tuple[str, int], list[Row]] = {}
     owners: dict[str, dict[str, Row]] = {}
@@ -130,11 +141,33 @@ def _partitions(data: Row, declared: t.Mapping[int, tuple[str, ...]]) -> t.Itera
                 yield Finding(Code.PARTITION_MEMBER, Topic.PARTITION, guid, wanted="0x%04x" % (pkey & _MEMBERSHIP), ends=ends)
 
 
-def _hosts(nodes: t.Iterable[Row], hosts: t.Iterable[str]) -> t.Iterator[Finding]:
+def _hosts(nodes: t.Sequence[Row], expected: Expected) -> t.Iterator[Finding]:
+    """A host is known by the GUIDs of its adapters, and where these are not known by its name."""
     known = {name for node in nodes if node["type"] != "switch" for text in (node["name"], node["description"]) for name in names_of(text)}
-    for host in hosts:
-        if not names_of(host) & known:
-            yield Finding(Code.HOST_ABSENT, Topic.HOST, host)
+    there = {node["guid"] for node in nodes}
+    absent = [host for host in expected.hosts if not names_of(host) & known and there.isdisjoint(expected.guids.get(host, ()))]
+    unknown = [host for host in absent if not expected.guids.get(host)]
+    # Where nothing matches, the names are the likely cause: in a fabric with adapters, not every host is absent.
+    if len(unknown) > 1 and len(unknown) == len(expected.hosts) and any(node["type"] == "ca" for node in nodes):
+        yield Finding(Code.HOSTS_UNMATCHED, Topic.HOST, fold(unknown), detail=str(len(unknown)))
+        return
+    for host in absent:
+        yield Finding(Code.HOST_ABSENT, Topic.HOST, host)
+
+
+def unknown_nodes(expected: Expected, data: Row, before: t.Iterable[t.Any]) -> list[Problem]:
+    """Links that are declared of a node that neither the fabric nor the baseline has, whose nodes are `before`."""
+    texts = [text for node in data["nodes"] for text in (node["name"], node["description"])] + [
+        text for node in before for text in (node.name, node.description)
+    ]
+    known = {name for text in texts for name in names_of(text)} | {name for host in expected.hosts for name in names_of(host)}
+    found = []
+    for index, rule in enumerate(expected.rules):
+        if rule.node and not names_of(rule.node) & known:
+            near = nearest(rule.node.lower(), sorted(known))
+            hint = "did you mean %s; " % near if near else ""
+            found.append(Problem("links[%d].node" % index, rule.node, "a node of the fabric", hint + "the variable of the playbook is fabric_links"))
+    return found
 
 
 def judge(data: Row, expected: Expected) -> list[Finding]:
@@ -145,5 +178,5 @@ def judge(data: Row, expected: Expected) -> list[Finding]:
         *_duplicates(data["nodes"], data["ports"]),
         *_firmware(data["nodes"]),
         *_partitions(data, expected.partitions),
-        *_hosts(data["nodes"], expected.hosts),
+        *_hosts(data["nodes"], expected),
     ]

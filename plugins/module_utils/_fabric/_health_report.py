@@ -78,10 +78,10 @@ def require_whole(data: Row) -> None:
         raise RdmaError("the topology could not be read as a whole, so it is not judged: %s" % "; ".join(broken))
 
 
-def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.Any]) -> bool:
+def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.Any], *, gone: t.Collection[str]) -> bool:
     """Whether another finding says the same of the same object."""
     if finding.code == Code.HOST_ABSENT:
-        return any(names_of(finding.subject) & names_of(name) for name in changes.lost)
+        return finding.subject in gone or any(names_of(finding.subject) & names_of(name) for name in changes.lost)
     return finding.code == Code.LINK_SLOWER and finding.ends in degraded
 
 
@@ -90,7 +90,9 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
     changes = compare(before, picture_of(data)) if before else Changes()
     new, state = [(finding, True) for finding in changes.findings], [(finding, False) for finding in judge(data, expected)]
     degraded = {finding.ends for finding, _new in new + state if finding.code == Code.LINK_DEGRADED}
-    rows = [(finding, row(finding), is_new) for finding, is_new in new + state if not _is_explained(finding, changes, degraded)]
+    lost = set(before.nodes if before else ()).difference(node["guid"] for node in data["nodes"])
+    gone = {host for host, guids in expected.guids.items() if not lost.isdisjoint(guids)}
+    rows = [(finding, row(finding), is_new) for finding, is_new in new + state if not _is_explained(finding, changes, degraded, gone=gone)]
     rows.sort(key=lambda each: (SEVERITIES.index(each[0].severity), not each[2], each[0].code.value, natural(each[1]["object"])))
     # The subnet manager on the host that was asked says by itself what is wrong with its configuration.
     return [*({**each, "ends": []} for each in data.get("manager") or ()), *(shown for _finding, shown, _new in rows)]
@@ -113,6 +115,11 @@ def accept(findings: t.Sequence[Row], data: Row, entries: t.Sequence[Accepted], 
         entry = match(entries, each["code"], spots, today=today)
         result.append({**each, **({"accepted": entry.result(today)} if entry is not None else {})})
     return sorted(result, key=lambda each: counts(each.get("accepted")))
+
+
+def changes_of(before: Picture, now: Picture) -> list[dict[str, t.Any]]:
+    """What differs between two pictures, as rows."""
+    return sorted((row(finding) for finding in compare(before, now).findings), key=lambda shown: (shown["code"], natural(shown["object"])))
 
 
 def _few(objects: t.Sequence[str]) -> str:

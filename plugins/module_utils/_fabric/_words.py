@@ -118,10 +118,16 @@ FORMS: t.Mapping[Code, Form] = {
         "{found}",
         "{wanted}",
         "a cable or connector that is damaged, dirty or not seated well, or one that can do no more",
-        _CABLE + "; declare in links what is meant to be slower",
+        _CABLE + "; declare what is meant to be slower in fabric_links (links of the module)",
     ),
     Code.DUPLICATE_NAME: Form(
         "{found}", "one node of this name", "a node description that was never set, or was copied", "set the host name and restart rdma-ndd, or name the switch"
+    ),
+    Code.DEFAULT_NAME: Form(
+        "{detail} adapters of this name",
+        "a name of its own for each",
+        "hosts without rdma-ndd, so their adapters keep the description of the firmware",
+        "install and start rdma-ndd (package rdma-core) on the hosts; the map of node names names them meanwhile",
     ),
     Code.DUPLICATE_GUID: Form(
         "{places}", "one port with this GUID", "a GUID that was copied from another card", "restore the GUID on the label of the card with mstflint"
@@ -135,9 +141,15 @@ FORMS: t.Mapping[Code, Form] = {
     ),
     Code.HOST_ABSENT: Form(
         "not in the fabric",
-        "a node of this name",
+        "a node of its name or of its adapters' GUIDs",
         "a host, a driver or a link that is down",
         "see 'rdma link' on the host, then its cable",
+    ),
+    Code.HOSTS_UNMATCHED: Form(
+        "no node of the name of any of {detail} hosts",
+        "a node for each",
+        "an inventory with other names than the nodes have, such as those of the management network",
+        "run it with -e fabric_adapters=true, which reads the GUIDs of the adapters on the hosts, or save a baseline, which keeps them",
     ),
     Code.LINK_LOST: Form("no link", "a link", "a cable that was pulled or broke, or a port that is off", _CABLE + "; the module ib_port switches a port on"),
     Code.LINK_NEW: Form("a link", "none in the baseline", "a new cable", _SAVE),

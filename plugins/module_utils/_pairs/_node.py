@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import last_words
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import is_no_device, last_words
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -174,7 +174,7 @@ def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> F
     if not found.problem or not output.rc:
         return found
     said = found.problem if test == STREAM else last_words(output.stderr or output.stdout)
-    return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"))
+    return Figure(test, problem="exit status %d: %s" % (output.rc, said or "no output"), no_device=is_no_device(output.stderr + output.stdout))
 
 
 def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
@@ -183,7 +183,11 @@ def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.
     broken = peer["failed_tests"] or {}
     figures: list[Figure] = []
     for test, argv in commands.items() if not node.check_mode else ():
-        figures.append(Figure(test, problem=str(broken[test])) if test in broken else _measure(node, test, argv, seconds=setting.seconds))
+        figures.append(
+            Figure(test, problem=str(broken[test]), no_device=is_no_device(str(broken[test])))
+            if test in broken
+            else _measure(node, test, argv, seconds=setting.seconds)
+        )
     return {"commands": [" ".join(argv) for argv in commands.values()], "figures": [each._asdict() for each in figures]}
 
 

@@ -31,6 +31,12 @@ FORMS: t.Mapping[Code, Form] = {
         "a firewall between the hosts, a port without a LID, or hosts in different partitions",
         "open the TCP ports from pair_test_tcp_port on, set pair_test_address, and run the test of this pair by hand",
     ),
+    Code.PAIR_NO_DEVICE: Form(
+        "{detail}",
+        "a result",
+        "an adapter that was reset or renamed, whose driver was unloaded, or whose link is down",
+        "compare 'rdma link' on both hosts with pair_test_port, and run rdma.ofed.verify",
+    ),
     Code.PAIR_LOSS: Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the way", _LINK),
     Code.PAIR_SLOW: Form(
         "{value:g} Gb/s",
@@ -99,7 +105,7 @@ def _of_one(result: Result, limits: Limits) -> Finding | None:
     """What is wrong with a result by itself."""
     test, figure = result.figure.test, result.figure
     if figure.problem:
-        return result.finding(Code.PAIR_FAILED, detail=figure.problem)
+        return result.finding(Code.PAIR_NO_DEVICE if figure.no_device else Code.PAIR_FAILED, detail=figure.problem)
     if figure.loss:
         return result.finding(Code.PAIR_LOSS, Measure(figure.loss, 0))
     if figure.gbps is not None and figure.gbps < _least(result, limits):

@@ -47,6 +47,8 @@ class Figure(t.NamedTuple):
     """Percent of the packets of ibping."""
     problem: str = ""
     """Why there is no result."""
+    no_device: bool = False
+    """Whether that is a device or port that the tool could not use, at either end."""
 
 
 def unit(test: str) -> str:

@@ -25,7 +25,7 @@ _NAME_AT = _GUID_LENGTH + 2
 _MIDDLE = re.compile(r'" ([ 0-9]{6}) ([ 0-9]{4})\[[ 0-9]{2,3}\] ==\(([^"\n]{29,200}?)\)==>  ')
 _FAR = re.compile(r'(0x[0-9a-f]{16}) [ 0-9]{6} ([ 0-9]{4})\[[ 0-9]{2,3}\] "')
 _NOBODY = re.compile(r' {11}\[  \] "" \( \)\Z| {4}"Port not available"\Z')
-_BETTER = re.compile(r" \([^()]*(?:\(FDR10\))?[^()]*\)\Z")
+_BETTER = re.compile(r" \(.*\)\Z")
 _COULD_BE = "Could be "
 # Rate of one lane, as libibmad prints it.
 _SPEEDS = {**{"%s Gbps" % gbps: speed for gbps, speed in GBPS.items()}, "10.0 Gbps (FDR10)": "FDR10"}

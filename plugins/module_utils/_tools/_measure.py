@@ -25,6 +25,18 @@ _TIMES = re.compile(r"rtt min/avg/max = [0-9.]{1,40}/([0-9]{1,18}\.[0-9]{1,6})/"
 _MOST_BITS = 1e15
 
 
+# perftest, libibumad, libibmad and rdma-core of a device or port that is not there, or can't be used.
+_NO_DEVICE = re.compile(
+    r"IB device \S{1,64} not found|No IB devices found|Unable to find the Infiniband/RoCE device|Failed to (?:get|open) device"
+    r"|[Pp]ort number \S{1,8} (?:state is|is) (?:not active|Down)|Couldn't get device attributes|[Cc]an't open UMAD port|Failed to open '"
+)
+
+
+def is_no_device(said: str) -> bool:
+    """Whether a tool says that the device or port at its own end is missing or down."""
+    return _NO_DEVICE.search(said) is not None
+
+
 def last_words(text: str) -> str:
     """The last lines that have words, in one line; "" for nothing."""
     lines = [" ".join(line.split()) for line in text[-_LINES * _MOST :].splitlines()]

@@ -108,9 +108,50 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     assert "failed" not in lost.run()
     # What the host is asked for.
     assert lost.plugin._execute_module.call_args.kwargs["module_args"]["gather"] == ["subnet_managers", "partitions", "switch_firmware"]
-    # The new state is saved without comparing.
-    assert Judged.of(small_fabric.without("spine"), baseline=str(path), save=True).run()["changed"]
+    # What the new state differs in is shown, and no finding.
+    accepting = Judged.of(small_fabric.without("spine"), baseline=str(path), save=True)
+    for check in (True, False):
+        result = accepting.run(check)
+        assert result["changed"] and result["findings"] == []
+        assert [row["code"] for row in result["differences"]] == ["node_lost"]
+        assert result["table"][2] == "Accepted with this baseline (1):"
+        assert result["table"][3].startswith("  node_lost spine: found not in the fabric, former baseline: at leaf1 port 7, leaf2 port 7")
     assert Judged.of(small_fabric.without("spine"), baseline=str(path)).run()["findings"] == []
+
+
+def test_a_baseline_that_is_gone_is_an_error_and_no_silence(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "ib.json"
+    options = {"baseline": str(path), "report_dir": str(tmp_path / "reports")}
+    # None was ever there.
+    assert not Judged.of(small_fabric.data(), **options).run().get("failed")
+    Judged.of(small_fabric.data(), **options, save=True).run()
+    path.unlink()
+    result = Judged.of(small_fabric.data(), **options).run()
+    assert result["failed"] and "is gone" in result["msg"] and "fabric_baseline" in result["msg"]
+    Judged.of(small_fabric.data(), **options, save=True).run()
+    assert Judged.of(small_fabric.data(), **options).run()["compared"]
+
+
+def test_hosts_are_known_by_the_guids_of_a_look_and_then_of_the_baseline(tmp_path: pathlib.Path) -> None:
+    hosts = ["mgmt1", "mgmt2", "mgmt3"]
+    options = {"baseline": str(tmp_path / "ib.json"), "hosts": hosts}
+    hostvars = {
+        host: {"ansible_facts": {"rdma": marked({"hcas": [{"node_guid": small_fabric.guid("node%d" % number), "psid": "", "firmware": ""}]})}}
+        for number, host in enumerate(hosts, 1)
+    }
+    assert [row["code"] for row in Judged.of(small_fabric.data(), **options).run()["findings"]] == ["hosts_unmatched"]
+    assert Judged.of(small_fabric.data(), **options).run(hostvars=hostvars)["findings"] == []
+    Judged.of(small_fabric.data(), **options, save=True).run(hostvars=hostvars)
+    assert Judged.of(small_fabric.data(), **options).run()["findings"] == []
+    # A later save without a look keeps what is known.
+    Judged.of(small_fabric.data(), **options, save=True).run()
+    found = Judged.of(small_fabric.without("node2"), **options).run()["findings"]
+    assert [row["object"] for row in found if row["code"] == "host_absent"] == [] and [row["code"] for row in found] == ["node_lost"]
+
+
+def test_links_of_no_node_are_input_that_is_wrong() -> None:
+    result = Judged.of(small_fabric.data(), links=[{"node": "leef1", "port": 0, "width": "1X", "speed": ""}]).run()
+    assert result["failed"] and "links[0].node is 'leef1'; allowed: a node of the fabric (did you mean leaf1" in result["msg"]
 
 
 def test_the_report_is_written_beside_the_findings_and_keeps_the_last_runs(tmp_path: pathlib.Path) -> None:

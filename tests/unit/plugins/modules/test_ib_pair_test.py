@@ -12,10 +12,13 @@ import typing as t
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._node import Node, work
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import TESTS
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import Limits, Result, judge, row
+from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import TESTS, Figure
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_pair_test import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import is_no_device
 from ansible_collections.rdma.ofed.plugins.modules import ib_pair_test
 
 BANDWIDTH = " #bytes #iterations BW peak[Gb/sec] BW average[Gb/sec] MsgRate[Mpps]\n 65536 5000 0.00 97.31 0.18\n"
@@ -208,3 +211,21 @@ def test_the_module_hands_its_options_over(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(ib_pair_test, "answer", lambda options, call, root: handed.append((options, root)))
     ib_pair_test.main()
     assert handed == [(OPTIONS, True)]
+
+
+@pytest.mark.parametrize(
+    ("said", "absent"),
+    [
+        ("IB device mlx5_0 not found", True),
+        ("ibwarn: [7] mad_rpc_open_port: can't open UMAD port (mlx5_0:1)", True),
+        ("Port number 1 state is Down", True),
+        ("Couldn't connect to node1:18515", False),
+        ("", False),
+    ],
+)
+def test_a_missing_device_is_told_from_a_firewall(said: str, absent: bool) -> None:
+    assert is_no_device(said) is absent
+    result = Result("ib", "n1", "n2", 100, Figure("ib_write_bw", problem=said or "no output", no_device=absent))
+    (finding,) = judge([result], Limits())
+    assert (finding.code is Code.PAIR_NO_DEVICE) is absent
+    assert ("TCP ports" in row(finding)["next_step"]) is not absent

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline, picture_of, written
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, unknown_nodes
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import expected_of, findings_of, junit, render, require_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS, is_below
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Severity
@@ -300,8 +300,61 @@ def test_wrong_options(options: Data, words: str) -> None:
     assert words in caught.value.msg
 
 
+def test_hosts_with_names_of_another_network_are_known_by_guid() -> None:
+    names = tuple("mgmt%d" % number for number in range(1, 4))
+    guids = {name: (guid("node%d" % number),) for number, name in enumerate(names, 1)}
+    assert found(CLEAN, hosts=names, guids=guids) == []
+    assert found(without("node2"), hosts=names, guids=guids) == [("host_absent", "mgmt2")]
+
+
+def test_hosts_of_which_nothing_is_known_are_one_finding() -> None:
+    names = tuple("mgmt%d" % number for number in range(1, 1001))
+    (finding,) = findings_of(CLEAN, Expected(hosts=names), None)
+    assert (finding["code"], finding["severity"], finding["object"]) == ("hosts_unmatched", "warning", "mgmt[1-1000]")
+    assert "fabric_adapters=true" in finding["next_step"]
+    # One that is found says that names match.
+    assert [code for code, _object in found(CLEAN, hosts=("node1", "mgmt1", "mgmt2"))] == ["host_absent"] * 2
+    assert found(CLEAN, hosts=("mgmt1",)) == [("host_absent", "mgmt1")]
+
+
+@pytest.mark.parametrize("name", ["MT4129 ConnectX7   Mellanox Technologies", "MT25408 ConnectX Mellanox Technologies", "Mellanox Technologies"])
+def test_adapters_that_no_host_has_named_are_one_warning(name: str) -> None:
+    now = copy.deepcopy(CLEAN)
+    adapters = [node for node in now["nodes"] if node["type"] == "ca"]
+    for node in adapters:
+        node.update(name=name, description=name)
+    (finding,) = findings_of(now, Expected(), None)
+    assert (finding["code"], finding["severity"], finding["found"]) == ("default_name", "warning", "%d adapters of this name" % len(adapters))
+    # Of switches it is a name like any other.
+    for node in now["nodes"]:
+        node.update(name=name, description=name)
+    assert [code for code, _object in found(now)] == ["duplicate_name"]
+
+
+def test_links_are_declared_of_nodes_that_are_there() -> None:
+    rules = (Rule("leaf1", 5, "1X"), Rule("node9", 0, "1X"), Rule("leef2", 0, "1X"), Rule("", 0, "4X"))
+    problems = unknown_nodes(Expected(hosts=("node9.cluster",), rules=rules), CLEAN, ())
+    assert [(problem.variable, problem.value) for problem in problems] == [("links[2].node", "leef2")]
+    assert "did you mean leaf2" in problems[0].hint and "fabric_links" in problems[0].hint
+    # A node that is only in the baseline is off.
+    gone = without("spine")
+    spine = Expected(rules=(Rule("spine", 0, "4X"),))
+    assert unknown_nodes(spine, gone, picture_of(CLEAN).nodes.values()) == []
+    assert unknown_nodes(spine, gone, ()) != []
+
+
+def test_a_baseline_has_the_guids_of_hosts() -> None:
+    before = picture_of(CLEAN)._replace(hosts={"mgmt1": (guid("node1"),)})
+    assert parse_baseline(written(before, "now")) == before
+    former = json.loads(written(picture_of(CLEAN), "now"))
+    del former["hosts"]
+    assert parse_baseline(json.dumps(former)) == picture_of(CLEAN), "one that an earlier version has saved"
+    assert parse_baseline(json.dumps({**former, "hosts": [{"host": 1}]})) is None
+
+
 def test_the_table_has_equal_findings_once() -> None:
-    rows = findings_of(CLEAN, Expected(hosts=tuple("host%d" % number for number in range(1, 501)), rules=(Rule("", 0, "", "HDR"),)), None)
+    absent = tuple("host%d" % number for number in range(1, 501))
+    rows = findings_of(CLEAN, Expected(hosts=("node1", *absent), rules=(Rule("", 0, "", "HDR"),)), None)
     lines = render("ib", CLEAN, rows).split("\n")
     assert [line.split()[2] for line in lines if line.startswith("error") and "host_absent" in line] == ["host[1-500]"]
     assert any("and %d more" % (len(CABLES) - 3) in line for line in lines)
