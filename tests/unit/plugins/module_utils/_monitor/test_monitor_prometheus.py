@@ -13,10 +13,11 @@ import shutil
 import subprocess
 import typing as t
 
+import hostile
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, kind_of, render, samples_of
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, kind_of, labels, render, samples_of
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLE = ROOT / "roles/fabric_monitor"
@@ -128,3 +129,11 @@ def test_alerts_fire_for_what_they_are_for_and_for_nothing_else(tmp_path: pathli
     path.write_text(yaml.safe_dump({"rule_files": [str(RULES)], "evaluation_interval": "5m", "tests": tests}), encoding="utf-8")
     done = promtool("test", "rules", str(path))
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", hostile.NAMES)
+def test_a_name_of_the_fabric_adds_no_sample(name: str) -> None:
+    text = render({"x": "meaning"}, {"x": {labels(node=name, port=1): 1, labels(node="good"): 2}})
+    lines = text.split("\n")
+    assert len(lines) == 5 and lines[3] == 'x{node="good"} 2'
+    assert re.fullmatch(r'x\{node="(?:[^"\\\n]|\\[\\"n])*",port="1"\} 1', lines[2])
