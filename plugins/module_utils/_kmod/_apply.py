@@ -6,18 +6,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, builder_of, images_with, installed_images, rebuild
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import describe
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH
@@ -80,8 +82,14 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
     backups: list[str] = []
     images = {image.path: image for image in installed_images(found.installed, root)}
     written: list[Change] = []
+    # A run that is killed between the files and the images leaves nothing else that tells the next one.
+    intended = [change.subject for change in todo.about(Kind.INITRAMFS)]
+    record = under(root, STALE_PATH)
+    if intended:
+        os.makedirs(os.path.dirname(record), mode=0o755, exist_ok=True)
+        replace_file(record, "".join(path + "\n" for path in intended).encode(), 0o644)
     for change in todo.changes:
-        if change.kind == Kind.INITRAMFS and builder is not None:
+        if change.kind == Kind.INITRAMFS and builder is not None and change.subject in images:
             try:
                 rebuild(run, builder, images[change.subject])
             except RdmaError:
@@ -97,6 +105,8 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             backups.append(saved)
         if change.subject in IMAGE_PATHS:
             written.append(change)
+    if intended:
+        os.unlink(record)
     if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and systemd_runs(root):
         # systemd reads its own configuration again. Services that run keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
@@ -114,7 +124,8 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
     def observe() -> Found:
-        return look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
+        seen = look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
+        return seen._replace(stale=()) if options["initramfs"] == "never" else seen
 
     found = observe()
     if found.rdma_core and planner.unloaded(wanted, found) and not module.check_mode:
@@ -126,9 +137,11 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         module.warn(text)
     changed = planner.changed_options(wanted, found)
     everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)
-    builder = builder_of(run) if changed or everywhere else None
+    builder = builder_of(run) if changed or everywhere or found.stale else None
     images = installed_images(found.installed, root) if builder is not None else ()
-    stale = images if builder is None or everywhere else images_with(run, builder, images=images, modules=changed)
+    stale = images if builder is None or everywhere else ()
+    if builder is not None and changed and not everywhere:
+        stale = images_with(run, builder, images=images, modules=changed)
     todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
     result = todo.result(planner.pending(wanted, found))
     if options["initramfs"] == "never":

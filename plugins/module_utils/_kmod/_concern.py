@@ -65,6 +65,8 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     wanted, found = planner.wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
         return None
+    if options.get("initramfs") == "never":
+        found = found._replace(stale=())
     todo = planner.plan(wanted, found)
     if todo or check(wanted, found):
         return None

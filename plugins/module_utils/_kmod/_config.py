@@ -30,6 +30,9 @@ NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
 # The files that determine the content of an image. They must not be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
 
+# The images that are to be rebuilt: written before these files, and removed after that.
+STALE_PATH = "/var/lib/rdma.ofed/stale-images"
+
 UNMANAGED = "unmanaged"
 _POLICIES = {"kernel": "NAME_KERNEL", "persistent": "NAME_FALLBACK"}
 

@@ -39,6 +39,8 @@ class Found(t.NamedTuple):
     """The modules that files of others load at boot."""
     directives: tuple[Directive, ...] = ()
     """The lines of others in modprobe.d."""
+    stale: tuple[str, ...] = ()
+    """The images that a run which did not come to its end has left to rebuild."""
     container: bool = False
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()

@@ -173,6 +173,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         directives=tuple(
             directive for path, text in _configuration(root, "modprobe.d", config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
+        stale=tuple(path for path in read_text(under(root, config.STALE_PATH)).splitlines() if path and os.path.isfile(under(root, path))),
         container=in_container(root),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),

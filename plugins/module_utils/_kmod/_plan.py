@@ -146,6 +146,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     missing = [name for module, name in names.items() if not persisted_by(module, found)]
     uses_rdma_core = wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
     in_lists, elsewhere = (missing, []) if uses_rdma_core else ([], missing)
+    stale = dict.fromkeys([*(image.path for image in images), *found.stale])
     return Plan(
         changes_of(
             # Without a builder there is no place for drivers, and `check` has refused them.
@@ -153,7 +154,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             _file(config.HOOK_PATH, found, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
             _file(config.OPTIONS_PATH, found, config.options_text(wanted.options)),
             naming_change(wanted, found),
-            *(Change(Kind.INITRAMFS, image.path, "", stale_words(wanted, found), "rebuilt") for image in images),
+            *(Change(Kind.INITRAMFS, path, "", stale_words(wanted, found), "rebuilt") for path in stale),
             _file(config.RDMA_PATH, found, config.with_block(found.text(config.RDMA_PATH), in_lists)),
             _file(config.LOAD_PATH, found, config.load_text(elsewhere)),
             *_limit_changes(wanted, found),

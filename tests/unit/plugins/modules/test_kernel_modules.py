@@ -212,6 +212,28 @@ def test_the_image_is_rebuilt_when_it_holds_the_module(node: Node) -> None:
     assert change not in node.run(options={**options, "ib_srp": {}})["changes"]
 
 
+def test_a_run_that_is_killed_before_the_image_leaves_the_next_run_its_work(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file of the options is as declared by then, and tells nothing."""
+    node.tools |= {"update-initramfs", "lsinitramfs"}
+    node.write(IMAGE, "")
+    options = {"ib_ipoib": {"send_queue_size": 512}}
+
+    def killed(*_words: t.Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_apply, "rebuild", killed)
+        with pytest.raises(KeyboardInterrupt):
+            node.run(options=options)
+    assert "send_queue_size=512" in node.read("etc/modprobe.d/rdma-ofed.conf")
+    foreseen = node.run(check=True, options=options)["changes"]
+    assert foreseen[0].startswith("initramfs /%s: " % IMAGE)
+    assert node.run(options=options)["changes"] == foreseen
+    assert ["update-initramfs", "-u", "-k", RELEASE] in node.calls
+    assert not node.run(options=options)["changed"]
+    assert not (node.root / "var/lib/rdma.ofed/stale-images").exists()
+
+
 def test_a_failed_image_leaves_the_next_run_its_work(node: Node) -> None:
     node.tools |= {"update-initramfs", "lsinitramfs"}
     node.write(IMAGE, "")

@@ -97,6 +97,8 @@ def applied(found: Found, todo: Plan) -> Found:
             found = found._replace(files={**found.files, change.subject: change.after})
         elif change.kind == Kind.MODULE:
             found = found._replace(loaded={**found.loaded, change.subject: False})
+        elif change.kind == Kind.INITRAMFS:
+            found = found._replace(stale=tuple(path for path in found.stale if path != change.subject))
     return found
 
 
