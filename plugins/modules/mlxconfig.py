@@ -119,6 +119,19 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+unread:
+  description:
+    - The adapters that could not be queried. The others are done, and the module fails in the end, with the result of them.
+  returned: where there are any
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first function.
+      type: str
+    why:
+      description: What the tool said.
+      type: str
 changes:
   description: What was set for the next start, or would be, in words.
   returned: success

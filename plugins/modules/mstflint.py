@@ -133,6 +133,19 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+unread:
+  description:
+    - The adapters that could not be queried. The others are done, and the module fails in the end, with the result of them.
+  returned: where there are any
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first function.
+      type: str
+    why:
+      description: What the tool said.
+      type: str
 changes:
   description: What was burned, or would be, in words and in order.
   returned: success

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, need_host, outcomes, read_devices, title
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import concluded, each, need_host, outcomes, read_devices, sort_out, title
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_look import look as look_at_network
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_plan import changed_links, refuse_ports_in_use
@@ -205,7 +205,10 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.
     sessions = {one.device.pci: Session(run, tools, one.device.pci, title=title(one.device)) for one in all_wanted}
     with card_locks(sessions, options["lock_timeout"], root):
         burned = frozenset(options["awaiting_firmware"])
-        plans = each(lambda one: examine(sessions[one.device.pci], one, not burned.isdisjoint(one.device.functions)), all_wanted)
+        plans, unread = sort_out(
+            [(one.device.pci, one) for one in all_wanted],
+            lambda one: examine(sessions[one.device.pci], one, not burned.isdisjoint(one.device.functions)),
+        )
         require_none([problem for one in plans for problem in one.problems])
         found = {one.pci: one.rows for one in plans}
         todo = [one for one in plans if one.changes()]
@@ -218,12 +221,13 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.
             backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
             found.update(apply_all(sessions, todo, backups))
     pending = [entry for one in plans for entry in one.pending()]
-    return {
+    answer = {
         **Plan(tuple(change for one in plans for change in one.changes())).result(pending, [entry.words() for entry in pending]),
         "waiting": [entry.result() for one in plans for entry in one.for_new_firmware()],
         "devices": [describe(one, found[one.pci], sessions[one.pci].tool) for one in plans],
         "backup_files": backups,
     }
+    return concluded(answer, unread)
 
 
 def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[ConfigPlan], *, untouched: t.Sequence[ConfigPlan], backups: list[str]) -> CommandFailed:

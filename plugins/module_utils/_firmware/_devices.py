@@ -235,6 +235,31 @@ def outcomes(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> l
         return list(pool.map(one, items))
 
 
+class Unread(t.NamedTuple):
+    """A card that could not be asked, and why."""
+
+    pci: str
+    error: RdmaError
+
+
+def sort_out(items: t.Sequence[tuple[str, Item]], function: t.Callable[[Item], Result]) -> tuple[list[Result], tuple[Unread, ...]]:
+    """The results for all cards, given by their addresses, and those that could not be asked: one broken card stops none of the others."""
+    answers = outcomes(function, [item for _pci, item in items])
+    unread = tuple(Unread(pci, answer) for (pci, _item), answer in zip(items, answers) if isinstance(answer, RdmaError))
+    return [answer for answer in answers if not isinstance(answer, RdmaError)], unread
+
+
+def concluded(result: dict[str, t.Any], unread: t.Sequence[Unread]) -> dict[str, t.Any]:
+    """The result of a module. Where cards could not be asked, it raises CommandFailed, which has the result of all others."""
+    if not unread:
+        return result
+    texts = [one.error.msg for one in unread]
+    if any(result[key] for key in ("devices", "adapters") if key in result):
+        texts.append("The other adapters of this node were not held back by that")
+    named = [{"pci": one.pci, "why": one.error.msg} for one in unread]
+    raise CommandFailed(". ".join(texts), **{**unread[0].error.details, **result, "unread": named})
+
+
 def each(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result]:
     """The results for all items. Raises CommandFailed with every failure, or the one failure as it is."""
     results = outcomes(function, items)

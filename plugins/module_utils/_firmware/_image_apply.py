@@ -13,7 +13,7 @@ from ansible.module_utils.urls import open_url
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import need_host, read_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import concluded, need_host, read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import image_problems
@@ -119,7 +119,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
         return {**Plan().result(reasons=[_NO_TOOL]), "adapters": []}
     if not tool:
         raise Unsupported("neither mstflint nor flint is installed on this node; the package is called mstflint")
-    adapters = looking.look(run, tool, read_devices(root), parameters=parameters)
+    adapters, unread = looking.look(run, tool, read_devices(root), parameters=parameters)
     todo = ImagePlan()
     if parameters["state"] == "present":
         # Check mode keeps nothing, but has to see the images that a run would burn.
@@ -133,4 +133,5 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
         adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
     due = planning.pending(adapters)
     reasons = [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *todo.notes]
-    return {**todo.plan.result(due, reasons), "adapters": [planning.describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}
+    answer = {**todo.plan.result(due, reasons), "adapters": [planning.describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}
+    return concluded(answer, unread)

@@ -12,7 +12,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, select_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Unread, each, select_devices, sort_out
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, ImagePlan, Source, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._download import mismatch
@@ -57,21 +57,27 @@ def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = Fal
     )
 
 
-def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[Adapter, ...]:
-    """The selected cards, queried. Without a driver, only the firmware itself knows the PSID."""
+def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[tuple[Adapter, ...], tuple[Unread, ...]]:
+    """The selected cards, queried, and those that don't answer. Without a driver, only the firmware itself knows the PSID."""
     asked: dict[str, flint.Query] = {}
+    unread: dict[str, Unread] = {}
 
     def query_all(these: t.Iterable[Device]) -> None:
-        cards = [device.pci for device in these if device.pci not in asked]
-        asked.update(zip(cards, each(lambda pci: query_adapter(run, tool, pci, psid_in_flash=parameters[planning.OVERRIDE_PSID]), cards)))
+        cards = [(device.pci, device.pci) for device in these if device.pci not in {*asked, *unread}]
+        queries, silent = sort_out(cards, lambda pci: query_adapter(run, tool, pci, psid_in_flash=parameters[planning.OVERRIDE_PSID]))
+        unread.update((one.pci, one) for one in silent)
+        asked.update(zip([pci for pci, _pci in cards if pci not in unread], queries))
 
     if any(entry.get("psid") for entry in parameters["devices"]):
         query_all(device for device in devices if not device.psid)
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
-    require_none(problems)
+    if not unread:
+        # A card that does not tell its PSID may be the one that is selected by it.
+        require_none(problems)
     query_all(chosen)
-    return tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen)
+    adapters = tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen if device.pci in asked)
+    return adapters, tuple(unread.values())
 
 
 def look_at_image(run: Runner, tool: str, path: str) -> Image:

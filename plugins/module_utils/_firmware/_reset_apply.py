@@ -78,13 +78,13 @@ class _Node(t.NamedTuple):
     def look(self, wanted: Wanted, failing: str = "", reset: t.Collection[str] = ()) -> list[ResetPlan]:
         """The plan of every card.
 
-        With `failing`, the beginning of the message, a card that could be reset and can't be read is an error, and so is one of
-        `reset`, which were reset. What is unknown of a card that no tool can reset, such as a ConnectX-3, is only a finding.
+        A card of `reset`, which were reset, that can't be read is an error, with `failing` as the beginning of its message. What is unknown of
+        another card, such as a ConnectX-3 or one that is broken, is only a finding, and no reason to leave the others as they are.
         """
         host, cards = look(self.run, self.devices, self.environ, root=self.root)
-        failures = ["%s: %s" % (card.pci, failure) for card in cards if card.query or card.pci in reset for failure in card.failures]
-        if failures and failing:
-            raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=bool(reset))
+        failures = ["%s: %s" % (card.pci, failure) for card in cards if card.pci in reset for failure in card.failures]
+        if failures:
+            raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=True)
         return [plan(card, host, wanted) for card in cards]
 
 
@@ -141,11 +141,12 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
         done = Done(left=tuple(node.look(wanted)))
     else:
         with card_locks([device.pci for device in devices if not module.check_mode], _LOCK_SECONDS, root):
-            plans = node.look(wanted, "nothing was reset")
+            plans = node.look(wanted)
             refuse_blocked(plans)
             real = resets(plans) and not module.check_mode
             done = apply(node, plans, wanted, wait=parameters["wait_timeout"]) if real else predict(plans)
-    for failure in done.failures:
+    unread = ["%s was not reset, because it can't be read: %s" % (todo.card.pci, "; ".join(todo.card.failures)) for todo in done.left if todo.card.failures]
+    for failure in (*done.failures, *(unread if parameters["state"] == "reset" else ())):
         module.warn(failure)
     answer = result(done.changes, done.left, [*done.failures, *done.aftermath])
     answer["adapters"] = [describe(todo, device, todo.card.pci in done.reset) for todo, device in zip(done.left, devices)]

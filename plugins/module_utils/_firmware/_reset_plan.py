@@ -212,14 +212,14 @@ def plan(card: Card, host: Host, wanted: Wanted) -> ResetPlan:
 
 def refuse_blocked(plans: t.Sequence[ResetPlan]) -> None:
     """Raises Refused with everything that blocks any reset, of all cards at once."""
-    found = ["%s: %s" % (todo.card.pci, blocker) for todo in plans for blocker in todo.blocked_by]
+    found = ["%s: %s" % (todo.card.pci, blocker) for todo in resets(plans) for blocker in todo.blocked_by]
     if found:
         raise Refused("refusing to reset: %s" % "; ".join(found), blocked_by=found)
 
 
 def resets(plans: t.Sequence[ResetPlan]) -> tuple[ResetPlan, ...]:
-    """The cards that a reset helps, each once."""
-    return tuple(todo for todo in plans if todo.needs == "device_reset")
+    """The cards that a reset helps, each once. One that can't be read is left alone: what is wrong with it is not known."""
+    return tuple(todo for todo in plans if todo.needs == "device_reset" and not todo.card.failures)
 
 
 def aftermath(plans: t.Iterable[ResetPlan]) -> tuple[str, ...]:

@@ -411,3 +411,18 @@ def test_another_run_holds_the_card(node: Node) -> None:
     with card_locks([FIRST], 1, str(node.root)), pytest.raises(RdmaError, match="process"):
         run(node, {"NUM_OF_VFS": 4}, lock_timeout=0)
     assert node.calls == []
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_card_that_can_not_be_queried_does_not_stop_the_others(node: Node, check: bool) -> None:
+    node.add(SECOND, "mlx5_2").refusals = ["Failed to open the device"]
+    with pytest.raises(CommandFailed, match=r"0000:81:00\.0.*can't query it") as caught:
+        run(node, {"NUM_OF_VFS": 16}, check)
+    details = caught.value.details
+    assert details["changed"] and details["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"] and [one["subject"] for one in details["pending"]] == [FIRST]
+    assert [one["pci"] for one in details["unread"]] == [SECOND] and "Failed to open the device" in details["unread"][0]["why"]
+    assert node.cards[FIRST].value("NUM_OF_VFS") == ("8" if check else "16")
+    # What is wrong with the input is told before anything is set, as ever.
+    node.cards[SECOND].refusals = ["Failed to open the device"]
+    with pytest.raises(InvalidInput, match="SRIOVEN"):
+        run(node, {"SRIOVEN": 1}, check)

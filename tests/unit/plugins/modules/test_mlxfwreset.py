@@ -221,12 +221,35 @@ def test_a_driver_that_does_not_come_back_is_a_failure(root: str, tmp_path: path
     assert caught.value.details["changed"] is True
 
 
-def test_a_card_that_can_not_be_looked_at_is_a_finding_and_stops_resets(root: str, tmp_path: pathlib.Path) -> None:
+def test_a_card_that_can_not_be_looked_at_is_a_finding_and_is_not_reset(root: str, tmp_path: pathlib.Path) -> None:
     tools = Tools(absent=["mstflint"])
     assert "whether firmware is pending is unknown" in converge(root, tools, tmp_path)["adapters"][0]["unknown"][0]
-    with pytest.raises(CommandFailed, match=r"nothing was reset: 0000:03:00.0: whether firmware.*0000:04:00.0"):
-        converge(root, tools, tmp_path, state="reset")
+    assert converge(root, tools, tmp_path, check_mode=True, state="reset") == converge(root, tools, tmp_path, state="reset")
     assert tools.resets() == []
+
+
+@pytest.mark.parametrize("blocked", [False, True])
+def test_a_card_that_can_not_be_read_does_not_stop_the_reset_of_another(
+    root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, blocked: bool
+) -> None:
+    """The reset tool knows the card, its configuration is pending, and its image can't be read. Nor does it matter who uses it."""
+
+    class Broken(Tools):
+        def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+            if argv[0] == "mstflint" and SECOND in argv:
+                return Output(1, "-E- Cannot open Device: %s. Failed to query FW: ICMD bad parameter given\n" % SECOND, "")
+            return super().__call__(argv, ok, timeout)
+
+    if blocked:
+        monkeypatch.setattr(_reset_look, "ssh_over", lambda functions, ssh, places: "ib2" if SECOND in functions else "")
+    tools = Broken()
+    tools.links[SECOND] = ("IB(1)", "ETH(2)")
+    foreseen = converge(root, tools, tmp_path, check_mode=True, state="reset")
+    module = Module(state="reset")
+    done = _reset_apply.converge(t.cast(t.Any, module), tools, {}, root=root)
+    assert done == foreseen and done["changed"] and [adapter["reset"] for adapter in done["adapters"]] == [True, False]
+    assert [argv[3] for argv in tools.resets()] == [FIRST]
+    assert any(text.startswith(SECOND + " was not reset, because it can't be read: whether firmware is pending is unknown") for text in module.warnings)
 
 
 def test_a_card_that_no_tool_can_reset_does_not_stop_the_others(root: str, tmp_path: pathlib.Path) -> None:

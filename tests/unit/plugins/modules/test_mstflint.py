@@ -123,7 +123,8 @@ def test_what_is_wrong_is_found_before_the_first_burn(cards: Cards, root: pathli
     cards.faults = faults
     with pytest.raises(RdmaError, match=text):
         run(cards, root, check=check)
-    assert cards.burns == []
+    # A bad image stops all burns, a card that can't be queried none but its own.
+    assert cards.burns == ([] if check or "verify" in faults else ["0000:03:00.0"])
 
 
 def test_images_that_are_not_there(cards: Cards, root: pathlib.Path) -> None:
@@ -196,6 +197,30 @@ def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: st
         _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=Server(b"MT_1 16.35.9999"))
     assert cards.burns == []
     assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
+
+
+CASE = "-E- Cannot open Device: 0000:03:00.0. Failed to query FW: ICMD bad parameter given\n"
+
+
+@pytest.mark.parametrize("check", [True, False])
+def test_a_card_that_can_not_be_queried_does_not_stop_the_others(cards: Cards, root: pathlib.Path, check: bool) -> None:
+    cards.faults = {"query 0000:03:00.0": CASE}
+    with pytest.raises(CommandFailed, match=r"the adapter at 0000:03:00\.0 can't be queried: .*ICMD bad parameter given") as caught:
+        run(cards, root, check)
+    details = caught.value.details
+    assert details["changed"] and [adapter["pci"] for adapter in details["adapters"]] == ["0000:83:00.0"]
+    assert [one["pci"] for one in details["unread"]] == ["0000:03:00.0"]
+    assert cards.burns == ([] if check else ["0000:83:00.0"])
+
+
+def test_a_selection_by_psid_works_beside_a_card_that_can_not_be_queried(cards: Cards, root: pathlib.Path) -> None:
+    cards.faults = {"query 0000:03:00.0": CASE}
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 can't be queried") as caught:
+        run(cards, root, devices=[{"psid": "MT_1"}])
+    assert caught.value.details["changed"] and cards.burns == ["0000:83:00.0"]
+    # The card that is meant may be the one that does not answer.
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0 can't be queried"):
+        run(cards, root, devices=[{"psid": "MT_9"}])
 
 
 class Endless(io.BytesIO):
