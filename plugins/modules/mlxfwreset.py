@@ -38,7 +38,7 @@ options:
       - What was already done to activate what is pending. After a reset, it needs a reboot. After a reboot, it needs a cold
         boot.
     type: str
-    choices: [nothing, reset, reboot]
+    choices: [nothing, reset, reboot, power_cycle]
     default: nothing
   disconnect_rdma_users:
     description:

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices, real_path
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
@@ -41,6 +41,10 @@ _T = t.TypeVar("_T")
 _HELPERS = ("lspci", "setpci")
 # The drivers that the reset tools stop and start themselves. They refuse to touch a function of any other.
 _OWN_DRIVERS = ("", "mlx5_core", "nvme", "rshim_pcie")
+_NVIDIA = "0x15b3"
+# The class of PCI bridges, and what drives them and empty slots.
+_BRIDGE = "0x0604"
+_OF_BUS = ("", "pcieport")
 # One class of character devices each: verbs, and management datagrams with the flag of a subnet manager.
 _CLASSES = ("infiniband_verbs", "infiniband_mad")
 
@@ -109,6 +113,31 @@ def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ..
     return tuple("%s (%s)" % item for item in drivers if item[1] not in _OWN_DRIVERS)
 
 
+def _switch_of(root: str, pci: str) -> str:
+    """The path in sysfs of the upstream port of the switch that is on the card itself; "" for a card without one."""
+    base = os.path.join(root, "sys/bus/pci/devices")
+    path = os.path.dirname(real_path(base, pci))
+    found = ""
+    # The port of the root complex above is of another vendor, as is a switch of the board.
+    while path and attribute(path, "vendor") == _NVIDIA and attribute(path, "class").startswith(_BRIDGE):
+        found, path = path, os.path.dirname(path)
+    return found
+
+
+def read_behind(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:
+    """The devices of others behind the PCIe switch of a card that a driver holds, such as GPUs and NVMe drives of DGX and HGX."""
+    base = os.path.join(root, "sys/bus/pci/devices")
+    switches = {switch for pci in functions for switch in [_switch_of(root, pci)] if switch}
+    found = []
+    for pci in entries(base) if switches else ():
+        path = real_path(base, pci)
+        driver = link_name(base, pci, "driver")
+        ours = pci.rpartition(".")[0] in {function.rpartition(".")[0] for function in functions}
+        if driver not in _OF_BUS and not ours and any(path.startswith(switch + "/") for switch in switches):
+            found.append("%s (%s)" % (pci, driver))
+    return tuple(sorted(found))
+
+
 def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
     """The adapters that any of the names fits, each once; all without names. Raises InvalidInput with every name that fits none."""
     found = "one of: %s" % "; ".join(describe_device(device) for device in devices) if devices else "nothing: this node has no adapter"
@@ -144,6 +173,7 @@ def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str],
             interfaces=interfaces_of(card.functions, places),
             virtual_functions=read_virtual_functions(root, card.functions),
             foreign_drivers=read_foreign_drivers(root, card.functions),
+            behind=read_behind(root, card.functions),
         )
         for card in each(lambda device: _ask(run, device, tools), devices)
     ]

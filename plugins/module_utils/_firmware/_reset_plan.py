@@ -54,6 +54,8 @@ class Card(t.NamedTuple):
     interfaces: tuple[str, ...] = ()
     virtual_functions: int = 0
     foreign_drivers: tuple[str, ...] = ()
+    behind: tuple[str, ...] = ()
+    """The devices behind the PCIe switch of the card that a driver holds: "0000:0d:00.0 (nvidia)"."""
 
     @property
     def bluefield(self) -> bool:
@@ -77,7 +79,7 @@ class Wanted(t.NamedTuple):
     """The options."""
 
     tried: str = "nothing"
-    """`nothing`, `reset` or `reboot`: what was already done to activate the pending changes."""
+    """`nothing`, `reset`, `reboot` or `power_cycle`: what was already done to activate the pending changes."""
     disconnect_rdma_users: bool = False
     cut_ssh_connection: bool = False
     allow_container: bool = False
@@ -164,6 +166,11 @@ def _lasting(card: Card, host: Host, wanted: Wanted, *, level: int) -> tuple[str
         found.append("opensm runs on this node, and the tool refuses beside it; stop it, after another subnet manager has taken over")
     if card.foreign_drivers:
         found.append("%s has a driver that the tool does not stop; release the function first" % ", ".join(card.foreign_drivers))
+    if card.behind:
+        found.append(
+            "%s behind the PCIe switch of this card would lose the bus, and the tool refuses while their drivers are bound; stop what uses them (for GPUs "
+            "nvidia-persistenced, fabric manager and DCGM, too) and unload or unbind the drivers" % ", ".join(card.behind)
+        )
     if card.ssh and not wanted.cut_ssh_connection:
         found.append("the connection that manages this node runs over %s of this card (cut_ssh_connection: true cuts it)" % card.ssh)
     return tuple(found)
@@ -179,6 +186,8 @@ def _in_use(card: Card, wanted: Wanted, level: int) -> tuple[str, ...]:
 
 def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
     """The need and its reason, where a reset is not enough for what is set or was tried."""
+    if wanted.tried == "power_cycle":
+        return "cold_boot", "a power cycle did not activate it: the power may not have been off long enough, or standby power kept the card running"
     if wanted.tried == "reboot":
         return "cold_boot", "a reboot did not activate it, so the power has to be cut"
     cold = [change.aspect for change in card.pending if change.kind == Kind.FIRMWARE_PARAMETER and change.aspect.startswith(_COLD)]

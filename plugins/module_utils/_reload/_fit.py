@@ -22,13 +22,13 @@ CONTAINER = "/run/mellanox/drivers"
 READY = CONTAINER + "/.driver-ready"
 
 
-def unfit(modules: t.Sequence[Module], files: t.Mapping[str, str], needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:
-    """The loaded modules that are the kernel's own, and stand on the core of a vendor on disk. `files` and `needs` are those of modules.dep."""
-    core = files.get(_CORE, "")
+def unfit(modules: t.Sequence[Module], paths: t.Mapping[str, str], needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:
+    """The loaded modules that are the kernel's own, and stand on the core of a vendor on disk. `paths` and `needs` are those of modules.dep."""
+    core = paths.get(_CORE, "")
     if not core or core.startswith(_OF_KERNEL) or not any(module.differs for module in modules):
         return ()
-    of_kernel = (module.name for module in modules if files.get(module.name, "").startswith(_OF_KERNEL) and module.name not in PEERS)
-    return tuple(name for name in of_kernel if any(not files.get(need, _OF_KERNEL).startswith(_OF_KERNEL) for need in needs.get(name, ())))
+    of_kernel = (module.name for module in modules if paths.get(module.name, "").startswith(_OF_KERNEL) and module.name not in PEERS)
+    return tuple(name for name in of_kernel if any(not paths.get(need, _OF_KERNEL).startswith(_OF_KERNEL) for need in needs.get(name, ())))
 
 
 def of_container(modules: t.Sequence[Module], available: t.Collection[str], mounts: t.Iterable[str], *, ready: bool) -> bool:

@@ -11,7 +11,7 @@ import typing as t
 OPTIONS: dict[str, t.Any] = {
     "state": {"type": "str", "choices": ["query", "reset"], "default": "query"},
     "adapters": {"type": "list", "elements": "str", "default": []},
-    "tried": {"type": "str", "choices": ["nothing", "reset", "reboot"], "default": "nothing"},
+    "tried": {"type": "str", "choices": ["nothing", "reset", "reboot", "power_cycle"], "default": "nothing"},
     "disconnect_rdma_users": {"type": "bool", "default": False},
     "cut_ssh_connection": {"type": "bool", "default": False},
     "allow_container": {"type": "bool", "default": False},

@@ -33,6 +33,7 @@ def save(step, **more):
     json.dump(card, open(STATE, "w"))
 """
 MODULES = {
+    "packages": ("purposes unsupported", 'module.fail_json(msg="the tools would be installed")'),
     "rdma_facts": ("reuse require_root", 'module.exit_json(ansible_facts={"rdma": {"os": {}}})'),
     "mstflint": (
         "devices missing images versions missing_image allow_downgrade allow_container",
@@ -41,6 +42,9 @@ MODULES = {
     "mlxconfig": (
         "devices missing backup allow_link_type allow_container awaiting_firmware",
         """
+if card.get("broken"):
+    unread = [{"pci": "0000:04:00.0", "why": "card 2 is broken"}]
+    module.fail_json(msg="card 2 is broken", unread=unread, changed=False, pending=[], waiting=[], changes=[], reasons=[])
 waiting = [entry("firmware_parameter", "NEW", "reboot")] if image else []
 if image and not module.params["awaiting_firmware"]:
     module.fail_json(msg="the running firmware has no NEW")
@@ -57,7 +61,7 @@ if module.params["state"] == "reset" and not module.check_mode:
     save("reset", runs_image=True, effective=card["set"])
     module.exit_json(changed=True, pending=[], adapters=[], reasons=[])
 pending = image + set_only
-adapter = {"needs": "device_reset" if pending else "", "blocked_by": [], "blocked_when_drained": [], "unknown": []}
+adapter = {"needs": card.get("needs", "device_reset") if pending else "", "blocked_by": [], "blocked_when_drained": [], "unknown": []}
 module.exit_json(pending=pending, adapters=[adapter], reasons=[])
 """,
     ),
@@ -82,25 +86,49 @@ PLAY = [
 ]
 
 
+# As playbooks/firmware.yml does before the first batch.
+LOOK = [
+    {
+        **PLAY[0],
+        "tasks": [
+            {
+                "ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "apply": {"check_mode": True}},
+                "vars": {"__hca_firmware_reports_later": True},
+            },
+            {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "find_work"}},
+            {"ansible.builtin.copy": {"content": "{{ __hca_firmware_due }} {{ __hca_firmware_is_effective }}", "dest": "{{ told }}"}},
+            {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "report_unread"}},
+        ],
+    }
+]
+NOTHING = '{"hca_firmware_images": {}, "hca_firmware_config": [], "hca_firmware_install_tools": true}'
+
+
 @pytest.fixture(name="run")
 def collection_with_one_card(tmp_path: pathlib.Path) -> t.Callable[..., tuple[list[str], str]]:
     """A run of the play: the steps that it took on the card, and what is pending after it."""
     collection = tmp_path / "ansible_collections/rdma/ofed"
     for folder in ("plugins", "roles", "meta"):
         shutil.copytree(ROOT / folder, collection / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    (collection / "plugins/action/rdma_facts.py").unlink()
+    for name in ("rdma_facts", "packages"):
+        (collection / "plugins/action" / (name + ".py")).unlink()
     card, told = tmp_path / "card.json", tmp_path / "told"
     for name, (options, work) in MODULES.items():
         (collection / "plugins/modules" / (name + ".py")).write_text(START % (str(card), options) + work, encoding="utf-8")
     (tmp_path / "play.yml").write_text(json.dumps(PLAY), encoding="utf-8")
+    (tmp_path / "look.yml").write_text(json.dumps(LOOK), encoding="utf-8")
     card.write_text(json.dumps({"runs_image": False, "set": False, "effective": False, "steps": []}), encoding="utf-8")
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path), "ANSIBLE_LOCALHOST_WARNING": "0"}
-    playbook = [sys.executable, "-m", "ansible.cli.playbook", "-i", "localhost,", "play.yml", "-e", "told=%s" % told]
+    playbook = [sys.executable, "-m", "ansible.cli.playbook", "-i", "localhost,", "-e", "told=%s" % told]
 
-    def run(*more: str) -> tuple[list[str], str]:
-        before = json.loads(card.read_text(encoding="utf-8"))["steps"]
-        done = subprocess.run([*playbook, *more], cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+    def run(*more: str, play: str = "play", fails: str = "", **state: t.Any) -> tuple[list[str], str]:
+        found = json.loads(card.read_text(encoding="utf-8"))
+        before = found["steps"]
+        card.write_text(json.dumps({**found, **state}), encoding="utf-8")
+        command = [*playbook, play + ".yml", *more]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
+        assert (done.returncode == 0) is (not fails), done.stdout + done.stderr
+        assert fails in done.stdout
         return json.loads(card.read_text(encoding="utf-8"))["steps"][len(before) :], told.read_text(encoding="utf-8")
 
     return run
@@ -112,3 +140,45 @@ def test_what_waited_for_the_firmware_is_set_in_the_run_that_activates_it(run: t
     assert run("--check", *allowed) == ([], "running_version NEW")
     assert run(*allowed) == (["reset", "set", "reset"], "")
     assert run(*allowed) == ([], "")
+
+
+def test_nothing_declared_installs_nothing(run: t.Callable[..., tuple[list[str], str]]) -> None:
+    assert run("-e", NOTHING) == ([], "running_version")
+    assert run("-e", NOTHING, play="look", runs_image=True)[1] == "False True"
+    run("-e", '{"hca_firmware_install_tools": true}', fails="the tools would be installed")
+
+
+def test_only_a_node_with_work_is_in_a_batch(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
+    hook = tmp_path / "cycle.yml"
+    hook.write_text("[]", encoding="utf-8")
+
+    def look(*more: str, **state: t.Any) -> str:
+        return run(*more, play="look", **state)[1]
+
+    # A parameter is to be set; it is set, and waits without consent; with consent; it is effective.
+    assert look(runs_image=True) == "True True"
+    assert look(set=True) == "False False"
+    assert look("-e", '{"rdma_allow_reset": true}') == "True False"
+    assert look("-e", '{"rdma_allow_reboot": true}') == "True False"
+    assert look(effective=True) == "False True"
+    # Consent to a reset or reboot does nothing for what needs a cold boot, unless the site can switch the node off and on.
+    assert look("-e", '{"rdma_allow_reset": true, "rdma_allow_reboot": true}', effective=False, needs="cold_boot") == "False False"
+    assert look("-e", '{"rdma_allow_reboot": true, "rdma_power_cycle_tasks": "%s"}' % hook) == "True False"
+    assert look("-e", '{"rdma_power_cycle_tasks": "%s"}' % hook) == "False False"
+
+
+def test_a_card_that_can_not_be_queried_is_reported_at_the_end(run: t.Callable[..., tuple[list[str], str]]) -> None:
+    said = "left as they are: card 2 is broken"
+    assert run(play="look", broken=True, fails=said)[1] == "False False"
+    run(fails=said)
+
+
+def test_a_power_cycle_is_left_to_the_site_and_has_to_happen(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
+    hook = tmp_path / "cycle.yml"
+    hook.write_text(json.dumps([{"ansible.builtin.copy": {"content": "off and on", "dest": str(tmp_path / "cycled")}}]), encoding="utf-8")
+    consent = ("-e", '{"rdma_allow_reboot": true, "rdma_power_cycle_tasks": "%s"}' % hook)
+    run("--check", *consent, needs="cold_boot", runs_image=True, set=True)
+    assert not (tmp_path / "cycled").exists()
+    # This machine runs on, of course.
+    run(*consent, fails="the node was not started again")
+    assert (tmp_path / "cycled").read_text(encoding="utf-8") == "off and on"

@@ -6,13 +6,17 @@ from __future__ import annotations
 
 import json
 import pathlib
+import shutil
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_apply, _reset_look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Wanted, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
 from module_results import pending_words
 
 CORPUS = pathlib.Path(__file__).resolve().parents[3] / "corpus"
@@ -177,6 +181,56 @@ def test_a_subnet_manager_and_missing_helpers_are_named_before_the_reset(root: s
         converge(root, tools, tmp_path, state="reset")
     assert tools.resets() == []
     assert len(converge(root, tools, tmp_path)["adapters"][0]["blocked_by"]) == 2
+
+
+def behind_a_switch(root: str, driver: str = "nvidia", switch: str = "0x15b3") -> None:
+    """The first card with a PCIe switch of its own, and a GPU, an NVMe drive and an empty slot behind it."""
+    base = pathlib.Path(root) / "sys/bus/pci/devices"
+    upstream = pathlib.Path(root) / "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
+    for path, vendor in ((upstream, switch), (upstream / "0000:02:00.0", switch), (upstream / "0000:02:01.0", switch), (upstream.parent, "0x8086")):
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "vendor").write_text(vendor + "\n")
+        (path / "class").write_text("0x060400\n")
+    for pci in (FIRST, FIRST[:-1] + "1"):
+        shutil.move(str(base / pci), str(upstream / "0000:02:00.0" / pci))
+        (base / pci).symlink_to(upstream / "0000:02:00.0" / pci)
+    for pci, name in (("0000:0d:00.0", driver), ("0000:0e:00.0", "nvme"), ("0000:0f:00.0", ""), ("0000:02:01.0", "pcieport")):
+        device = upstream / "0000:02:01.0" / pci if pci != "0000:02:01.0" else upstream / pci
+        device.mkdir(parents=True, exist_ok=True)
+        if name:
+            (device / "driver").symlink_to("../../../../bus/pci/drivers/" + name)
+        (base / pci).symlink_to(device)
+
+
+def test_what_lies_behind_the_switch_of_a_card_keeps_it_from_a_reset(root: str, tmp_path: pathlib.Path) -> None:
+    """On a drained node, too: the tool refuses as long as a driver is bound."""
+    behind_a_switch(root)
+    found = converge(root, Tools(), tmp_path)["adapters"]
+    (text,) = found[0]["blocked_when_drained"]
+    assert (
+        text.startswith("0000:0d:00.0 (nvidia), 0000:0e:00.0 (nvme) behind the PCIe switch of this card would lose the bus") and "nvidia-persistenced" in text
+    )
+    assert found[1]["blocked_by"] == []
+    tools = Tools()
+    with pytest.raises(Refused, match=r"0000:0d:00\.0 \(nvidia\)"):
+        converge(root, tools, tmp_path, state="reset", disconnect_rdma_users=True)
+    assert tools.resets() == []
+
+
+def test_the_switch_of_a_board_is_not_reset_with_the_card(root: str, tmp_path: pathlib.Path) -> None:
+    behind_a_switch(root, switch="0x1000")
+    assert converge(root, Tools(), tmp_path)["adapters"][0]["blocked_by"] == []
+
+
+def test_a_live_patch_leaves_the_bus_alone(root: str, tmp_path: pathlib.Path) -> None:
+    card = Card(FIRST, pending=(Change(Kind.FIRMWARE, FIRST, "running_version", "1", "2"),), query=Query((0, 3)), behind=("0000:0d:00.0 (nvidia)",))
+    assert plan(card, Host(), Wanted()).blocked_by == ()
+    assert plan(card._replace(query=Query((3,))), Host(), Wanted()).lasting != ()
+
+
+def test_a_power_cycle_is_the_last_resort(root: str, tmp_path: pathlib.Path) -> None:
+    result = converge(root, Tools(), tmp_path, tried="power_cycle")
+    assert result["adapters"][0]["needs"] == "cold_boot" and "a power cycle did not activate it" in result["adapters"][0]["why"][0]
 
 
 def test_nothing_is_refused_where_nothing_is_pending(root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

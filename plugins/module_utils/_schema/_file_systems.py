@@ -1,0 +1,14 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Made by `make schema` from plugins/modules/file_systems.py. Edit there.
+
+from __future__ import annotations
+
+import typing as t
+
+OPTIONS: dict[str, t.Any] = {
+    "state": {"type": "str", "choices": ["remembered", "compared"], "required": True},
+    "wait": {"type": "int", "default": 0},
+}
