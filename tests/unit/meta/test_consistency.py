@@ -70,7 +70,7 @@ def test_module_documentation_names_the_module(name: str) -> None:
     assert documentation["module"] == name
     assert documentation["version_added"]
     fragments = set(documentation["extends_documentation_fragment"])
-    kind = "action" if name in ACTIONS else "info" if name.endswith(("_info", "_facts", "_check", "_ports", "support_bundle")) else "state"
+    kind = "action" if name in ACTIONS else "info" if name.endswith(("_info", "_facts", "_check", "_ports", "support_bundle", "file_systems")) else "state"
     assert "rdma.ofed.attributes.%s" % kind in fragments
 
 
