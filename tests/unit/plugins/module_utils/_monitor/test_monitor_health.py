@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HealthSettings
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HealthSettings, text_of
 
 GUID = "0x0002c90300000001"
 DECLARED = HealthSettings(("mlx5_0/1",), ("ib0",), 100, "n1")
@@ -143,3 +143,21 @@ def test_a_drain_that_is_broken_off_is_taken_back(node: Node, monkeypatch: pytes
 )
 def test_states_of_slurm(text: str, states: set[str]) -> None:
     assert _health.parse_node(text).states == states
+
+
+@pytest.mark.parametrize(
+    ("wrong", "arguments", "status", "told"),
+    [([], [], 0, 0), (["port is down"], [], 1, 0), ([], ["--slurm"], 0, 1), (["port is down"], ["--slurm"], 0, 1)],
+)
+def test_the_status_of_the_program(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: list[str], arguments: list[str], status: int, told: int
+) -> None:
+    """NHC takes the status, and Slurm is told; its program ends with success."""
+    calls: list[t.Sequence[str]] = []
+    monkeypatch.setattr(_health, "read_text", lambda _path: text_of(DECLARED))
+    monkeypatch.setattr(_health, "problems", lambda _settings: wrong)
+    monkeypatch.setattr(_health, "tell_slurm", lambda _run, node, found: calls.append([node, *found]))
+    monkeypatch.setattr("sys.argv", ["health-check", *arguments])
+    assert _health.main() == status
+    assert capsys.readouterr().out == "".join(text + "\n" for text in wrong)
+    assert calls == [["n1", *wrong]] * told
