@@ -135,6 +135,14 @@ class Code(str, enum.Enum):
     """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
     """The broadcast group allows no more. Detail: the MTU in bytes that the partition needs."""
+    MTU_MIXED = "mtu_mixed"
+    """Most hosts of the IPoIB subnet have another one. Detail: the subnet."""
+    MODE_MIXED = "mode_mixed"
+    """Likewise."""
+    DUPLICATE_ADDRESS = "duplicate_address"
+    """Found: the address. Detail: the other hosts that have it."""
+    PENDING = "pending"
+    """Set, and not effective yet. Detail: what it needs."""
     LOW_LIMIT = "low_limit"
     """Detail: the line of others that sets it, "" where none is known."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
@@ -222,6 +230,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         Severity.WARNING,
     ),
     **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
+    Code.PENDING: Severity.WARNING,
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

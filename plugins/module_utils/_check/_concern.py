@@ -42,7 +42,7 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
         interfaces = [name.lower() if is_guid(name) else name for name in names]
     if wanted.kmod is not None:
         variables = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
-        found["kernel_modules"] = {**kernel_modules.hints(variables), "options": []}
+        found["kernel_modules"] = kernel_modules.hints(variables)
     if wanted.gpus is not None:
         found["gpudirect"] = {}
     found["fabric_check"] = scope_of(wanted)._replace(interfaces=interfaces)._asdict()

@@ -115,6 +115,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:
         result += _modules(wanted.kmod, found.kmod)
+        result += _pending(wanted, found)
         result += _limits(wanted.kmod.memlock, found.kmod, live.limits)
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
@@ -349,6 +350,16 @@ def _modules(wanted: kmod.Wanted, found: Modules) -> list[Finding]:
         # The rule for the names of RDMA devices, and those that do not follow it.
         result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
     return result
+
+
+def _pending(wanted: Wanted, found: Found) -> list[Finding]:
+    """Options of loaded modules that are set and not in effect yet. Names of devices are findings of their own."""
+    if wanted.kmod is None or found.kmod is None:
+        return []
+    # Of options that are yet to be set, the file is the finding.
+    declared = set(wanted.kmod.options) - set(kmod.changed_options(wanted.kmod, found.kmod))
+    changes = [entry.change for entry in kmod.pending(wanted.kmod, found.kmod) if entry.change.kind == Kind.PARAMETER and entry.change.subject in declared]
+    return [of_change(change)._replace(code=Code.PENDING, detail=change.needs.replace("_", " ")) for change in changes]
 
 
 def _limits(limit: str, found: Modules, live: t.Mapping[str, str]) -> list[Finding]:

@@ -10,12 +10,15 @@ One fault of a fabric, such as no subnet manager, is seen by each host. It is on
 from __future__ import annotations
 
 import collections
+import ipaddress
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import counts
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 Deviation = t.Mapping[str, t.Any]
 """An entry of `deviations`."""
@@ -77,6 +80,9 @@ def survey(results: Results) -> Fleet:
     found: ByHost = {host: list(result["deviations"]) if "deviations" in result else [_unchecked(result)] for host, result in results.items()}
     for host, finding in _split_fabrics(results):
         found[host].append(_words.result(finding))
+    for host, finding in of_subnets(results):
+        if not _is_told(finding, found[host]):
+            found[host].append(_words.result(finding))
     faults = _faults(results, found)
     for fault in faults:
         for host in fault.hosts:
@@ -117,6 +123,63 @@ def _split_fabrics(results: Results) -> list[tuple[str, Finding]]:
         most = min(sides, key=lambda guid: (-sides[guid], guid))
         found += [(host, Finding(Code.SPLIT_FABRIC, Topic.SUBNET_MANAGER, fabric, "", most, guid)) for host, guid in seen.items() if guid and guid != most]
     return found
+
+
+class _Place(t.NamedTuple):
+    """An interface of a host on an IPoIB subnet."""
+
+    host: str
+    interface: str
+    address: str
+    mode: str
+    mtu: str
+
+
+def _subnets(results: Results) -> dict[str, list[_Place]]:
+    """The interfaces of each IPoIB subnet: a network, and a partition of a fabric."""
+    found: dict[str, list[_Place]] = {}
+    for host, result in results.items():
+        for row in result.get("rows") or ():
+            # The highest bit of a P_Key is that of full membership.
+            pkey = hexadecimal(str(row.get("pkey", "")))
+            for address in str(row.get("addresses", "")).split() if pkey is not None else ():
+                try:
+                    parsed = ipaddress.ip_interface(address)
+                except ValueError:
+                    continue
+                if not parsed.is_link_local:
+                    subnet = "%s, P_Key 0x%04x of fabric %s" % (parsed.network, (pkey or 0) & 0x7FFF, result.get("fabric", ""))
+                    place = _Place(host, str(row.get("interface")), str(parsed.ip), str(row.get("mode")), str(row.get("mtu")))
+                    found.setdefault(subnet, []).append(place)
+    return found
+
+
+def of_subnets(results: Results) -> list[tuple[str, Finding]]:
+    """Hosts that are unlike most others of an IPoIB subnet, and addresses that several have."""
+    found = []
+    for subnet, places in sorted(_subnets(results).items()):
+        for code, aspect in ((Code.MODE_MIXED, "mode"), (Code.MTU_MIXED, "mtu")):
+            values = collections.Counter(getattr(place, aspect) for place in places)
+            usual = min(values, key=lambda value: (-values[value], value))
+            for place in places:
+                own = getattr(place, aspect)
+                if own != usual:
+                    found.append((place.host, Finding(code, Kind.INTERFACE, place.interface, aspect, usual, own, subnet)))
+        owners: dict[str, list[_Place]] = {}
+        for place in places:
+            owners.setdefault(place.address, []).append(place)
+        for address, same in owners.items():
+            hosts = {place.host for place in same}
+            for place in same if len(hosts) > 1 else ():
+                others = fold(hosts - {place.host})
+                found.append((place.host, Finding(Code.DUPLICATE_ADDRESS, Kind.INTERFACE, place.interface, "addresses", "", address, others)))
+    return found
+
+
+def _is_told(finding: Finding, own: t.Iterable[Deviation]) -> bool:
+    """Whether the host deviates in this by itself."""
+    mine = (finding.kind.value, finding.subject, finding.aspect)
+    return any((each.get("kind"), each.get("subject"), each.get("aspect")) == mine for each in own)
 
 
 def _faults(results: Results, found: ByHost) -> list[Fault]:

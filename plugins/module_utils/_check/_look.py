@@ -27,7 +27,7 @@ def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, s
     found = Found(
         live=read_parts(run, ipoib, root),
         ipoib=ipoib,
-        kmod=look_at_modules(run, release, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
+        kmod=look_at_modules(run, release, options=wanted.kmod.options, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
         gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
     )
     scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))

@@ -119,7 +119,9 @@ def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dic
             cells.update(lid=str(port.lid), sm_lid=str(port.sm_lid))
     if netdev is not None:
         cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
-    return {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
+    row = {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
+    # Not shown: hosts of one IPoIB subnet are compared by it.
+    return {**row, "pkey": netdev.pkey} if netdev is not None else row
 
 
 def _sm_column(wanted: Wanted, found: Found) -> str:

@@ -53,6 +53,7 @@ _VALUES: t.Mapping[str, str] = {
 
 
 _MASTER = "one master on {wanted}"
+_MIXED, _ALIKE = "large packets between these hosts get lost", "declare one mode and one mtu for all hosts of the subnet in ipoib_interfaces"
 FORMS: t.Mapping[Code, Form] = {
     Code.DIFFERS: Form(next_step="{next}"),
     Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}"),
@@ -116,6 +117,15 @@ FORMS: t.Mapping[Code, Form] = {
     Code.MTU_CLAMPED: Form(
         cause="the broadcast group of the partition allows {found}",
         next_step="give the partition mtu: {detail} in opensm_partitions, or where others manage the fabric",
+    ),
+    Code.MTU_MIXED: Form(expected="{wanted}, as most hosts of {detail}", cause=_MIXED, next_step=_ALIKE),
+    Code.MODE_MIXED: Form(expected="{wanted}, as most hosts of {detail}", cause=_MIXED, next_step=_ALIKE),
+    Code.DUPLICATE_ADDRESS: Form("{found} on {detail}, too", "an address of its own", next_step="change or remove one of them: see ipoib_interfaces of both"),
+    Code.PENDING: Form(
+        "{found} in effect",
+        "{wanted}",
+        "it is set, and needs {detail}",
+        "run rdma.ofed.reboot with rdma_allow_reload or rdma_allow_reboot, or reboot the node",
     ),
     Code.LOW_LIMIT: Form(next_step="{detail}"),
     Code.GPU_OUT_OF_REACH: Form("out of reach", "within reach of the adapters ({wanted})", next_step="{detail}"),

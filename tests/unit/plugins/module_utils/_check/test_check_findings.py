@@ -340,6 +340,22 @@ def test_what_is_accepted_is_no_deviation() -> None:
     assert not judge(other, down).result()["ok"]
 
 
+def test_an_option_that_waits_for_a_reload_is_pending() -> None:
+    declared = DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}})
+    files = {**MODULES.files, OPTIONS_PATH: options_text(declared.options)}
+
+    def deviations(live: str) -> list[dict[str, t.Any]]:
+        modules = MODULES._replace(files=files, live={"ib_ipoib": {"send_queue_size": live}})
+        found: list[dict[str, t.Any]] = judge(WANTED._replace(kmod=declared), GOOD._replace(kmod=modules)).result()["deviations"]
+        return [each for each in found if each["code"] == "pending"]
+
+    (pending,) = deviations("128")
+    words_of_it = (pending["severity"], pending["object"], pending["expected"], pending["found"])
+    assert words_of_it == ("warning", "module option ib_ipoib send_queue_size", "512", "128 in effect")
+    assert pending["next_step"].startswith("run rdma.ofed.reboot with rdma_allow_reload")
+    assert deviations("512") == []
+
+
 def test_every_deviation_of_a_node_has_a_next_step() -> None:
     for code in _words.FORMS:
         for kind in (Kind.INTERFACE, Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.RDMA_DEVICE):

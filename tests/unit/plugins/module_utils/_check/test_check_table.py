@@ -146,6 +146,23 @@ def test_what_is_accepted_is_shown_apart_until_it_expires() -> None:
     assert deviations_of(expired) == {"node1": [_words.lines([DOWN])[0] + " [was accepted until 2026-12-31: a cable is ordered]"]}
 
 
+def test_hosts_of_one_subnet_are_compared() -> None:
+    results = {"node%d" % number: result(addresses="10.20.0.%d/24" % number, pkey="0xffff") for number in range(1, 5)}
+    assert survey(results).failing() == {}
+    results["node2"] = result(addresses="10.20.0.2/24 fe80::1/64", pkey="0x7fff", mtu="65520", mode="connected")
+    results["node3"] = result(addresses="10.20.0.3/24", pkey="0x8001", mtu="4092")
+    results["node4"] = result(addresses="10.20.0.1/24", pkey="0xffff")
+    failing = survey(results).failing()
+    assert list(failing) == ["node1", "node2", "node4"]
+    assert failing["node2"][0].startswith(
+        "interface ib0 mode: wanted datagram, as most hosts of 10.20.0.0/24, P_Key 0x7fff of fabric ib, found connected; mtu: wanted 2044"
+    )
+    assert failing["node4"][0].startswith("interface ib0 addresses: wanted an address of its own, found 10.20.0.1 on node1, too")
+    # Its own deviation tells it.
+    results["node2"] = {**results["node2"], "deviations": [_words.result(MTU)]}
+    assert [each["code"] for each in survey(results).errors["node2"]] == ["differs", "mode_mixed"]
+
+
 def big_fleet() -> dict[str, dict[str, t.Any]]:
     """A thousand hosts of eight rails, with ten different faults."""
     results = {}
