@@ -50,7 +50,9 @@ def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
     whose task failed.
     """
     if outcome.get("failed") or outcome.get("unreachable"):
-        return left_out({WHOLE: [str(outcome.get("msg") or "failed")]})
+        # ansible-core 2.19 adds the place in the playbook and an excerpt.
+        lines = str(outcome.get("msg") or "").split("\n")
+        return left_out({WHOLE: [next((line.strip() for line in lines if line.strip()), "failed")]})
     if role:
         return left_out({role: [str(refusal) for refusal in outcome.get("refusals") or ()]})
     return {str(name): [str(reason) for reason in reasons] for name, reasons in (outcome.get("left_out") or {}).items()}

@@ -42,7 +42,7 @@ def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pat
     summary = " ".join(said.rpartition("Summary: ")[2].split())
     # The other one was checked, whatever it lacks.
     assert "node1: not checked" not in said and "Compare the node with its declared state" in said, said
-    assert "node3: unreachable:" in summary and "connect to host the host port 22: Connection refused" in summary, said
+    assert "node3: unreachable:" in summary and "connect to host port 22: Connection refused" in summary, said
     # What ansible-core says of the time limit.
     assert "node2:" in summary and ("timed out" in summary or "time frame" in summary or "timeout" in summary), said
 
