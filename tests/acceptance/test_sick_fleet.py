@@ -1,0 +1,121 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Eight nodes, six of them broken at once, each in its own way: the two whole ones get all that they would get without the others.
+
+In the order of the file: the first test finds bare nodes.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+import copy
+import os
+
+import pytest
+import records
+import sick
+import yaml
+from cluster import Cluster, Run
+
+PREFIX = "rdma-sick"
+WHOLE = ("node1", "node2")
+LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING = ("node%d" % number for number in range(3, 9))
+SICK = {LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING}
+# What a killed dpkg leaves. It is refused as a lock is, without the five minutes that apt waits for one.
+INTERRUPTED = "touch /var/lib/dpkg/updates/0001"
+PROFILE = "printf '[Match]\\nName=ib0\\n[Network]\\nAddress=10.99.0.1/24\\n' >/etc/systemd/network/90-storage.network"
+OTHER_MODE = "echo Ethernet >/sys/class/infiniband/mlx5_0/ports/1/link_layer"
+
+
+class Fleet:
+    """The lab, and its inventory with and without the sick hosts."""
+
+    def __init__(self, lab: Cluster, ward: sick.Ward) -> None:
+        self.lab, self.ward = lab, ward
+        inventory = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
+        hosts = inventory["all"]["children"]["rdma"]["hosts"]
+        self.whole = copy.deepcopy(inventory)
+        self.whole["all"]["children"]["rdma"]["hosts"] = {name: hosts[name] for name in WHOLE}
+        hosts[LOST_RAIL]["rdma_ports"].append("0000:99:00.0/1")
+        for number, name in ((7, POWERED_OFF), (8, HANGING)):
+            hosts[name] = {"ipoib_interfaces": [{"name": "ib0", "addresses": ["10.20.0.%d/24" % number], "mode": "auto"}]}
+        self.all = inventory
+
+    def play(self, playbook: str, *arguments: str) -> Run:
+        """A run with the sick hosts."""
+        illnesses = {POWERED_OFF: sick.UNROUTED, HANGING: sick.SILENT}
+        return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.all, illnesses), timeout=900)
+
+    def play_whole(self, playbook: str, *arguments: str) -> Run:
+        """The same without them."""
+        return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.whole, {}), timeout=900)
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Fleet]:
+    lab = Cluster(os.environ.get("RDMALAB_PREFIX", "") or PREFIX)
+    topology = tmp_path_factory.mktemp("fleet") / "fleet.topo"
+    topology.write_text(lab.command("topology", "8", "--containers", "6"), encoding="utf-8")
+    try:
+        lab.command("up", "--topology", str(topology))
+        for node, script in ((HAND_MADE, PROFILE), (NO_PACKAGES, INTERRUPTED), (ETHERNET, OTHER_MODE)):
+            assert lab.shell(node, script).returncode == 0
+        with sick.Ward() as ward:
+            yield Fleet(lab, ward)
+    finally:
+        if not os.environ.get("RDMA_KEEP"):
+            lab.command("down")
+
+
+def ended(run: Run) -> set[str]:
+    return {event["host"] for event in records.failures(run.events)}
+
+
+def given(run: Run) -> set[tuple[str, str, str, bool]]:
+    """What the whole hosts were given: host, task, status, and whether it changed something."""
+    return {
+        (event["host"], event["task"], event["status"], event["changed"])
+        for event in run.events
+        # What runs once, for all hosts, runs on any of them.
+        if event["event"] == "result" and event["host"] in WHOLE and (event["changed"] or event["action"].startswith("rdma.ofed."))
+    }
+
+
+def summary(run: Run) -> str:
+    return run.output.rpartition("Summary: ")[2].partition("\nPLAY RECAP")[0]
+
+
+def named(text: str) -> set[str]:
+    """The hosts of a folded list such as node[3-4] that a text names."""
+    return {name for name in SICK if any(form in text for form in forms(name))}
+
+
+def forms(name: str) -> list[str]:
+    number = int(name[4:])
+    ranges = ["node[%d-%d]" % (low, high) for low in range(1, number + 1) for high in range(number, 9) if low < high]
+    return [name, *ranges]
+
+
+def test_check_mode_foresees_the_same_for_whole_hosts(fleet: Fleet) -> None:
+    with_sick, alone = fleet.play("site", "--check"), fleet.play_whole("site", "--check")
+    assert alone.status == 0, alone.output
+    assert with_sick.status != 0, with_sick.output
+    assert given(with_sick) == given(alone), with_sick.output
+    # A dpkg that was interrupted is found when it is used, and a lost rail is named by the check after the run.
+    assert named(summary(with_sick)) == SICK - {NO_PACKAGES, LOST_RAIL}, with_sick.output
+
+
+def test_whole_hosts_are_served_completely_and_a_second_run_changes_nothing(fleet: Fleet) -> None:
+    run = fleet.play("site")
+    assert run.status != 0 and ended(run) <= SICK, run.output
+    assert named(summary(run)) == SICK, run.output
+    alone = fleet.play_whole("site", "--check")
+    assert alone.status == 0, alone.output
+    # The subnet manager knows the names of fewer hosts.
+    assert {task for _play, task, _host in records.changes(alone.events)} <= {"rdma.ofed.opensm : Run the subnet managers and wait for them"}, alone.output
+    again = fleet.play("site")
+    assert again.status != 0 and records.changes(again.events) == {}, again.output
+    assert named(summary(again)) == SICK, again.output
+    assert not ended(again) & set(WHOLE)
