@@ -6,13 +6,28 @@
 
 from __future__ import annotations
 
+import json
+import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import survey
+from ansible_collections.rdma.ofed.plugins.module_utils._check._report import as_data, cases_of, junit
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, foreseen, render, render_foreseen
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import line_of
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
+from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Fleet, Results
+
+
+def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    """Writes the files for tools; the path of the one with all of it. Raises RdmaError."""
+    stem = os.path.join(folder, "verify-findings")
+    write_file(stem + ".xml", junit("rdma.ofed.verify", cases_of(fleet)))
+    write_file(stem + ".json", json.dumps({"time": moment(), **as_data(results, fleet, differences)}, indent=1) + "\n")
+    return stem + ".json"
 
 
 class ActionModule(ControllerAction):
@@ -32,4 +47,7 @@ class ActionModule(ControllerAction):
         failing = fleet.failing()
         if failing or not arguments["quiet"]:
             show(render(found, fleet, differences, full=arguments["full"]))
+        # After the table: a folder that can't be written takes no finding away.
+        if arguments["report_dir"] and not self._task.check_mode:
+            show("Report: " + _write(arguments["report_dir"], found, fleet=fleet, differences=differences))
         return {"deviations": failing, "differences": differences}

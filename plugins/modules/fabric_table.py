@@ -23,6 +23,10 @@ description:
   - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
 extends_documentation_fragment:
   - rdma.ofed.attributes.action
+attributes:
+  check_mode:
+    description: Does not write the files in O(report_dir).
+    support: full
 options:
   variable:
     description: The name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
@@ -42,6 +46,12 @@ options:
     description: Whether to print nothing where no host deviates.
     type: bool
     default: false
+  report_dir:
+    description:
+      - A folder on the controller, for the findings of all hosts as C(verify-findings.json), and as C(verify-findings.xml) in the form of JUnit.
+      - The XML file has a test case for each finding, and one that passes for each host without any.
+    type: path
+    default: ""
 seealso:
   - module: rdma.ofed.fabric_check
 """

@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import re
 import typing as t
-from xml.sax.saxutils import quoteattr
 
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match, words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _report
+from ansible_collections.rdma.ofed.plugins.module_utils._check._report import Case
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
@@ -39,8 +38,6 @@ _HARMLESS = (GapCode.NO_SUBNET_MANAGER.value, GapCode.NAME_MAP.value)
 _OF_NODE = frozenset(code.value for code in (Code.NODE_LOST, Code.NODE_NEW, Code.NODE_REPLACED))
 _TITLES = ("severity", "code", "object", "found", "expected")
 _SHOWN = 3
-# What XML can't have.
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def expected_of(options: Row) -> Expected:
@@ -156,20 +153,7 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
     return "\n".join([*lines, "", "Findings: %s%s." % (", ".join(numbers), "; %d accepted" % len(accepted) if accepted else "")])
 
 
-def _attribute(text: str) -> str:
-    return quoteattr(_NOT_XML.sub("?", text))
-
-
 def junit(name: str, findings: t.Sequence[Row]) -> str:
-    """A test case for each finding: a failure for errors, skipped for what is less."""
-    cases = []
-    for each in findings:
-        kind = "failure" if is_error(each) else "skipped"
-        message = _attribute("found %s, expected %s; %s" % (each["found"], each["expected"], each["next_step"]))
-        case = "  <testcase classname=%s name=%s><%s message=%s/></testcase>"
-        cases.append(case % (_attribute("fabric.%s" % each["code"]), _attribute(each["object"]), kind, message))
-    failures = sum("<failure " in case for case in cases)
-    cases = cases or ['  <testcase classname="fabric" name="no findings"/>']
-    suite = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">'
-    suite = suite % (_attribute("rdma.ofed.fabric %s" % name), len(cases), failures, len(findings) - failures)
-    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', suite, *cases, "</testsuite>", ""])
+    """A test case for each finding; one that passes where there are none."""
+    cases = [Case("fabric", each["object"], each) for each in findings]
+    return _report.junit("rdma.ofed.fabric %s" % name, cases or [Case("fabric", "no findings")])

@@ -13,4 +13,5 @@ OPTIONS: dict[str, t.Any] = {
     "foresee": {"type": "bool", "default": False},
     "full": {"type": "bool", "default": False},
     "quiet": {"type": "bool", "default": False},
+    "report_dir": {"type": "path", "default": ""},
 }

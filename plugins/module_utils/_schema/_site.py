@@ -85,4 +85,5 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_verify": {"type": "bool", "default": True},
     "support_bundle_dir": {"type": "path"},
     "verify_full_table": {"type": "bool", "default": False},
+    "verify_report_dir": {"type": "path"},
 }

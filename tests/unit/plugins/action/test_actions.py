@@ -7,10 +7,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import pathlib
 import tarfile
 import typing as t
+import xml.etree.ElementTree
 from unittest import mock
 
 import pytest
@@ -181,10 +183,71 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
         "hostvars": {"node1": {"outcome": good}, "node2": {"outcome": {"unreachable": True, "msg": "no route"}}},
     }
     plugin = action(fabric_table)
-    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome", "foresee": False, "full": False, "quiet": False})
+    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome", "foresee": False, "full": False, "quiet": False, "report_dir": ""})
     result = plugin.run(task_vars=task_vars)
     assert result["deviations"] == {"node2": ["unreachable: no route"]}
     assert "1 of 2 hosts deviate" in printed[0]
+
+
+def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
+    """The table of hosts of which one has a fault, one a name that is no name, and one nothing."""
+    hostile = 'a"<&\x1b\ud800'
+    down = {"severity": "error", "code": "link_down", "kind": "port", "subject": hostile, "aspect": "", "object": "port " + hostile}
+    down.update(found="DOWN", expected="ACTIVE and LinkUp", cause="", next_step="look at the cable")
+    known = {**down, "accepted": {"until": "2026-12-31", "reason": hostile, "expired": False}}
+    silent = {**down, "code": "no_master", "kind": "subnet_manager", "subject": "ib", "object": "subnet manager of fabric ib"}
+
+    def outcome(*deviations: t.Any) -> dict[str, t.Any]:
+        return {"outcome": {"deviations": deviations, "rows": [], "fabric": "ib", "master_guid": "", "designated_host": "node1"}}
+
+    hostvars = {"node1": outcome(down, silent), "node2": outcome(known, silent), "node3": outcome(silent), "node4": {"outcome": {"unreachable": True}}}
+    plugin = action(fabric_table, {"variable": "outcome", "report_dir": str(folder)})
+    plugin._task.check_mode = check
+    result: dict[str, t.Any] = plugin.run(task_vars={"ansible_play_hosts_all": list(hostvars), "hostvars": hostvars})
+    return result
+
+
+def test_the_findings_of_all_hosts_are_written_for_tools(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "reports"
+    result = verified(folder)
+    assert "Report: %s/verify-findings.json" % folder in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["verify-findings.json", "verify-findings.xml"]
+    found = json.loads((folder / "verify-findings.json").read_text(encoding="utf-8"))
+    assert found["deviating"] == list(result["deviations"]) == ["node1", "node4"]
+    assert found["waiting"] == ["node2", "node3"]
+    assert [(each["code"], each["fabric"], each["hosts"]) for each in found["faults"]] == [("no_master", "ib", ["node1", "node2", "node3"])]
+    assert {host: [len(own[kind]) for kind in ("errors", "warnings", "accepted")] for host, own in found["hosts"].items()} == {
+        "node1": [1, 0, 0],
+        "node2": [0, 0, 1],
+        "node3": [0, 0, 0],
+        "node4": [1, 0, 0],
+    }
+    assert found["hosts"]["node1"]["errors"][0]["code"] == "link_down"
+
+
+def test_names_from_nodes_are_text_in_the_junit_file(tmp_path: pathlib.Path) -> None:
+    verified(tmp_path)
+    suite = xml.etree.ElementTree.fromstring((tmp_path / "verify-findings.xml").read_bytes())
+    assert [(case.get("classname"), case.get("name"), [kind.tag for kind in case]) for case in suite] == [
+        ("verify.no_master", "fabric ib: subnet manager of fabric ib", ["failure"]),
+        ("verify.link_down", 'node1: port a"<&??', ["failure"]),
+        ("verify.link_down", 'node2: port a"<&??', ["skipped"]),
+        ("verify", "node3", []),
+        ("verify.unchecked", "node4", ["failure"]),
+    ]
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "3", "1")
+
+
+def test_check_mode_writes_no_report_of_the_hosts(tmp_path: pathlib.Path) -> None:
+    verified(tmp_path, check=True)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_report_that_can_not_be_written_takes_no_finding_away(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    result = verified(tmp_path / "file")
+    assert "2 of 4 hosts deviate" in capsys.readouterr().out
+    assert result["failed"] and "can't be written" in result["msg"]
 
 
 def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Findings as JUnit XML, and those of all hosts as data. Pure. What nodes call themselves is text in both."""
+
+from __future__ import annotations
+
+import re
+import typing as t
+from xml.sax.saxutils import quoteattr
+
+from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Deviation, Fleet, Results
+
+# What XML can't have.
+_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def _attribute(text: t.Any) -> str:
+    return quoteattr(_NOT_XML.sub("?", str(text)))
+
+
+class Case(t.NamedTuple):
+    """A test case of JUnit."""
+
+    group: str
+    """`fabric`, or `verify`: its class is named after that and the code."""
+    name: str
+    finding: Deviation | None = None
+    """What is wrong; None where nothing is."""
+
+    @property
+    def failed(self) -> bool:
+        return self.finding is not None and is_error(self.finding)
+
+    def text(self) -> str:
+        if self.finding is None:
+            return "  <testcase classname=%s name=%s/>" % (_attribute(self.group), _attribute(self.name))
+        message = "found %s, expected %s; %s" % tuple(self.finding.get(key, "") for key in ("found", "expected", "next_step"))
+        group = _attribute("%s.%s" % (self.group, self.finding.get("code", "")))
+        kind = "failure" if self.failed else "skipped"
+        return "  <testcase classname=%s name=%s><%s message=%s/></testcase>" % (group, _attribute(self.name), kind, _attribute(message))
+
+
+def junit(suite: str, cases: t.Sequence[Case]) -> str:
+    """A failure for each error, skipped for what is less, such as a warning, or a finding that is accepted."""
+    failures = sum(case.failed for case in cases)
+    skipped = sum(case.finding is not None for case in cases) - failures
+    head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">' % (_attribute(suite), len(cases), failures, skipped)
+    return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *(case.text() for case in cases), "</testsuite>", ""])
+
+
+def cases_of(fleet: Fleet) -> list[Case]:
+    """One for each fault of a fabric, one for each finding of a host, and one for each host that has none."""
+    cases = [Case("verify", "fabric %s: %s" % (fault.fabric, fault.deviation["object"]), fault.deviation) for fault in fleet.faults]
+    for host in fleet.hosts:
+        own = [each for kind in (fleet.errors, fleet.warnings, fleet.accepted) for each in kind.get(host, ())]
+        # What is wrong with the host itself has no object.
+        cases += [Case("verify", ": ".join(filter(None, (host, each["object"]))), each) for each in own] or [Case("verify", host)]
+    return cases
+
+
+def as_data(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
+    """All that the table is made of, for tools."""
+    return {
+        "deviating": list(fleet.failing()),
+        "waiting": [host for host in fleet.hosts if host in fleet.waiting],
+        "faults": [{**fault.deviation, "fabric": fault.fabric, "hosts": list(fault.hosts)} for fault in fleet.faults],
+        "hosts": {
+            host: {
+                "errors": fleet.errors.get(host, []),
+                "warnings": fleet.warnings.get(host, []),
+                "accepted": fleet.accepted.get(host, []),
+                "rows": results[host].get("rows") or [],
+            }
+            for host in fleet.hosts
+        },
+        "differences": list(differences),
+    }
