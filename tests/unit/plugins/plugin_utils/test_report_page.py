@@ -179,6 +179,30 @@ def test_a_host_on_a_spine_makes_it_no_leaf() -> None:
     assert {node["rank"] for node in content_of(report_fabrics.report(report_fabrics.data({"a": "switch", "b": "switch"}, [])))["nodes"]} == {1}
 
 
+def ranks_with_hosts(hosts: t.Mapping[str, int], cables: t.Sequence[t.Tuple[str, str]]) -> t.Dict[str, int]:
+    """Of switches with so many hosts each."""
+    behind = [(switch, "%s-host%d" % (switch, number)) for switch, many in hosts.items() for number in range(many)]
+    names = {**dict.fromkeys(hosts, "switch"), **{host: "ca" for _switch, host in behind}}
+    used: t.Dict[str, int] = dict.fromkeys(names, 0)
+
+    def plug(name: str) -> t.Tuple[str, int]:
+        used[name] += 1
+        return name, used[name]
+
+    fabric = report_fabrics.data(names, [(plug(one), plug(other)) for one, other in [*cables, *behind]])
+    nodes = by_name(content_of(report_fabrics.report(fabric)))
+    return {switch: nodes[switch]["rank"] for switch in hosts}
+
+
+def test_leaves_are_known_by_the_usual_number_of_hosts() -> None:
+    """The median: neither a spine with one host nor a switch with very many of them decides."""
+    assert ranks_with_hosts({"leaf": 8, "spine": 1}, [("leaf", "spine")]) == {"leaf": 1, "spine": 2}
+    cables = [("leaf1", "large"), ("leaf2", "large"), ("leaf3", "large")]
+    assert ranks_with_hosts({"leaf1": 2, "leaf2": 2, "leaf3": 2, "large": 40}, cables) == {"leaf1": 1, "leaf2": 1, "leaf3": 1, "large": 1}
+    # One of four is not more than a fourth.
+    assert ranks_with_hosts({"leaf1": 4, "leaf2": 4, "spine": 1}, [("leaf1", "spine"), ("leaf2", "spine")]) == {"leaf1": 1, "leaf2": 1, "spine": 2}
+
+
 def test_the_history_is_bounded_and_of_reports_alone() -> None:
     run = Run("2026-03-02T06:00:00Z", 1, 2, 3, 4, 5, 6)
     kept = extended([run._replace(error=number) for number in range(KEPT)], run)

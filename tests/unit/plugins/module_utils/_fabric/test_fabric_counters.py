@@ -73,6 +73,20 @@ def test_one_reset_explains_the_others_of_the_port() -> None:
     assert found == {SYMBOL: Growth(0, 0, RESET), DATA: Growth(10, 10, RESET), DISCARDS: Growth(4, 3, NORMAL)}
 
 
+@pytest.mark.parametrize(
+    ("before", "now"),
+    [
+        # It was read with 64 bits before, and with 16 now: what it lacks was not lost.
+        (Reading(70000), Reading(TOP16)),
+        (Reading(3), Reading(3)),
+        (Reading(3), Reading(4)),
+    ],
+)
+def test_a_counter_that_was_not_reset_explains_no_other(before: Reading, now: Reading) -> None:
+    found = growth({SYMBOL: before, DATA: Reading(TOP32 - 5)}, {SYMBOL: now, DATA: Reading(10)})
+    assert found[DATA] == Growth(10, 16, WRAPPED)
+
+
 def test_without_an_earlier_look() -> None:
     assert growth(None, {SYMBOL: Reading(9), DISCARDS: Reading()}) == {SYMBOL: Growth(9, None, NORMAL)}
 
