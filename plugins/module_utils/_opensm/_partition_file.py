@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal, integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, pkey_base
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_grammar import Statement, read_file
@@ -31,6 +31,9 @@ _EVERYONE = ("ALL", "ALL_CAS")
 _MEMBERSHIPS = ("", "limited", "full", "both")
 # With a file, opensm itself adds these to the default partition.
 _ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
+# In an outline, in the place of the members by GUID.
+_LEFT_OUT = "# %d ports are left out here\n"
+_COUNTED = re.compile("# ([0-9]{1,7}) ports are left out here\n")
 # What opensm makes without a file.
 WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 
@@ -51,6 +54,14 @@ class Rule(t.NamedTuple):
     """Whether it has a broadcast group."""
     entries: tuple[tuple[str, str], ...] = ()
     """The members in their order: opensm takes the last one that a port is in."""
+    lost: tuple[str, ...] = ()
+    """Members that opensm drops, as they are written."""
+
+    @property
+    def size(self) -> int:
+        """How many members it has. An outline tells how many it has left out."""
+        counted = None if any(who not in KEYWORDS for who in self.members) else _COUNTED.search(self.text)
+        return len(self.members) + (decimal(counted[1], 0) if counted else 0)
 
     @property
     def special(self) -> dict[str, str]:
@@ -105,7 +116,7 @@ def _rule(statement: Statement) -> Rule:
     written = {flag: _normal(value) for flag, value in statement.flags if flag not in _SILENT}
     flags = [flag for flag, _value in statement.flags]
     name = statement.name or "0x%04x" % pkey
-    return Rule(name, pkey, written, dict(statement.members), statement.text + "\n", "ipoib" in flags, statement.members)
+    return Rule(name, pkey, written, dict(statement.members), statement.text + "\n", "ipoib" in flags, statement.members, statement.lost)
 
 
 def parse_partitions(text: str) -> list[Rule]:
@@ -115,7 +126,8 @@ def parse_partitions(text: str) -> list[Rule]:
         first = found.get(rule.identity)
         if first is not None:
             flags, members = {**first.flags, **rule.flags}, {**first.members, **rule.members}
-            rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib, first.entries + rule.entries)
+            entries, lost = first.entries + rule.entries, first.lost + rule.lost
+            rule = Rule(first.name, first.pkey, flags, members, first.text + rule.text, first.ipoib or rule.ipoib, entries, lost)
         found[rule.identity] = rule
     return list(found.values())
 
@@ -135,11 +147,12 @@ def _outlined(rule: Rule) -> str:
     known = [(flag, value) for flag, value in rule.flags.items() if flag in _FLAGS]
     flags = [*(["ipoib"] if rule.ipoib else []), *("%s=%s" % (flag, value) if value else flag for flag, value in known)]
     head = ", ".join(["%s=0x%04x" % (rule.name, rule.pkey), *flags])
-    return "%s : %s;\n" % (head, ", ".join("%s=%s" % pair for pair in rule.keywords.items()))
+    ports = rule.size - len(rule.keywords)
+    return "%s : %s%s;\n" % (head, _LEFT_OUT % ports if ports else "", ", ".join("%s=%s" % pair for pair in rule.keywords.items()))
 
 
 def outline_of(text: str) -> str:
-    """The partitions of a file without the members by GUID, so that the size does not depend on their number."""
+    """The partitions of a file with the number of the members by GUID instead of these, so that the size does not depend on it."""
     return "".join(map(_outlined, parse_partitions(text))) or "# none\n"
 
 

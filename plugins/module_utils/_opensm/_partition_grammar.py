@@ -18,7 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import KEYWORDS
 
 # In the order in which opensm compares them with the beginning of a word.
-_FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel", "ipoib", "defmember")
+_GROUP_FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel")
+_FLAGS = (*_GROUP_FLAGS, "ipoib", "defmember")
 # The one flag that must not be cut short.
 _INDEX = "indx0"
 _MEMBERSHIPS = ("full", "both", "limited")
@@ -43,6 +44,8 @@ class Statement(t.NamedTuple):
     """Multicast groups besides that of IPoIB, as they are written."""
     text: str
     """As it is written, with its comments."""
+    lost: tuple[str, ...] = ()
+    """Members behind a multicast group on its line, as they are written: opensm takes them for flags of the group, and drops them."""
 
 
 class File(t.NamedTuple):
@@ -76,6 +79,12 @@ def _is_multicast(text: str) -> bool:
         return False
 
 
+def _is_member(word: str) -> bool:
+    """Whether it would be one where members are."""
+    who = _pair(word)[0]
+    return bool(who) and not _meant(who, _GROUP_FLAGS) and bool(_meant(who, KEYWORDS) or integer(who))
+
+
 class _Open:
     """A definition that has begun."""
 
@@ -94,6 +103,7 @@ class _Open:
         self.default = "limited"
         self.members: list[tuple[str, str]] = []
         self.groups: list[str] = []
+        self.lost: list[str] = []
         for word in rest:
             self._flag(*_pair(word))
 
@@ -112,6 +122,7 @@ class _Open:
             who, value = _pair(word)
             if who == "mgid":
                 # It takes the rest of the line: what follows are its flags.
+                self.lost += [other.strip(_BLANK) for other in words[index + 1 :] if _is_member(other)]
                 if not _is_multicast(value or ""):
                     return 'mgid "%s": gid is not multicast' % (value or "")
                 self.groups.append(",".join(words[index:]).strip(_BLANK))
@@ -131,7 +142,7 @@ class _Open:
         self.members.append((keyword or "0x%016x" % ((guid or 0) & _MAX_GUID), held))
 
     def statement(self, text: str) -> Statement:
-        return Statement(self.name, self.key, tuple(self.flags), tuple(self.members), tuple(self.groups), text)
+        return Statement(self.name, self.key, tuple(self.flags), tuple(self.members), tuple(self.groups), text, tuple(self.lost))
 
 
 def _lines(text: str) -> t.Iterator[str]:

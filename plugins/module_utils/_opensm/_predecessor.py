@@ -84,7 +84,9 @@ def _keys(predecessor: Predecessor, instance: Instance | None, declared: t.Colle
 
 def _words_of(rule: Rule) -> str:
     flags = ["%s=%s" % (flag, value) if value else flag for flag, value in rule.special.items()]
-    return ", ".join([*(["0x%04x" % rule.pkey] if rule.pkey else []), *flags, "%d members" % len(rule.members)])
+    members = "1 member" if rule.size == 1 else "%d members" % rule.size
+    lost = "; opensm drops %s: behind mgid= on one line, they are flags of the group" % ", ".join(rule.lost) if rule.lost else ""
+    return ", ".join([*(["0x%04x" % rule.pkey] if rule.pkey else []), *flags, members]) + lost
 
 
 def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Setting]]:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import typing as t
 
 import partition_file
 import pytest
@@ -61,6 +62,21 @@ def test_a_group_that_is_none_is_left_out_with_its_line() -> None:
     found = read_file("a=1, ipoib:\n mgid=ff12:401b::1 mgid=ff12:401b::2 ALL=full;\n")
     assert found.statements[0].members == ()
     assert found.remarks == ('line 2: mgid "ff12:401b::1 mgid=ff12:401b::2 ALL=full": gid is not multicast',)
+
+
+@pytest.mark.parametrize(
+    ("line", "members", "lost"),
+    [
+        ("mgid=ff12:401b::1, ALL=full, 0x11=full", (), ("ALL=full", "0x11=full")),
+        ("ALL=full, mgid=ff12:401b::1,17", (("ALL", "full"),), ("17",)),
+        # Flags of the group, cut short as well, what opensm ignores, and a comma at the end.
+        ("mgid=ff12:401b::1, sl=2, Q=5, m=4, T=1, strange=3, 0x0,", (), ()),
+        ("mgid=ff12:401b::1 # ALL=full", (), ()),
+    ],
+)
+def test_what_is_behind_a_group_on_its_line_is_no_member(line: str, members: t.Any, lost: tuple[str, ...]) -> None:
+    (statement,) = read_file("a=1, ipoib :\n %s\n ;\n" % line).statements
+    assert (statement.members, statement.lost) == (members, lost)
 
 
 def test_blanks_do_not_separate_members() -> None:

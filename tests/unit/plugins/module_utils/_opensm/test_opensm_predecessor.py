@@ -415,6 +415,32 @@ def test_a_partition_that_is_no_longer_declared_is_named_and_goes_by_name() -> N
     assert change.words() == "partition storage of fabric ib: 0x0001 -> none"
 
 
+@pytest.mark.parametrize(
+    ("members", "words"),
+    [
+        (["0x1%x=full" % number for number in range(6)], "6 members"),
+        (["ALL=limited", "0x11=full", "0x12"], "3 members"),
+        (["ALL=limited", "SELF=full"], "2 members"),
+        (["0x11=full"], "1 member"),
+        ([], "0 members"),
+    ],
+)
+def test_the_controller_counts_the_members_as_the_host_does(members: list[str], words: str) -> None:
+    """It has no GUID of them."""
+    found = left(INSTANCE._replace(partitions="Default=0x7fff,ipoib :\n    ALL=full;\n\nstorage=0x0001,ipoib :\n    %s;\n" % ",\n    ".join(members)))
+    for seen in (found, found.public(), found.public().public()):
+        assert "partition storage: 0x0001, %s (" % words in refused_of(Wanted((INSTANCE,)), seen).msg
+    assert "0x000" not in found.public().files[INSTANCE.path("partitions.conf")].replace("=0x0001", "")
+
+
+def test_members_that_opensm_drops_are_named() -> None:
+    """A multicast group takes the rest of its line, whatever is meant."""
+    text = "storage=0x8001, ipoib, mtu=5 :\n mgid=ff12:401b::1, sl=1, ALL=full, 0x11\n 0x12=full, mgid=ff12:401b::2, SELF;\n"
+    refused = refused_of(Wanted((INSTANCE,)), Found(predecessors=(Predecessor("x", {}, text, "/etc/opensm/partitions.conf"),)))
+    said = "partition storage: 0x0001, mtu=5, 1 member; opensm drops ALL=full, 0x11, SELF: behind mgid= on one line, they are flags of the group"
+    assert said in refused.msg
+
+
 def test_a_partition_with_another_mtu_or_other_members_is_as_declared() -> None:
     found = left(INSTANCE._replace(partitions="storage=0x0001,ipoib,mtu=5 :\n    ALL=full;\n"))
     wanted = Wanted((INSTANCE._replace(partitions="storage=0x0001 :\n    0x1=limited;\n"),))
