@@ -230,7 +230,8 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         Severity.WARNING,
     ),
     **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
-    Code.PENDING: Severity.WARNING,
+    # Hosts with connected mode and hosts without it understand each other: a site may want that.
+    **dict.fromkeys((Code.PENDING, Code.MODE_MIXED), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

@@ -154,17 +154,22 @@ def _subnets(results: Results) -> dict[str, list[_Place]]:
     return found
 
 
+def _odd(code: Code, aspect: str, places: t.Sequence[_Place], subnet: str) -> list[tuple[str, Finding]]:
+    """The interfaces that differ from most of these."""
+    values = collections.Counter(getattr(place, aspect) for place in places)
+    usual = min(values, key=lambda value: (-values[value], value))
+    unlike = [place for place in places if getattr(place, aspect) != usual]
+    return [(place.host, Finding(code, Kind.INTERFACE, place.interface, aspect, usual, getattr(place, aspect), subnet)) for place in unlike]
+
+
 def of_subnets(results: Results) -> list[tuple[str, Finding]]:
     """Hosts that are unlike most others of an IPoIB subnet, and addresses that several have."""
     found = []
     for subnet, places in sorted(_subnets(results).items()):
-        for code, aspect in ((Code.MODE_MIXED, "mode"), (Code.MTU_MIXED, "mtu")):
-            values = collections.Counter(getattr(place, aspect) for place in places)
-            usual = min(values, key=lambda value: (-values[value], value))
-            for place in places:
-                own = getattr(place, aspect)
-                if own != usual:
-                    found.append((place.host, Finding(code, Kind.INTERFACE, place.interface, aspect, usual, own, subnet)))
+        found += _odd(Code.MODE_MIXED, "mode", places, subnet)
+        # Another mode has another MTU, which the hosts agree on between them.
+        for mode in sorted({place.mode for place in places}):
+            found += _odd(Code.MTU_MIXED, "mtu", [place for place in places if place.mode == mode], subnet)
         owners: dict[str, list[_Place]] = {}
         for place in places:
             owners.setdefault(place.address, []).append(place)

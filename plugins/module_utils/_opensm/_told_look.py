@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 import time
 import typing as t
 
@@ -16,6 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PARTITIONS, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
@@ -60,18 +60,14 @@ def mark(path: str) -> Mark:
 def read_log(path: str, since: Mark = START) -> str:
     """The end of a log, as far as it is behind the mark; "" for what is no file. A log that was rotated since is read from its beginning."""
     try:
-        # Others may write to the folder of a log that the site has put elsewhere: no link is followed, and no pipe waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        # Others may write to the folder of a log that the site has put elsewhere.
+        with open_regular(path) as stream:
+            found = os.fstat(stream.fileno())
+            begin = since.size if found.st_ino == since.inode and found.st_size >= since.size else 0
+            stream.seek(max(begin, found.st_size - WINDOW))
+            return stream.read(WINDOW).decode("utf-8", errors="replace")
     except OSError:
         return ""
-    try:
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
-            return ""
-        begin = since.size if found.st_ino == since.inode and found.st_size >= since.size else 0
-        return os.pread(handle, WINDOW, max(begin, found.st_size - WINDOW)).decode("utf-8", errors="replace")
-    finally:
-        os.close(handle)
 
 
 def read_table(root: str, port: Port) -> dict[int, bool]:

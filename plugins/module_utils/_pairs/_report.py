@@ -169,7 +169,7 @@ def results_of(measured: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]], ends
         for pair in pairs:
             server = pair["server"]
             rate = min(ends[host]["gbps"] for host in (client, server))
-            figures = [Figure(**{key: each.get(key) for key in Figure._fields}) for each in pair["figures"]]
+            figures = [Figure(**{key: each[key] for key in Figure._fields if each.get(key) is not None}) for each in pair["figures"]]
             if pair["problem"]:
                 figures = [Figure(test, problem=pair["problem"]) for test in pair["tests"]]
             found += [Result(str(ends[client]["fabric"]), server, client, rate, each) for each in figures]

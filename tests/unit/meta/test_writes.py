@@ -43,6 +43,7 @@ EXCEPTIONS = {
     "module_utils/_stack/_bundle_place.py: os.chmod": ROOT_FOLDER,
     "module_utils/_stack/_bundle_place.py: shutil.move": ROOT_FOLDER,
     "module_utils/_stack/_foreseen.py: open": OWN_FOLDER,
+    "module_utils/_stack/_foreseen.py: os.open": OWN_FOLDER,
     "module_utils/_stack/_foreseen.py: os.chmod": OWN_FOLDER,
     "module_utils/_stack/_foreseen.py: os.link": OWN_FOLDER,
     "module_utils/_stack/_foreseen.py: shutil.copyfile": OWN_FOLDER,

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.filter.pair_round import FilterModule
 pair_round = FilterModule().filters()["pair_round"]
 
 END = {"fabric": "ib", "gbps": 100, "left_out": {}, "tests": ["ib_write_bw"]}
-FIGURE = {"test": "ib_write_bw", "gbps": 60.0, "usec": None, "loss": None, "problem": ""}
+FIGURE = {"test": "ib_write_bw", "gbps": 60.0, "usec": None, "loss": None, "problem": "", "no_device": False}
 PAIR = {"server": "node1", "tests": ["ib_write_bw"], "figures": [FIGURE], "problem": ""}
 
 

@@ -42,7 +42,7 @@ class Node:
 
     def settle(self) -> None:
         stack: t.Any = self
-        applier = _apply.Applier(mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge)
+        applier = _apply.Applier(mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge, dissents=lambda _found: {})
         with mock.patch.object(_apply, "time", mock.Mock(sleep=self.sleep, monotonic=lambda: self.time)):
             applier._settle(self.judge(None), stack)
 
