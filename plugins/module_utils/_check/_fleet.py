@@ -154,7 +154,7 @@ def _subnets(results: Results) -> dict[str, list[_Place]]:
     return found
 
 
-def _odd(code: Code, aspect: str, places: t.Sequence[_Place], subnet: str) -> list[tuple[str, Finding]]:
+def _odd(code: Code, aspect: str, places: t.Sequence[_Place], *, subnet: str) -> list[tuple[str, Finding]]:
     """The interfaces that differ from most of these."""
     values = collections.Counter(getattr(place, aspect) for place in places)
     usual = min(values, key=lambda value: (-values[value], value))
@@ -166,10 +166,10 @@ def of_subnets(results: Results) -> list[tuple[str, Finding]]:
     """Hosts that are unlike most others of an IPoIB subnet, and addresses that several have."""
     found = []
     for subnet, places in sorted(_subnets(results).items()):
-        found += _odd(Code.MODE_MIXED, "mode", places, subnet)
+        found += _odd(Code.MODE_MIXED, "mode", places, subnet=subnet)
         # Another mode has another MTU, which the hosts agree on between them.
         for mode in sorted({place.mode for place in places}):
-            found += _odd(Code.MTU_MIXED, "mtu", [place for place in places if place.mode == mode], subnet)
+            found += _odd(Code.MTU_MIXED, "mtu", [place for place in places if place.mode == mode], subnet=subnet)
         owners: dict[str, list[_Place]] = {}
         for place in places:
             owners.setdefault(place.address, []).append(place)
