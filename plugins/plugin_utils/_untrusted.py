@@ -12,28 +12,25 @@ from __future__ import annotations
 
 import typing as t
 
+_mark: t.Callable[[t.Any], t.Any] | None = None
 try:
-    # Only since 2.19.
-    from ansible.template import trust_as_template as _marks_trust
+    # Only since 2.19, where what is to be a template is marked, and not what is none.
+    from ansible.template import trust_as_template as _marks_trust  # noqa: F401
 except ImportError:
-    from ansible.utils.unsafe_proxy import wrap_var
-
-    _marks_trust = None
+    from ansible.utils.unsafe_proxy import wrap_var as _mark
 
 
 def untrusted(value: t.Any) -> t.Any:
     """The same value, of which nothing is taken for a template; named tuples become lists."""
-    if _marks_trust is not None:
-        return value
-    return _marked(value)
+    return value if _mark is None else _marked(value, _mark)
 
 
-def _marked(value: t.Any) -> t.Any:
+def _marked(value: t.Any, mark: t.Callable[[t.Any], t.Any]) -> t.Any:
     if isinstance(value, t.Mapping):
-        return {_marked(key): _marked(item) for key, item in value.items()}
+        return {_marked(key, mark): _marked(item, mark) for key, item in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [_marked(item) for item in value]
-    return wrap_var(value) if isinstance(value, (str, bytes)) else value
+        return [_marked(item, mark) for item in value]
+    return mark(value) if isinstance(value, (str, bytes)) else value
 
 
 def distrust_result(context: t.Any) -> None:

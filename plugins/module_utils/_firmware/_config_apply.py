@@ -192,7 +192,7 @@ def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str
     }
 
 
-def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.Mapping[str, str] = os.environ) -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
     """Look, plan, set, look again; returns the result of the module."""
     options = module.params
     require_none(entry_problems("devices", options["devices"]))
@@ -216,7 +216,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.
         if todo:
             need_host(options, root)
         if changed_links(todo):
-            refuse_ports_in_use(todo, look_at_network(run, environ, root=root), options["allow_link_type"])
+            refuse_ports_in_use(todo, look_at_network(run, os.environ if environ is None else environ, root=root), options["allow_link_type"])
         if todo and not module.check_mode:
             backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
             found.update(apply_all(sessions, todo, backups))

@@ -127,7 +127,7 @@ def test_the_time_is_linear() -> None:
         lines(grouped(found))
         return time.process_time() - start
 
-    assert min(seconds(8000) for _ in range(3)) <= 20 * max(min(seconds(1000) for _ in range(3)), 1e-3)
+    assert min(seconds(8000) for _run in range(3)) <= 20 * max(min(seconds(1000) for _run in range(3)), 1e-3)
 
 
 @pytest.mark.parametrize(
