@@ -17,7 +17,9 @@ try:
     # Only since 2.19, where what is to be a template is marked, and not what is none.
     from ansible.template import trust_as_template as _marks_trust  # noqa: F401
 except ImportError:
-    from ansible.utils.unsafe_proxy import wrap_var as _mark
+    from ansible.utils.unsafe_proxy import wrap_var
+
+    _mark = wrap_var
 
 
 def untrusted(value: t.Any) -> t.Any:
