@@ -55,6 +55,8 @@ class Topic(str, enum.Enum):
     """All interfaces of this node, without a subject."""
     LIMIT = "limit"
     """The limit of locked memory: of a `session` or of a `service`."""
+    DAEMON = "daemon"
+    """A daemon that begins jobs, sessions or containers; aspect: `memlock`."""
     GPU_MEMORY = "gpu_memory"
     """The way from the adapters to GPU memory, without a subject."""
     COUNTER = "counter"
@@ -145,6 +147,8 @@ class Code(str, enum.Enum):
     """Set, and not effective yet. Detail: what it needs."""
     LOW_LIMIT = "low_limit"
     """Detail: the line of others that sets it, "" where none is known."""
+    DAEMON_LIMIT = "daemon_limit"
+    """A daemon began before the limit was raised. Detail: its unit."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
@@ -231,7 +235,7 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
     ),
     **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
     # Hosts with connected mode and hosts without it understand each other: a site may want that.
-    **dict.fromkeys((Code.PENDING, Code.MODE_MIXED), Severity.WARNING),
+    **dict.fromkeys((Code.PENDING, Code.DAEMON_LIMIT, Code.MODE_MIXED), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)

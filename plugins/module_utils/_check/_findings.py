@@ -36,7 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MA
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Master, Opensm
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
     from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Found, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
@@ -117,6 +117,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         result += _modules(wanted.kmod, found.kmod)
         result += _pending(wanted, found)
         result += _limits(wanted.kmod.memlock, found.kmod, live.limits)
+        result += _daemons(wanted.kmod.memlock, found.kmod, live)
     if wanted.gpus is not None and found.gpus is not None:
         result += _gpus(wanted.gpus, found.gpus)
     return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
@@ -370,6 +371,14 @@ def _limits(limit: str, found: Modules, live: t.Mapping[str, str]) -> list[Findi
             others = ["%s line %d" % (line.path, line.line) for line in limits_of_others(lines, limit)]
             result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, "", limit, live[name], ", ".join(others)))
     return result
+
+
+def _daemons(limit: str, found: Modules, live: Live) -> list[Finding]:
+    """Those that began before the limit was raised. Where a service that begins now has no more, that is the finding."""
+    if not found.may_raise or not reaches(live.limits.get(SERVICE, limit), limit):
+        return []
+    low = (daemon for daemon in live.daemons if not reaches(daemon.memlock, limit))
+    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, daemon.unit) for daemon in low]
 
 
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
 
 # Whose limit of locked memory is read.
@@ -37,6 +38,15 @@ class Master(t.NamedTuple):
     """Node description of the HCA that it runs on."""
     answers: bool = True
     """Whether its node has told the description."""
+
+
+class Daemon(t.NamedTuple):
+    """A daemon that begins jobs, sessions or containers."""
+
+    name: str
+    unit: str
+    memlock: str
+    """Its limit of locked memory, in KiB or `unlimited`."""
 
 
 class Opensm(t.NamedTuple):
@@ -77,6 +87,8 @@ class Live(t.NamedTuple):
     opensm: Opensm = Opensm()
     limits: t.Mapping[str, str] = {}
     """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
+    daemons: tuple[Daemon, ...] = ()
+    """Those that hand on their limit of locked memory."""
     cards: t.Mapping[str, Card] = {}
     """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
     slots: tuple[Slot, ...] = ()
@@ -110,7 +122,7 @@ def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev],
     of_interfaces = [port for port in (under.get(name, "") for name in scope.interfaces) if port]
     rails = [port for port in ports if port.in_fabric]
     rails = [port for port in rails if port.device not in virtual] or ([] if of_interfaces else rails)
-    return tuple(dict.fromkeys((*of_interfaces, *(port.name for port in rails))))
+    return tuple(dict.fromkeys((*of_interfaces, *sorted((port.name for port in rails), key=natural))))
 
 
 def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:

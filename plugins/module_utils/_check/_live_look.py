@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Card, Live, Master, Opensm, Scope, choose_port, names_of
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
@@ -57,6 +58,7 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
         stack=(parts.stack or read_stack(run, root)) if scope.stack else None,
         opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
         limits=read_limits(run) if scope.limits else {},
+        daemons=read_daemons(root) if scope.limits else (),
         cards=cards,
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
     )

@@ -27,6 +27,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PARTITION: "P_Key table of {subject}",
     Topic.IPOIB: "IPoIB",
     Topic.LIMIT: "locked memory of a {subject}",
+    Topic.DAEMON: "daemon {subject}",
     Topic.GPU_MEMORY: "GPU memory",
     Kind.INTERFACE: "interface {subject}",
     Kind.MODULE: "kernel module {subject}",
@@ -37,6 +38,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
 _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Topic.PORT, "link_layer"): "link layer",
     (Topic.PORT, "sm_lid"): "SM LID",
+    (Topic.DAEMON, "memlock"): "locked memory",
     (Topic.OPENSM, "state"): "",
     (Topic.SUBNET_MANAGER, "routing_engine"): "routing engine",
     (Topic.OPENSM, "enabled"): "at boot",
@@ -128,6 +130,10 @@ FORMS: t.Mapping[Code, Form] = {
         "run rdma.ofed.reboot with rdma_allow_reload or rdma_allow_reboot, or reboot the node",
     ),
     Code.LOW_LIMIT: Form(next_step="{detail}"),
+    Code.DAEMON_LIMIT: Form(
+        cause="it began before the limit was raised, and what it starts gets its limit",
+        next_step="'systemctl restart {detail}'; where that does not help, see LimitMEMLOCK in 'systemctl cat {detail}'",
+    ),
     Code.GPU_OUT_OF_REACH: Form("out of reach", "within reach of the adapters ({wanted})", next_step="{detail}"),
     Code.OTHER_STACK: Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: Form(cause="its installation did not come to its end", next_step="rdma.ofed.upgrade installs it again"),

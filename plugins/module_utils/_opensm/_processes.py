@@ -39,7 +39,7 @@ class Process(t.NamedTuple):
     """The ports that it has opened, else the one that its command line names; none where neither tells."""
 
 
-def _path(cgroup: str, top: str) -> list[str]:
+def path_of(cgroup: str, top: str) -> list[str]:
     """Below the cgroup of the node itself, which may be a container."""
     match, own = _HIERARCHY.search(cgroup), _HIERARCHY.search(top)
     path = match[1] if match else ""
@@ -91,6 +91,6 @@ def read_processes(root: str) -> list[Process]:
         if attribute(proc, pid, "comm") != "opensm" or link_name(proc, pid, "ns/pid") != own:
             continue
         cgroup = attribute(proc, pid, "cgroup")
-        owner = owner_of(_path(cgroup, top), link_target(proc, pid, "exe"))
+        owner = owner_of(path_of(cgroup, top), link_target(proc, pid, "exe"))
         found.append(Process(decimal(pid, 0), frozenset(re.split(r"[/\n]", cgroup)), owner, _opened(root, pid) or _named(root, pid)))
     return found

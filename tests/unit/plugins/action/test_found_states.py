@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Master, Opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -41,6 +41,7 @@ def test_a_node_in_its_fabric_survives() -> None:
         stack=Stack("inbox", version="44.0"),
         opensm=Opensm((42,), ("opensm.service",), stopped=True),
         limits={"session": "64"},
+        daemons=(Daemon("slurmd", "slurmd.service", "8192"),),
         cards={"mlx5_0": Card("0000:03:00.0", "MT_0000000008")},
         slots=(Slot("0000:03:00.0", PcieLink(8, 16.0), PcieLink(16, 16.0)),),
         asked="mlx5_0/1",

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Master, Opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
@@ -419,6 +419,24 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
     (line,) = words(wanted, node._replace(kmod=foreign))
     assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
+
+
+def test_daemons_that_began_before_the_limit_was_raised() -> None:
+    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
+    files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
+    daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("dockerd", "docker.service", "unlimited"))
+    node = seen(GOOD, daemons=daemons)._replace(kmod=MODULES._replace(may_raise=True, files=files))
+    (line,) = words(wanted, node)
+    assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it began before")
+    assert "'systemctl restart slurmd.service'" in line
+    assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts no daemon of others"
+    # What a service that begins now lacks is one finding.
+    (line,) = words(wanted, seen(node, limits={"service": "8192"}))
+    assert line.startswith("locked memory of a service")
+    lower = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="8192"))
+    assert Code.DAEMON_LIMIT not in [finding.code for finding in findings(lower, node)]
+    # Where limits may not be raised, nothing is wrong.
+    assert words(wanted, node._replace(kmod=MODULES)) == []
 
 
 def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:
