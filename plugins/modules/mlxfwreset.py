@@ -40,6 +40,20 @@ options:
     type: str
     choices: [nothing, reset, reboot, power_cycle]
     default: nothing
+  foreseen:
+    description:
+      - What check mode of M(rdma.ofed.mstflint) and M(rdma.ofed.mlxconfig) would set, as their RV(rdma.ofed.mlxconfig#module:pending) has it.
+      - No adapter shows it yet. It counts as pending, so that what it needs is known before it is set. A real reset takes no notice of it.
+    type: list
+    elements: dict
+    default: []
+  half_written:
+    description:
+      - PCI addresses of adapters whose burn was interrupted, as the error of M(rdma.ofed.mstflint) names them. They are not reset.
+      - Such a card runs the firmware in its memory, and may not come back with what is in its flash.
+    type: list
+    elements: str
+    default: []
   disconnect_rdma_users:
     description:
       - Whether to reset an adapter that is in use. Jobs lose their connections, mounts hang or break, and virtual functions

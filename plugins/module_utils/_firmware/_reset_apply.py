@@ -9,10 +9,20 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Host, ResetPlan, Wanted, aftermath, plan, refuse_blocked, resets, result
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import (
+    Host,
+    ResetPlan,
+    Wanted,
+    aftermath,
+    foreseen_for,
+    plan,
+    refuse_blocked,
+    resets,
+    result,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
@@ -74,6 +84,10 @@ class _Node(t.NamedTuple):
     devices: t.Sequence[Device]
     environ: t.Mapping[str, str]
     root: str
+    foreseen: tuple[Change, ...] = ()
+    """What would be set before a reset."""
+    half_written: t.Collection[str] = ()
+    """The cards, by any function, that must not load their flash."""
 
     def look(self, wanted: Wanted, failing: str = "", reset: t.Collection[str] = ()) -> list[ResetPlan]:
         """The plan of every card.
@@ -85,7 +99,11 @@ class _Node(t.NamedTuple):
         failures = ["%s: %s" % (card.pci, failure) for card in cards if card.pci in reset for failure in card.failures]
         if failures:
             raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=True)
-        return [plan(card, host, wanted) for card in cards]
+        return [plan(self._expected(card), host, wanted) for card in cards]
+
+    def _expected(self, card: Card) -> Card:
+        broken = not {card.pci, *card.functions}.isdisjoint(self.half_written)
+        return foreseen_for(card, self.foreseen)._replace(half_written=broken)
 
 
 def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
@@ -108,6 +126,19 @@ def predict(plans: t.Sequence[ResetPlan]) -> Done:
     left = tuple(ResetPlan(todo.card._replace(pending=())) if todo in reset else todo for todo in plans)
     changes = tuple(change for todo in reset for change in todo.changes)
     return Done(changes, tuple(todo.card.pci for todo in reset), left, aftermath=aftermath(reset))
+
+
+def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, ...]:
+    """The changes of pending entries of other modules. Raises InvalidInput for what is none."""
+    found = []
+    problems = []
+    for index, entry in enumerate(entries):
+        try:
+            found.append(Pending.of_result(entry).change)
+        except (KeyError, TypeError, ValueError):
+            problems.append(Problem("foreseen[%d]" % index, entry, "an entry of the key pending of mstflint or mlxconfig"))
+    require_none(problems)
+    return tuple(found)
 
 
 def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
@@ -135,7 +166,9 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
     """Look, plan, reset where that is wanted, look again; returns the result of the module."""
     parameters = module.params
     devices = choose(read_devices(root), parameters["adapters"])
-    node = _Node(run, devices, environ, root)
+    real = parameters["state"] == "reset" and not module.check_mode
+    foreseen = () if real else read_foreseen(parameters["foreseen"])
+    node = _Node(run, devices, environ, root, foreseen, frozenset(parameters["half_written"]))
     wanted = Wanted(**{name: parameters[name] for name in Wanted._fields})
     if parameters["state"] == "query":
         done = Done(left=tuple(node.look(wanted)))
@@ -143,9 +176,9 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
         with card_locks([device.pci for device in devices if not module.check_mode], _LOCK_SECONDS, root):
             plans = node.look(wanted)
             refuse_blocked(plans)
-            real = resets(plans) and not module.check_mode
-            done = apply(node, plans, wanted, wait=parameters["wait_timeout"]) if real else predict(plans)
+            done = apply(node, plans, wanted, wait=parameters["wait_timeout"]) if real and resets(plans) else predict(plans)
     unread = ["%s was not reset, because it can't be read: %s" % (todo.card.pci, "; ".join(todo.card.failures)) for todo in done.left if todo.card.failures]
+    unread += ["%s was not reset: %s" % (todo.card.pci, "; ".join(todo.why)) for todo in done.left if todo.card.half_written]
     for failure in (*done.failures, *(unread if parameters["state"] == "reset" else ())):
         module.warn(failure)
     answer = result(done.changes, done.left, [*done.failures, *done.aftermath])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import (
     LIVE_PATCH,
     PCI_RESET,
@@ -29,6 +29,9 @@ if t.TYPE_CHECKING:
 _COLD_CARDS = ("bluefield4",)
 # Settings of how the board presents itself on the bus, which are read when power comes on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
+
+_KINDS = (Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER)
+_HALF_WRITTEN = "its burn was interrupted, and its flash may be half written: it is not reset before it is burned again"
 
 
 class Card(t.NamedTuple):
@@ -56,6 +59,8 @@ class Card(t.NamedTuple):
     foreign_drivers: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
     """The devices behind the PCIe switch of the card that a driver holds: "0000:0d:00.0 (nvidia)"."""
+    half_written: bool = False
+    """Whether a burn was interrupted: no reset may make it load its flash."""
 
     @property
     def bluefield(self) -> bool:
@@ -202,8 +207,17 @@ def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
     return "", ""
 
 
+def foreseen_for(card: Card, foreseen: t.Iterable[Change]) -> Card:
+    """The card with what would be set on it. Of what is pending already, the value that would be set counts."""
+    own = [change._replace(subject=card.pci, needs="") for change in foreseen if change.subject in (card.pci, *card.functions) and change.kind in _KINDS]
+    changes = {change.key(): change for change in (*card.pending, *own)}
+    return card._replace(pending=changes_of(*changes.values()))
+
+
 def plan(card: Card, host: Host, wanted: Wanted) -> ResetPlan:
     """What one card needs."""
+    if card.half_written:
+        return ResetPlan(card._replace(pending=()), why=(_HALF_WRITTEN,))
     if not card.pending:
         return ResetPlan(card)
     needs, reason = _more_than_reset(card, wanted)

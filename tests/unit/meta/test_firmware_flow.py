@@ -51,16 +51,18 @@ if image and not module.params["awaiting_firmware"]:
 changed = not image and not card["set"]
 if changed and not module.check_mode:
     save("set", set=True)
-module.exit_json(changed=changed, pending=waiting or set_only, waiting=waiting, changes=[], reasons=[])
+foreseen = [entry("firmware_parameter", "NEW", "reboot")] if changed and module.check_mode else []
+module.exit_json(changed=changed, pending=waiting or set_only or foreseen, waiting=waiting, changes=[], reasons=[])
 """,
     ),
     "mlxfwreset": (
-        "allow_container state disconnect_rdma_users wait_timeout tried",
+        "allow_container state disconnect_rdma_users wait_timeout tried foreseen half_written",
         """
 if module.params["state"] == "reset" and not module.check_mode:
     save("reset", runs_image=True, effective=card["set"])
     module.exit_json(changed=True, pending=[], adapters=[], reasons=[])
-pending = image + set_only
+foreseen = [{**one, "needs": "device_reset"} for one in module.params["foreseen"] or [] if one not in image]
+pending = image + set_only + foreseen
 adapter = {"needs": card.get("needs", "device_reset") if pending else "", "blocked_by": [], "blocked_when_drained": [], "unknown": []}
 module.exit_json(pending=pending, adapters=[adapter], reasons=[])
 """,
@@ -81,6 +83,7 @@ PLAY = [
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware"}},
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "activate"}},
             {"ansible.builtin.copy": {"content": "{{ rdma_pending | map(attribute='aspect') | join(' ') }}", "dest": "{{ told }}"}, "check_mode": False},
+            {"ansible.builtin.copy": {"content": "{{ rdma_pending | map(attribute='needs') | join(' ') }}", "dest": "{{ told }}.needs"}, "check_mode": False},
         ],
     }
 ]
@@ -142,6 +145,15 @@ def test_what_waited_for_the_firmware_is_set_in_the_run_that_activates_it(run: t
     assert run(*allowed) == ([], "")
 
 
+def test_check_mode_says_what_the_card_needs(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
+    """The module that sets a parameter can't know it: it says reboot."""
+    needs = tmp_path / "told.needs"
+    assert run("--check", runs_image=True) == ([], "NEW")
+    foreseen = needs.read_text(encoding="utf-8")
+    assert run() == (["set"], "NEW")
+    assert foreseen == needs.read_text(encoding="utf-8") == "device_reset"
+
+
 def test_nothing_declared_installs_nothing(run: t.Callable[..., tuple[list[str], str]]) -> None:
     assert run("-e", NOTHING) == ([], "running_version")
     assert run("-e", NOTHING, play="look", runs_image=True)[1] == "False True"
@@ -156,7 +168,7 @@ def test_only_a_node_with_work_is_in_a_batch(run: t.Callable[..., tuple[list[str
         return run(*more, play="look", **state)[1]
 
     # A parameter is to be set; it is set, and waits without consent; with consent; it is effective.
-    assert look(runs_image=True) == "True True"
+    assert look(runs_image=True) == "True False"
     assert look(set=True) == "False False"
     assert look("-e", '{"rdma_allow_reset": true}') == "True False"
     assert look("-e", '{"rdma_allow_reboot": true}') == "True False"

@@ -34,6 +34,8 @@ DEFAULTS: dict[str, t.Any] = {
     "state": "query",
     "adapters": [],
     "tried": "nothing",
+    "foreseen": [],
+    "half_written": [],
     "disconnect_rdma_users": False,
     "cut_ssh_connection": False,
     "allow_container": True,
@@ -145,6 +147,54 @@ def test_a_reset_is_one_for_each_card_and_the_same_in_check_mode(root: str, tmp_
     assert done["changed"] and done["pending"] == [] and [adapter["reset"] for adapter in done["adapters"]] == [True, False]
     again = converge(root, tools, tmp_path, state="reset")
     assert (again["changed"], again["changes"], len(tools.resets())) == (False, [], 1)
+
+
+def entry(pci: str, aspect: str = "LINK_TYPE_P1", kind: str = "firmware_parameter", before: str = "IB(1)", after: str = "ETH(2)") -> dict[str, t.Any]:
+    """As mlxconfig says it, which does not know what it takes."""
+    return {"kind": kind, "subject": pci, "aspect": aspect, "before": before, "after": after, "needs": "reboot", "why": []}
+
+
+def test_check_mode_knows_what_that_needs_which_nothing_has_set_yet(root: str, tmp_path: pathlib.Path) -> None:
+    """The answers before and after it is set are the same, of a card that can be reset and of one that can't."""
+
+    class Idle(Tools):
+        def __init__(self, absent: t.Collection[str] = ()) -> None:
+            super().__init__(absent)
+            self.links[FIRST] = ("IB(1)", "IB(1)")
+            self.firmware[FIRST] = ("16.35.2000",) * 2
+
+    for absent in ((), ("mstfwreset",)):
+        before, after = Idle(absent), Tools(absent)
+        burned = entry(FIRST, "running_version", "firmware", "16.35.2000", "16.35.3006")
+        foreseen = [burned, entry(FIRST[:-1] + "1"), entry(FIRST, kind="module"), entry("0000:99:00.0")]
+        assert converge(root, before, tmp_path)["pending"] == []
+        assert converge(root, before, tmp_path, foreseen=foreseen) == converge(root, after, tmp_path)
+        said = converge(root, before, tmp_path, check_mode=True, state="reset", foreseen=foreseen)
+        assert said == converge(root, after, tmp_path, state="reset") and before.resets() == []
+        # The real reset takes what the cards say.
+        assert converge(root, before, tmp_path, state="reset", foreseen=foreseen)["changed"] is False
+    # What would be set counts, where something else is pending.
+    back = [entry(FIRST, after="IB(1)"), burned]
+    assert [change["aspect"] for change in converge(root, Tools(), tmp_path, foreseen=back)["pending"]] == ["running_version"]
+
+
+@pytest.mark.parametrize("wrong", [{}, {**entry(FIRST), "needs": ""}, {**entry(FIRST), "kind": "nothing"}, {**entry(FIRST), "why": "text"}])
+def test_what_is_no_pending_change_is_refused(root: str, tmp_path: pathlib.Path, wrong: dict[str, t.Any]) -> None:
+    with pytest.raises(InvalidInput, match=r"foreseen\[1\] is"):
+        converge(root, Tools(), tmp_path, foreseen=[entry(FIRST), wrong])
+
+
+@pytest.mark.parametrize("check_mode", [False, True])
+def test_a_card_with_half_an_image_is_not_reset_and_the_others_are(root: str, tmp_path: pathlib.Path, check_mode: bool) -> None:
+    tools = Tools()
+    tools.links[SECOND] = ("IB(1)", "ETH(2)")
+    module = Module(check_mode, state="reset", half_written=[FIRST[:-1] + "1"])
+    done = _reset_apply.converge(t.cast(t.Any, module), tools, {}, root=root)
+    assert [argv[3] for argv in tools.resets()] == ([] if check_mode else [SECOND])
+    assert [adapter["reset"] for adapter in done["adapters"]] == [False, True]
+    first = done["adapters"][0]
+    assert (first["needs"], first["pending"]) == ("", []) and "its flash may be half written" in first["why"][0]
+    assert module.warnings == ["%s was not reset: %s" % (FIRST, first["why"][0])]
 
 
 def test_only_the_chosen_adapters_are_looked_at(root: str, tmp_path: pathlib.Path) -> None:
