@@ -78,6 +78,13 @@ options:
     type: list
     elements: str
     default: []
+  line:
+    description:
+      - The hosts that manage the fabric by the inventory, by name likewise, the designated one first. They may run subnet managers, too. A master that is not
+        on the first of them but on another is a warning, a fail-over.
+    type: list
+    elements: str
+    default: []
   partitions:
     description: Port GUIDs that must be members of partitions, by P_Key. Not judged without the right O(sa_key). Quote the GUIDs.
     type: dict

@@ -41,7 +41,9 @@ class Expected(t.NamedTuple):
 
     hosts: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
-    """Hosts that may run a subnet manager; all may where it is empty."""
+    """Hosts that may run a subnet manager, beside those of `line`; all may where it is empty."""
+    line: tuple[str, ...] = ()
+    """Hosts that manage the fabric by the inventory, the designated one first."""
     partitions: t.Mapping[int, tuple[str, ...]] = {}
     """Port GUIDs by P_Key."""
     rules: tuple[Rule, ...] = ()
@@ -71,7 +73,7 @@ def _links(links: t.Iterable[Row], rules: t.Iterable[Rule]) -> t.Iterator[Findin
             yield Finding(Code.LINK_DEGRADED, Topic.LINK, wanted=" ".join(wanted), found=" ".join(pace), ends=tuple(_end(end, end["port"]) for end in ends))
 
 
-def _managers(data: Row, allowed: t.Collection[str]) -> t.Iterator[Finding]:
+def _managers(data: Row, allowed: t.Collection[str], line: t.Sequence[str]) -> t.Iterator[Finding]:
     """Nothing where the subnet administration could not be asked."""
     managers = data["subnet_managers"]
     silent = any(gap["code"] == GapCode.NO_SUBNET_MANAGER.value for gap in data["problems"])
@@ -80,9 +82,13 @@ def _managers(data: Row, allowed: t.Collection[str]) -> t.Iterator[Finding]:
         yield Finding(Code.NO_MASTER, Topic.SUBNET_MANAGER)
     if len(masters) > 1:
         yield Finding(Code.SEVERAL_MASTERS, Topic.SUBNET_MANAGER, found=", ".join(_holder(manager) for manager in masters), detail=str(len(masters)))
-    known = {name for host in allowed for name in names_of(host)}
+    known = {name for host in (*allowed, *line) for name in names_of(host)} if allowed else set()
+    designated, standbys = names_of(line[0]) if line else set(), {name for host in line[1:] for name in names_of(host)}
     for manager in managers:
-        if known and not names_of(manager["name"]) & known:
+        own = names_of(manager["name"])
+        if masters == [manager] and own & standbys and not own & designated:
+            yield Finding(Code.FAILED_OVER, Topic.SUBNET_MANAGER, _holder(manager), detail=line[0])
+        elif known and not own & known:
             code = Code.OTHER_MASTER if manager in masters else Code.UNEXPECTED_MANAGER
             yield Finding(code, Topic.SUBNET_MANAGER, _holder(manager), found=manager["state"], detail=", ".join(sorted(allowed)))
 
@@ -173,7 +179,7 @@ def unknown_nodes(expected: Expected, data: Row, before: t.Iterable[t.Any]) -> l
 def judge(data: Row, expected: Expected) -> list[Finding]:
     """`data` is the result of the module."""
     return [
-        *_managers(data, expected.managers),
+        *_managers(data, expected.managers, expected.line),
         *_links(data["links"], expected.rules),
         *_duplicates(data["nodes"], data["ports"]),
         *_firmware(data["nodes"]),

@@ -63,7 +63,7 @@ def expected_of(options: Row) -> Expected:
         if rule.port and not rule.node:
             wrong.append(Problem("links[%d].port" % index, rule.port, "a port of the node that node names", "node is not set"))
     require_none(wrong)
-    return Expected(tuple(options["hosts"]), tuple(options["subnet_managers"]), partitions, tuple(rules))
+    return Expected(tuple(options["hosts"]), tuple(options["subnet_managers"]), tuple(options["line"]), partitions, tuple(rules))
 
 
 def require_whole(data: Row) -> None:

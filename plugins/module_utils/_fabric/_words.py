@@ -113,6 +113,12 @@ FORMS: t.Mapping[Code, Form] = {
         "{detail} masters: {found}", "one master", "a subnet manager that does not see the other", "'saquery SMIR' lists them: stop all but the designated one"
     ),
     Code.OTHER_MASTER: Form("master", "one of {detail}", "another opensm, or a managed switch", "stop it, or declare its host"),
+    Code.FAILED_OVER: Form(
+        "master, standing by for {detail}",
+        "a master on {detail}",
+        "opensm of the designated host has ended, or its host or link is down",
+        "see opensm on {detail}: once it runs there again, it takes the fabric back",
+    ),
     Code.UNEXPECTED_MANAGER: Form("{found}", "no subnet manager here", "another opensm, or a managed switch", "stop it, or declare its host"),
     Code.LINK_DEGRADED: Form(
         "{found}",

@@ -16,6 +16,7 @@ OPTIONS: dict[str, t.Any] = {
     "today": {"type": "str", "default": ""},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "subnet_managers": {"type": "list", "elements": "str", "default": []},
+    "line": {"type": "list", "elements": "str", "default": []},
     "partitions": {"type": "dict", "default": {}},
     "links": {
         "type": "list",

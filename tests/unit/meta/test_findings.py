@@ -33,6 +33,7 @@ def test_each_code_has_words() -> None:
     # What nodes and the whole fabric find alike.
     assert {code for code, times in written.items() if times > 1} == {
         "bit_errors",
+        "failed_over",
         "link_degraded",
         "no_master",
         "other_master",

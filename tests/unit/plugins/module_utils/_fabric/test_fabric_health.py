@@ -99,6 +99,13 @@ GAP = {"code": "no_subnet_manager", "tool": "", "total": 1, "examples": [], "mes
         ({"subnet_managers": [*CLEAN["subnet_managers"], SECOND]}, {"managers": ("node1", "node2")}, []),
         ({"subnet_managers": [*CLEAN["subnet_managers"], {**SECOND, "state": "MASTER"}]}, {}, [("several_masters", "fabric")]),
         ({}, {"managers": ("node3",)}, [("other_master", "node1 mlx5_0")]),
+        # A declared standby took over: it is no stranger, also where only the designated host is allowed. Two masters are worse than that.
+        ({}, {"line": ("node1", "node2")}, []),
+        ({}, {"line": ("node2", "node1.cluster")}, [("failed_over", "node1 mlx5_0")]),
+        ({}, {"managers": ("node2",), "line": ("node2", "node1")}, [("failed_over", "node1 mlx5_0")]),
+        ({"subnet_managers": [*CLEAN["subnet_managers"], SECOND]}, {"managers": ("node1",), "line": ("node1", "node2")}, []),
+        ({}, {"managers": ("node2",), "line": ("node2", "node3")}, [("other_master", "node1 mlx5_0")]),
+        ({"subnet_managers": [*CLEAN["subnet_managers"], {**SECOND, "state": "MASTER"}]}, {"line": ("node2", "node1")}, [("several_masters", "fabric")]),
     ],
 )
 def test_subnet_managers(changes: Data, expected: dict[str, t.Any], codes: list[tuple[str, str]]) -> None:
@@ -272,13 +279,13 @@ def test_a_topology_with_gaps_is_not_judged() -> None:
             require_whole({**CLEAN, "problems": [{**GAP, "code": code, "tool": tool}]})
 
 
-OPTIONS: Data = {"name": "ib", "hosts": [], "subnet_managers": [], "partitions": {}, "links": []}
+OPTIONS: Data = {"line": [], "name": "ib", "hosts": [], "subnet_managers": [], "partitions": {}, "links": []}
 LINK = {"node": "leaf1", "port": 5, "width": "4x", "speed": "edr"}
 
 
 def test_options() -> None:
-    options = {**OPTIONS, "hosts": ["node1"], "partitions": {"0x8001": ["0x1"]}, "links": [LINK]}
-    assert expected_of(options) == Expected(("node1",), (), {0x8001: ("0x0000000000000001",)}, (Rule("leaf1", 5, "4X", "EDR"),))
+    options = {**OPTIONS, "hosts": ["node1"], "line": ["node2"], "partitions": {"0x8001": ["0x1"]}, "links": [LINK]}
+    assert expected_of(options) == Expected(("node1",), (), ("node2",), {0x8001: ("0x0000000000000001",)}, (Rule("leaf1", 5, "4X", "EDR"),))
 
 
 @pytest.mark.parametrize(

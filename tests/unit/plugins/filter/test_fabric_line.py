@@ -1,0 +1,36 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who manages a fabric, where the command line names the fabric for all hosts, and no inventory ends the judgement."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.filter.fabric_line import FilterModule
+
+fabric_line = FilterModule().filters()["fabric_line"]
+
+BOTH: dict[str, t.Any] = {"rdma_fabrics": {"ib": ["mlx5_0/1"], "storage": ["mlx5_1/1"]}}
+STANDBY = {"opensm_standby": True}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "fabric", "line"),
+    [
+        ({"node2": {}, "node1": STANDBY, "node3": STANDBY}, "ib", ["node2", "node1", "node3"]),
+        # A host that is no standby only waits for a rank.
+        ({"node1": {}, "node2": {}}, "ib", ["node1"]),
+        ({}, "ib", []),
+        ({"node1": {}}, "storage", []),
+        ({"node1": {"fabric": "storage"}, "node2": {**STANDBY, "fabric": "storage"}}, "storage", ["node1", "node2"]),
+        # As with -e fabric=storage.
+        ({"node1": {**BOTH, "fabric": "storage"}, "node2": {"rdma_fabrics": {"ib": []}, "fabric": "storage"}}, "storage", ["node1"]),
+        ({"node1": {"rdma_fabrics": 4}, "node2": {}}, "ib", ["node2"]),
+    ],
+)
+def test_the_line_of_a_fabric(hosts: dict[str, t.Any], fabric: str, line: list[str]) -> None:
+    assert fabric_line({"opensm": list(hosts)}, hosts, fabric) == line
+    assert fabric_line({}, {}, fabric) == []
