@@ -146,6 +146,22 @@ unread:
     why:
       description: What the tool said.
       type: str
+unburned:
+  description:
+    - The adapters whose burn failed. All others were burned before the module failed.
+  returned: when a burn failed
+  type: list
+  elements: dict
+  contains:
+    pci:
+      description: The first function.
+      type: str
+    why:
+      description: What the tool said, and the next step.
+      type: str
+    half_written:
+      description: Whether the tool had begun to write. Such a card must not be reset, nor its node rebooted, before it is burned again.
+      type: bool
 changes:
   description: What was burned, or would be, in words and in order.
   returned: success

@@ -10,7 +10,7 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Unsupported, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused, Unsupported, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import concluded, need_host, read_devices
@@ -90,14 +90,23 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
 
 
 def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.Mapping[str, t.Any], root: str = "/") -> dict[str, Adapter]:
-    """One after the other; the first failure ends it and reports what was done before."""
+    """One after the other. A card that fails stops none of the others; then it raises RdmaError with every failure, and what was done."""
     done: dict[str, Adapter] = {}
+    failed: dict[str, RdmaError] = {}
     for burn in burns:
         try:
             done[burn.adapter.pci] = burn_one(run, tool, burn, parameters=parameters, root=root)
         except RdmaError as exc:
-            exc.details.update(changed=bool(done), burned=sorted(done), not_burned=[one.adapter.pci for one in burns if one.adapter.pci not in done])
-            raise
+            failed[burn.adapter.pci] = exc
+    if failed:
+        texts = [exc.msg for exc in failed.values()]
+        texts += ["Burned, and not reset: %s" % ", ".join(done)] if done else []
+        # The details of the one whose flash may be half written, where there is such a one.
+        worst = max(failed.values(), key=lambda exc: bool(exc.details.get("half_written")))
+        unburned = [{"pci": pci, "why": exc.msg, "half_written": bool(exc.details.get("half_written"))} for pci, exc in failed.items()]
+        outcome = {"changed": bool(done), "burned": sorted(done), "not_burned": list(failed), "unburned": unburned}
+        kind = Refused if all(isinstance(exc, Refused) for exc in failed.values()) else CommandFailed
+        raise kind(" ".join(text if text.endswith(".") else text + "." for text in texts), **{**worst.details, **outcome})
     return done
 
 

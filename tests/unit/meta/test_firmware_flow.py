@@ -37,7 +37,11 @@ MODULES = {
     "rdma_facts": ("reuse require_root", 'module.exit_json(ansible_facts={"rdma": {"os": {}}})'),
     "mstflint": (
         "devices missing images versions missing_image allow_downgrade allow_container",
-        "module.exit_json(pending=image, changes=[], reasons=[])",
+        """
+if card.get("half_written"):
+    module.fail_json(msg="card 1 may be half written", changed=True, unburned=[{"pci": "0000:03:00.0", "why": "", "half_written": True}])
+module.exit_json(pending=image, changes=[], reasons=[])
+""",
     ),
     "mlxconfig": (
         "devices missing backup allow_link_type allow_container awaiting_firmware",
@@ -183,6 +187,12 @@ def test_a_card_that_can_not_be_queried_is_reported_at_the_end(run: t.Callable[.
     said = "left as they are: card 2 is broken"
     assert run(play="look", broken=True, fails=said)[1] == "False False"
     run(fails=said)
+
+
+def test_a_node_with_half_an_image_on_a_card_is_neither_reset_nor_rebooted(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
+    (tmp_path / "told").write_text("not reached", encoding="utf-8")
+    allowed = ("-e", '{"rdma_allow_reset": true, "rdma_allow_reboot": true}')
+    assert run(*allowed, half_written=True, fails="card 1 may be half written") == ([], "not reached")
 
 
 def test_a_power_cycle_is_left_to_the_site_and_has_to_happen(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:

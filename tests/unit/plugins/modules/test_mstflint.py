@@ -266,6 +266,24 @@ def test_a_failed_burn_says_what_was_done(cards: Cards, root: pathlib.Path) -> N
     assert [change for change in run(cards, root)["changes"] if "0000:83" in change] and cards.burns.count("0000:03:00.0") == 1
 
 
+def test_a_failed_burn_does_not_end_those_of_other_cards(cards: Cards, root: pathlib.Path) -> None:
+    cards.faults = {"burn 0000:03:00.0": (CASES / "flint_burn_error/fs3_interrupted.txt").read_text()}
+    with pytest.raises(CommandFailed, match=r"Its flash may be half written.*Burned, and not reset: 0000:83:00\.0\.") as caught:
+        run(cards, root)
+    details = caught.value.details
+    assert (details["changed"], details["burned"], details["not_burned"]) == (True, ["0000:83:00.0"], ["0000:03:00.0"])
+    assert [(one["pci"], one["half_written"]) for one in details["unburned"]] == [("0000:03:00.0", True)]
+    # The role goes on with other cards after `unread` alone: here, it must not come to a reset or reboot.
+    assert "unread" not in details
+    # Each is named, and the details are those of the worst.
+    cards.faults = {**cards.faults, "burn 0000:83:00.0": "-E- Burning FS4 image failed: Rejected authentication\n"}
+    second = Cards("0000:03:00.0", "0000:83:00.0")
+    second.faults = cards.faults
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0.*half written.*0000:83:00\.0.*Rejected authentication\.$") as caught:
+        run(second, root)
+    assert caught.value.details["half_written"] is True and caught.value.details["changed"] is False
+
+
 CASES = pathlib.Path(__file__).resolve().parents[3] / "corpus"
 
 
@@ -347,7 +365,7 @@ def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
 def test_a_locked_card_is_left_alone(cards: Cards, root: pathlib.Path) -> None:
     with card_locks(("0000:03:00.1",), 0, str(root)), pytest.raises(Refused, match="is being written to by process"):
         run(cards, root)
-    assert cards.burns == []
+    assert cards.burns == ["0000:83:00.0"]
 
 
 def test_another_psid_is_burned_only_with_consent(cards: Cards, root: pathlib.Path) -> None:
