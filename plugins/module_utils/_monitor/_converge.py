@@ -11,7 +11,8 @@ import os
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused, Unsupported, require_none
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
@@ -52,6 +53,19 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
     return Found({path: text for path, text in texts.items() if text}, left, timer)
 
 
+def _require_ports(fabrics: t.Iterable[tuple[str, str]], root: str) -> None:
+    """Raises InvalidInput where the host can't sample: the timer would only ever write that it failed. A port without a link may get one."""
+    found: list[Problem] = []
+    for fabric, name in fabrics:
+        where, hint = "fabrics.%s" % fabric, "load the driver, or let a host with a port of this fabric sample it: fabric_monitor_sampler"
+        try:
+            if asked_port(name, root) is None:
+                found.append(Problem(where, [], "a fabric that this host has an InfiniBand port in; it has none", hint))
+        except InvalidInput as exc:
+            found += [Problem("%s: %s" % (where, problem.variable), problem.value, problem.allowed, problem.hint or hint) for problem in exc.problems]
+    require_none(found)
+
+
 def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str, t.Any]:
     """Look, plan, apply, look again; returns the result of the module."""
     require_none(problems(module.params))
@@ -63,6 +77,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     systemd = run.has("systemctl") and systemd_runs(root)
     if wanted.sample and not systemd:
         raise Unsupported("systemd does not run on this node: its timer runs the sampler, which is impossible in a container or chroot")
+    _require_ports(wanted.sample.fabrics if wanted.sample else (), root)
     found = look(run, textfile, systemd=systemd, root=root)
     others = [path for path in files if path in found.files and not is_ours(found.files[path])]
     if others:

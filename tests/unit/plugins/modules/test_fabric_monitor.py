@@ -73,8 +73,25 @@ class Node(ModuleFiles):
 
 
 @pytest.fixture(name="node")
-def fresh_node(tmp_path: pathlib.Path) -> Node:
+def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """It has the port that it is to ask through."""
+    monkeypatch.setattr(_converge, "asked_port", lambda name, root: name or "mlx5_0/1")
     return Node(tmp_path)
+
+
+@pytest.mark.parametrize("check", [True, False])
+@pytest.mark.parametrize(
+    ("ports", "words"),
+    [([], r"fabrics\.ib is \[\]; allowed: a fabric that this host has an InfiniBand port in"), (["mlx5_0/1"], r"fabrics\.ib: port.* is 'mlx5_0/1'")],
+)
+def test_a_host_without_a_port_of_the_fabric_is_refused_before_anything_is_installed(tmp_path: pathlib.Path, ports: list[str], words: str, check: bool) -> None:
+    node = Node(tmp_path)
+    with pytest.raises(InvalidInput, match=words):
+        node.run(check, sampler=True, fabrics={"ib": ports})
+    assert node.files() == set() and node.calls == []
+    # Health checks alone, and the removal, need none.
+    node.run(**CHECKS)
+    node.run(state="absent", **SAMPLER)
 
 
 def test_check_mode_predicts_the_run_and_the_second_run_does_nothing(node: Node) -> None:
