@@ -11,6 +11,7 @@ import typing as t
 
 import yaml
 
+GOES_ON = "a host that fails goes on with the next task"
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "playbooks"
 
 
@@ -39,6 +40,8 @@ def _tasks(tasks: list[dict[str, t.Any]], folder: pathlib.Path, variables: dict[
         if imported:
             path = folder / imported
             yield from _tasks(yaml.safe_load(path.read_text(encoding="utf-8")), path.parent, {**variables, **task.get("vars", {})})
+        elif task.get("rescue") and all(each.get("ansible.builtin.meta") == "noop" for each in task["rescue"]):
+            yield from ({**each, GOES_ON: True} for each in _tasks(task["block"], folder, variables))
         else:
             yield {key: _filled(value, variables) for key, value in task.items()}
 

@@ -36,7 +36,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import m
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ipoib_node import CAPABLE, FakeNode
-from playbook_plays import judges_controller, plays
+from playbook_plays import GOES_ON, judges_controller, plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HOSTS = ["node1", "node2", "node3"]
@@ -424,7 +424,7 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.refusal_table"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
     # A node that does not answer, or hangs, is left out, and no other with it.
-    assert tasks[0]["rdma.ofed.rdma_facts"]["keep_failure"] is tasks[0]["ignore_errors"] is True and "rdma_look_timeout" in tasks[0]["timeout"]
+    assert tasks[0]["rdma.ofed.rdma_facts"]["keep_failure"] is tasks[0][GOES_ON] is True and "rdma_look_timeout" in tasks[0]["timeout"]
 
 
 def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
