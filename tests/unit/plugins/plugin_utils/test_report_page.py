@@ -203,6 +203,11 @@ def test_leaves_are_known_by_the_usual_number_of_hosts() -> None:
     assert ranks_with_hosts({"leaf1": 4, "leaf2": 4, "spine": 1}, [("leaf1", "spine"), ("leaf2", "spine")]) == {"leaf1": 1, "leaf2": 1, "spine": 2}
 
 
+def test_hosts_that_are_cabled_to_each_other_are_no_leaves() -> None:
+    fabric = report_fabrics.data({"node1": "ca", "node2": "ca"}, [(("node1", 1), ("node2", 1))])
+    assert {node["rank"] for node in content_of(report_fabrics.report(fabric))["nodes"]} == {0}
+
+
 def test_the_history_is_bounded_and_of_reports_alone() -> None:
     run = Run("2026-03-02T06:00:00Z", 1, 2, 3, 4, 5, 6)
     kept = extended([run._replace(error=number) for number in range(KEPT)], run)
