@@ -70,10 +70,10 @@ def state(lab: Cluster) -> dict[str, str]:
 
 
 def refused(lab: Cluster, *words: str, inventory: pathlib.Path | None = None) -> None:
-    """In check mode and for real: with these words, after nothing but a look, and without a change."""
+    """In check mode and for real, by those who want all or nothing: with these words, after nothing but a look, and without a change."""
     before = state(lab)
     for arguments in (["--check"], []):
-        run = lab.play("site", *arguments, inventory=inventory)
+        run = lab.play("site", "-e", "rdma_strict=true", *arguments, inventory=inventory)
         assert run.status != 0, run.output
         assert records.changes(run.events) == {}
         assert {name for modules in records.executions(run.events).values() for name in modules} <= {"rdma.ofed.rdma_facts"}
@@ -125,6 +125,11 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
         lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)
     try:
         refused(lab, "node[1-2]: %s configures ib0" % NETWORKD)
+        # Else they are left out, and the third host is served.
+        run = lab.play("site", "--check")
+        assert run.status != 0, run.output
+        assert {host for _play, _task, host in records.changes(run.events)} <= {"node3"}
+        assert "Summary: 1 of 3 hosts done" in run.output, run.output
     finally:
         for node in NODES[:2]:
             lab.shell(node, "rm %s" % NETWORKD)

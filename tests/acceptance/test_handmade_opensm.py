@@ -14,6 +14,7 @@ import time
 import typing as t
 
 import pytest
+import records
 import yaml
 from cluster import Cluster, Run
 from conftest import converge
@@ -101,8 +102,14 @@ def refused(run: Run) -> str:
 def test_its_settings_are_refused_before_the_first_change_on_any_host(handmade: Cluster) -> None:
     before = state(handmade)
     for arguments in (["--check"], []):
-        refused(handmade.play("site", *arguments))
+        refused(handmade.play("site", "-e", "rdma_strict=true", *arguments))
         assert state(handmade) == before
+    # Else that host is left out of the subnet manager, and of nothing more.
+    run = handmade.play("site", "--check")
+    refused(run)
+    changed = records.changes(run.events)
+    assert {host for _play, _task, host in changed} == set(NODES), run.output
+    assert not [task for _play, task, host in changed if host == NODE and "rdma.ofed.opensm" in task], run.output
     assert fabric(handmade) == {"storage": True, "mtu": "0x85", "conf": []}
 
 
@@ -165,11 +172,12 @@ def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cl
 
 
 def test_the_only_subnet_manager_is_removed_with_consent(handmade: Cluster, tmp_path: pathlib.Path) -> None:
-    for check in ((), ("--check",)):
-        run = handmade.play("site", "--tags", "opensm", *check, inventory=declared(handmade, tmp_path, opensm_state="absent"))
+    strict = ("-e", "rdma_strict=true")
+    for arguments in ((), ("--check",), strict):
+        run = handmade.play("site", "--tags", "opensm", *arguments, inventory=declared(handmade, tmp_path, opensm_state="absent"))
         assert run.status != 0 and "rdma_allow_removal" in run.output, run.output
-        # In check mode, where nothing changes, the role itself refuses.
-        assert check or "PLAY [Install the stack" not in run.output, run.output
+        assert records.changes(run.events) == {}, run.output
+        assert arguments != strict or "PLAY [Install the stack" not in run.output, run.output
         assert handmade.shell(NODE, "pgrep -x opensm").returncode == 0
     converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, opensm_state="absent", rdma_allow_removal=True))
     left = handmade.shell(

@@ -11,7 +11,10 @@ from __future__ import annotations
 
 import collections.abc
 import copy
+import json
 import os
+import pathlib
+import typing as t
 
 import pytest
 import records
@@ -23,6 +26,7 @@ PREFIX = "rdma-sick"
 WHOLE = ("node1", "node2")
 LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING = ("node%d" % number for number in range(3, 9))
 SICK = {LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING}
+ILLNESSES = {POWERED_OFF: sick.UNROUTED, HANGING: sick.SILENT}
 # What a killed dpkg leaves. It is refused as a lock is, without the five minutes that apt waits for one.
 INTERRUPTED = "touch /var/lib/dpkg/updates/0001"
 PROFILE = "printf '[Match]\\nName=ib0\\n[Network]\\nAddress=10.99.0.1/24\\n' >/etc/systemd/network/90-storage.network"
@@ -45,8 +49,14 @@ class Fleet:
 
     def play(self, playbook: str, *arguments: str) -> Run:
         """A run with the sick hosts."""
-        illnesses = {POWERED_OFF: sick.UNROUTED, HANGING: sick.SILENT}
-        return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.all, illnesses), timeout=900)
+        return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.all, ILLNESSES), timeout=900)
+
+    def designating(self, host: str, playbook: str) -> Run:
+        """A run in which a sick host is to have the subnet manager, and a whole one stands by."""
+        inventory = copy.deepcopy(self.all)
+        inventory["all"]["children"]["opensm"]["hosts"] = dict.fromkeys((host, WHOLE[1]))
+        inventory["all"].setdefault("vars", {})["opensm_standby"] = True
+        return self.lab.play(playbook, inventory=self.ward.inventory(inventory, ILLNESSES), timeout=900)
 
     def play_whole(self, playbook: str, *arguments: str) -> Run:
         """The same without them."""
@@ -119,3 +129,75 @@ def test_whole_hosts_are_served_completely_and_a_second_run_changes_nothing(flee
     assert again.status != 0 and records.changes(again.events) == {}, again.output
     assert named(summary(again)) == SICK, again.output
     assert not ended(again) & set(WHOLE)
+
+
+def served(fleet: Fleet, playbook: str, **variables: t.Any) -> Run:
+    """A run that gives whole hosts all that they would get alone, and after which nothing is left to do."""
+    options = ("-e", json.dumps(variables))
+    run = fleet.play(playbook, *options)
+    assert run.status != 0 and ended(run) <= SICK, run.output
+    alone = fleet.play_whole(playbook, "--check", *options)
+    assert alone.status == 0 and records.changes(alone.events) == {}, alone.output
+    again = fleet.play(playbook, *options)
+    assert again.status != 0 and ended(again) <= SICK, again.output
+    assert records.changes(again.events) == {}, again.output
+    return run
+
+
+def test_whole_hosts_are_verified(fleet: Fleet) -> None:
+    run = fleet.play("verify")
+    assert run.status != 0 and ended(run) == SICK, run.output
+    assert named(run.output) == SICK, run.output
+
+
+def test_the_fabric_is_judged(fleet: Fleet) -> None:
+    run = fleet.play("fabric")
+    assert "Fabric ib: 1 switch" in run.output, run.output
+
+
+def test_whole_hosts_are_upgraded(fleet: Fleet) -> None:
+    run = served(fleet, "upgrade", ofed_extra_packages=["qperf"], rdma_drain_tasks="", rdma_undrain_tasks="")
+    assert {host for _play, _task, host in records.changes(run.events)} >= set(WHOLE), run.output
+    for node in WHOLE:
+        assert fleet.lab.shell(node, "dpkg-query -W qperf").returncode == 0
+
+
+def test_whole_hosts_get_their_firmware_settings(fleet: Fleet) -> None:
+    config = [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]
+    run = served(fleet, "firmware", rdma_allow_container=True, hca_firmware_config=config, rdma_allow_reset=True)
+    assert {host for _play, _task, host in records.changes(run.events)} >= set(WHOLE), run.output
+
+
+def test_nothing_is_rebooted_that_has_nothing_pending(fleet: Fleet) -> None:
+    served(fleet, "reboot", rdma_allow_reload=True, ofed_extra_packages=["qperf"])
+
+
+def test_the_fabric_is_monitored(fleet: Fleet) -> None:
+    served(fleet, "monitor", rdma_allow_container=True)
+
+
+def test_support_bundles_of_whole_hosts_are_there(fleet: Fleet, tmp_path: pathlib.Path) -> None:
+    run = fleet.play("support_bundle", "-e", json.dumps({"support_bundle_dir": str(tmp_path)}))
+    assert ended(run) <= SICK, run.output
+    assert list(tmp_path.iterdir()), run.output
+
+
+@pytest.mark.parametrize("host", sorted(SICK))
+def test_a_sick_host_may_be_the_designated_one(fleet: Fleet, host: str) -> None:
+    run = fleet.designating(host, "site")
+    assert run.status != 0 and ended(run) <= SICK, run.output
+    again = fleet.designating(host, "site")
+    assert again.status != 0 and ended(again) <= SICK and records.changes(again.events) == {}, again.output
+    for node in WHOLE:
+        assert "SMINFO_MASTER" in fleet.lab.shell(node, "sminfo").stdout
+    seen = fleet.designating(host, "verify")
+    assert seen.status != 0 and ended(seen) == SICK, seen.output
+
+
+def test_whole_hosts_are_rid_of_everything(fleet: Fleet) -> None:
+    run = fleet.play("remove", "-e", "rdma_remove=true")
+    assert run.status != 0 and ended(run) <= SICK, run.output
+    for node in WHOLE:
+        assert fleet.lab.shell(node, "pgrep -x opensm || ls /etc/rdma-ofed").returncode != 0
+    again = fleet.play("remove", "-e", "rdma_remove=true")
+    assert ended(again) <= SICK and records.changes(again.events) == {}, again.output

@@ -10,13 +10,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, rank_of
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, Code, Topic, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import ByHost, Fleet, Results
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import ByHost, Deviation, Fleet, Results
 
 TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode", "MTU", "addresses", "SM", "result")
 # The cells of a row by their titles: `sm_lid` is below "SM LID".
@@ -28,6 +29,8 @@ BAD, GOOD, NOTED, WAITS = "BAD", "OK", "NOTED", "WAITS"
 _MOST_ROWS = 32
 _MOST_BAD_ROWS = 8
 _MOST_LINES, _MOST_OTHERS = 24, 5
+_BY_HAND = frozenset(code.value for code in BY_HAND)
+_BRINGS_PORTS = frozenset(kind.value for kind in (Kind.STACK, Kind.MODULE, Kind.RDMA_LINK))
 # Hosts in a line: letters, those that are named of very many, and those that need not be counted.
 _WIDTH, _NAMED, _UNCOUNTED = 100, 8, 4
 # Versions that equal hosts should share: of the firmware of adapters with one PSID, and of one vendor's stack. What a distribution has is up to its release.
@@ -69,9 +72,23 @@ def _difference(entry: Mapping[str, t.Any], *, full: bool = False) -> str:
 
 def foreseen(results: Results) -> ByHost:
     """The deviations that no role mends, by host. Those of hosts without an outcome are not known."""
-    codes = {code.value for code in BY_HAND}
-    found = {host: [each for each in result.get("deviations") or () if each.get("code") in codes and is_error(each)] for host, result in results.items()}
+    found = {}
+    for host, result in results.items():
+        deviations = result.get("deviations") or ()
+        # Such a change may bring a port that is missing.
+        incoming = any(each.get("kind") in _BRINGS_PORTS for each in deviations)
+        found[host] = [each for each in deviations if is_error(each) and (_by_hand(each) or _is_lost(each) and not incoming)]
     return {host: own for host, own in found.items() if own}
+
+
+def _by_hand(deviation: Deviation) -> bool:
+    return deviation.get("code") in _BY_HAND
+
+
+def _is_lost(deviation: Deviation) -> bool:
+    """Whether it is a port that is not there, or is one of Ethernet."""
+    code, aspect = deviation.get("code"), deviation.get("aspect")
+    return code == Code.NO_PORT.value or (code == Code.DIFFERS.value and deviation.get("kind") == Topic.PORT.value and aspect == "link_layer")
 
 
 def render_foreseen(deviations: ByHost) -> str:

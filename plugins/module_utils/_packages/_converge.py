@@ -17,6 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
@@ -35,7 +37,7 @@ _PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
 # Debian's maintainer scripts run it before they start a service, and its exit status 101 forbids the start: see invoke-rc.d(8).
 _POLICY = "usr/sbin/policy-rc.d"
 _SAVED = _POLICY + ".rdma-ofed"
-_LOCKS = "var/lib/rdma.ofed"
+_LOCK = "policy"
 _PAUSE_SECONDS = 0.5
 _MARK = "# Of rdma.ofed, for one installation. Without the process %d it forbids nothing.\n"
 _SCRIPT = """#!/bin/sh
@@ -53,11 +55,7 @@ def script(pid: int, saved: str) -> str:
 @contextlib.contextmanager
 def _alone(root: str) -> t.Iterator[None]:
     """One run at a time changes the policy: of two, the one that ends first would put the site's own back, and the other one would remove it."""
-    folder = os.path.join(root, _LOCKS)
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    # Not readable by others, who could hold it as well.
-    lock = os.open(os.path.join(folder, "policy.lock"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
+    with lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
         end = time.monotonic() + _SECONDS
         while True:
             try:
@@ -68,8 +66,6 @@ def _alone(root: str) -> t.Iterator[None]:
                     raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS) from None
                 time.sleep(_PAUSE_SECONDS)
         yield
-    finally:
-        os.close(lock)
 
 
 @contextlib.contextmanager

@@ -39,7 +39,6 @@ EXCEPTIONS = {
     "module_utils/_ipoib/_kernel.py: open": KERNEL,
     "module_utils/_opensm/_apply.py: os.symlink": ROOT_FOLDER,
     "module_utils/_packages/_converge.py: os.rename": ROOT_FOLDER,
-    "module_utils/_packages/_converge.py: os.open": "a lock, without following links, in a folder of root",
     "module_utils/_stack/_bundle_place.py: os.chmod": ROOT_FOLDER,
     "module_utils/_stack/_bundle_place.py: shutil.move": ROOT_FOLDER,
     "module_utils/_stack/_foreseen.py: open": OWN_FOLDER,

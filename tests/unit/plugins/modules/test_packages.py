@@ -232,7 +232,7 @@ def test_two_runs_at_once_leave_the_policy_of_the_site(tmp_path: pathlib.Path) -
     thread = threading.Thread(target=second)
     with forbidden(str(tmp_path)):
         thread.start()
-        with open(tmp_path / "var/lib/rdma.ofed/policy.lock", "rb") as lock, pytest.raises(BlockingIOError):
+        with open(tmp_path / "run/rdma-ofed/lock/policy", "rb") as lock, pytest.raises(BlockingIOError):
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         assert seen == []
     thread.join()

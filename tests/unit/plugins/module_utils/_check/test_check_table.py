@@ -32,6 +32,9 @@ ROW = {
 
 
 DOWN = Finding(Code.LINK_DOWN, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "DOWN and Polling")
+LOST = Finding(Code.NO_PORT, Topic.PORT, "mlx5_1/1", wanted="ACTIVE", detail="mlx5_0/1")
+ETHERNET = Finding(Code.DIFFERS, Topic.PORT, "mlx5_0/1", "link_layer", "InfiniBand", "Ethernet")
+UNLOADED = Finding(Code.DIFFERS, Kind.MODULE, "mlx5_ib", "state", "loaded", "not loaded")
 MTU = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", "mtu", "4092", "2044")
 SILENT = Finding(Code.NO_MASTER, Topic.SUBNET_MANAGER, "ib", "", "node9", detail="none answers")
 STOPPED = Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", "state", "running", "stopped", "ib")
@@ -247,6 +250,21 @@ def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:
     assert title == "No role mends this. The run would fail unless it is mended before:"
     assert line.startswith("  node[1-2]: port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable")
     assert render_foreseen(foreseen({"node3": results["node3"]})) == ""
+
+
+def test_a_lost_port_is_foreseen_where_no_change_may_bring_it() -> None:
+    results = {
+        "node1": result(found=[LOST]),
+        "node2": result(found=[UNLOADED, LOST]),
+        "node3": result(found=[ETHERNET]),
+        "node4": result(found=[UNLOADED, ETHERNET, DOWN]),
+    }
+    deviations = foreseen(results)
+    assert {host: [each["code"] for each in own] for host, own in deviations.items()} == {
+        "node1": ["no_port"],
+        "node3": ["differs"],
+        "node4": ["link_down"],
+    }
 
 
 def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
