@@ -23,13 +23,15 @@ class ActionModule(ControllerAction):
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         alive = {str(host) for host in task_vars["ansible_play_hosts"]}
+        named = arguments["deviations"]
+        told = {str(host): [str(line) for line in lines] for host, lines in named.items()} if isinstance(named, dict) else {}
         hosts = {}
         for host in map(str, task_vars["ansible_play_hosts_all"]):
             variables = task_vars["hostvars"][host]
             leaves: dict[str, list[str]] = {}
             for name in arguments["variables"]:
                 leaves.update(leaves_of(plain(dict(variables.get(name) or {}))))
-            hosts[host] = Host(host not in alive, leaves, _looks.recall_record(host), host in arguments["deviations"])
+            hosts[host] = Host(host not in alive, leaves, _looks.recall_record(host), host in named, told.get(host, ()))
         show(render(hosts, predicted=bool(self._task.check_mode)))
         return {
             "done": [host for host, own in hosts.items() if own.is_done],

@@ -26,7 +26,9 @@ options:
     elements: str
     default: [rdma_site]
   deviations:
-    description: The hosts that a table has named already, such as RV(rdma.ofed.fabric_table#module:deviations).
+    description:
+      - The hosts that a table has named already. The summary repeats the first deviation of each where it is given
+        RV(rdma.ofed.fabric_table#module:deviations), and refers to the table where it is given a list of hosts.
     type: raw
     default: []
 seealso:

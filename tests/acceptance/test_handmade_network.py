@@ -110,7 +110,7 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address(lab, "node2"), NETWORKD))
     lab.shell("node3", "cp %s /root/saved; printf 'iface bond7 inet manual\\n  bond-slaves ib0\\n' >> %s" % (IFUPDOWN, IFUPDOWN))
     try:
-        refused(lab, "node2: %s configures ib0" % NETWORKD, "node3: %s configures ib0" % IFUPDOWN)
+        refused(lab, "node2: left out of ipoib: %s configures ib0" % NETWORKD, "node3: left out of ipoib: %s configures ib0" % IFUPDOWN)
         # Where the run does not come to the interfaces, it does not refuse their files.
         run = lab.play("site", "--check", "--tags", "kernel_modules")
         assert "configures ib0" not in run.output
@@ -124,7 +124,7 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
     for node in NODES[:2]:
         lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)
     try:
-        refused(lab, "node[1-2]: %s configures ib0" % NETWORKD)
+        refused(lab, "node[1-2]: left out of ipoib: %s configures ib0" % NETWORKD)
         # Else they are left out, and the third host is served.
         run = lab.play("site", "--check")
         assert run.status != 0, run.output
@@ -155,7 +155,7 @@ def test_profiles_of_others_are_refused_where_networkmanager_runs(lab: Cluster, 
     # NetworkManager has it.
     assert "storage" in lab.shell("node3", "nmcli -g NAME connection show").stdout
     try:
-        refused(lab, "node3: %s configures ib0" % path, inventory=edited(edit))
+        refused(lab, "node3: left out of ipoib: %s configures ib0" % path, inventory=edited(edit))
     finally:
         lab.shell("node3", "rm -rf %s; nmcli connection reload" % path)
 
@@ -170,7 +170,7 @@ def test_a_misnamed_variable_does_not_take_the_interfaces(lab: Cluster, edited: 
 
 def test_giving_up_all_interfaces_needs_consent(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     inventory = edited(declared(ipoib_interfaces=[]))
-    refused(lab, "node[1-3]: ipoib_interfaces declares no interface", "ib0", "rdma_allow_removal: true", inventory=inventory)
+    refused(lab, "node[1-3]: left out of ipoib: ipoib_interfaces declares no interface", "ib0", "rdma_allow_removal: true", inventory=inventory)
     converge(lab, "-e", "rdma_allow_removal=true", "--limit", "node2", inventory=inventory)
     assert lab.shell("node2", "ip -brief address show ib0").stdout.split()[2:] == []
     assert "10." in lab.shell("node1", "ip -brief address show ib0").stdout

@@ -173,10 +173,10 @@ def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cl
 
 def test_the_only_subnet_manager_is_removed_with_consent(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     strict = ("-e", "rdma_strict=true")
-    for arguments in ((), ("--check",), strict):
+    for arguments in (strict, ("--check",), ()):
         run = handmade.play("site", "--tags", "opensm", *arguments, inventory=declared(handmade, tmp_path, opensm_state="absent"))
         assert run.status != 0 and "rdma_allow_removal" in run.output, run.output
-        assert records.changes(run.events) == {}, run.output
+        assert not [host for _play, _task, host in records.changes(run.events) if host == NODE or arguments == strict], run.output
         assert arguments != strict or "PLAY [Install the stack" not in run.output, run.output
         assert handmade.shell(NODE, "pgrep -x opensm").returncode == 0
     converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, opensm_state="absent", rdma_allow_removal=True))

@@ -77,7 +77,7 @@ def foreseen(results: Results) -> ByHost:
         deviations = result.get("deviations") or ()
         # Such a change may bring a port that is missing.
         incoming = any(each.get("kind") in _BRINGS_PORTS for each in deviations)
-        found[host] = [each for each in deviations if is_error(each) and (_by_hand(each) or _is_lost(each) and not incoming)]
+        found[host] = [each for each in deviations if is_error(each) and (_by_hand(each) or (_is_lost(each) and not incoming))]
     return {host: own for host, own in found.items() if own}
 
 

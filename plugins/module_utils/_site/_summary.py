@@ -45,6 +45,8 @@ class Host(t.NamedTuple):
     record: Record = Record()
     deviates: bool = False
     """Whether a table above tells what is wrong with it."""
+    deviations: t.Sequence[str] = ()
+    """What that is, where the summary repeats it."""
 
     @property
     def is_done(self) -> bool:
@@ -56,6 +58,9 @@ class Host(t.NamedTuple):
         if self.record.kind and (self.dropped or self.deviates):
             named = "%s: " % self.record.task if self.record.task and self.record.kind == FAILED else ""
             found.append("%s: %s%s" % (self.record.kind, named, self.record.said or "no reason was given"))
+        if self.deviations and not found:
+            more = "; and %d more, see the table above" % (len(self.deviations) - 1) if self.deviations[1:] else ""
+            return ["not as declared: %s%s" % (self.deviations[0], more)]
         if self.deviates and not found:
             return ["not as declared; see the table above"]
         return found or ([_UNKNOWN] if self.dropped else [])

@@ -184,7 +184,8 @@ class Kernel:
         for hca in self.node.hcas:
             if self._has_device(hca) and "ib_ipoib" in self.modules:
                 for port in hca.ports:
-                    self._add_interface(hca, port)
+                    if not sysfs.is_ethernet(hca, port):
+                        self._add_interface(hca, port)
         self._show_modules()
         self.tree.write("unbound", " ".join(sorted(self.unbound)))
 

@@ -127,6 +127,11 @@ def bind_files(driver: str) -> list[str]:
     return ["sys/bus/pci/drivers/%s/%s" % (driver, name) for name in ("bind", "unbind")]
 
 
+def is_ethernet(hca: Hca, port: Port) -> bool:
+    """Whether the card was made with that LINK_TYPE in effect."""
+    return hca.settings.get("current", {}).get("LINK_TYPE_P%d" % port.number) == "ETH"
+
+
 def rdma_files(node: Node, hca: Hca) -> dict[str, str]:
     """The RDMA device without what the fabric decides (portstate.port_files)."""
     base = rdma_directory(node, hca)
@@ -142,7 +147,7 @@ def rdma_files(node: Node, hca: Hca) -> dict[str, str]:
     }
     for port in hca.ports:
         directory = "%s/ports/%d" % (base, port.number)
-        files[directory + "/link_layer"] = "InfiniBand\n"
+        files[directory + "/link_layer"] = "Ethernet\n" if is_ethernet(hca, port) else "InfiniBand\n"
         files.update({"%s/counters/%s" % (directory, name): "0\n" for name in COUNTERS})
     return files
 

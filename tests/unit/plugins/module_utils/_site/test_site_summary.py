@@ -57,6 +57,11 @@ def test_a_thousand_hosts_with_ten_faults_are_a_screen() -> None:
     assert sum("port_guid" in line and "the values differ" in line for line in shown) == 2
 
 
+def test_what_deviates_is_repeated_where_it_is_known() -> None:
+    hosts = {"node1": Host(True, deviates=True, deviations=["port mlx5_1/1: no such port", "ib0: no address"]), "node2": Host()}
+    assert render(hosts).splitlines()[1] == "  node1: not as declared: port mlx5_1/1: no such port; and 1 more, see the table above"
+
+
 def test_many_faults_that_have_nothing_in_common_are_counted() -> None:
     words = ["%s is broken" % "".join(chr(97 + (number >> shift) % 16) for shift in (8, 4, 0)) for number in range(300)]
     hosts = {"node%d" % number: Host(True, record=Record(kind=FAILED, said=said)) for number, said in enumerate(words)}
