@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._obstacles import is_interrupted, wait_for_turn
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
@@ -30,6 +31,8 @@ if t.TYPE_CHECKING:
 
 _PREVIEW_SECONDS = 600.0
 _SECONDS = 7200.0
+# A run waits for another process as long as apt does when told to; what only looks ahead does not keep the other hosts waiting.
+_LOCK_SECONDS, _FORESEEING_SECONDS = 300.0, 20.0
 _DAY = 86400.0
 # Other forms are left to the package manager: patterns, versions, paths.
 _PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
@@ -158,6 +161,9 @@ class _Node(t.NamedTuple):
     root: str
     foreseen: Foreseen
 
+    def wait(self) -> None:
+        wait_for_turn(self.manager, _FORESEEING_SECONDS if self.check_mode else _LOCK_SECONDS, self.root)
+
     def carry_out(self, argv: tuple[str, ...], todo: Transaction, found: t.Mapping[str, Package]) -> _Done:
         rest = self.foreseen.rest(todo)
         plan = Plan(changes_of(rest, found))
@@ -172,10 +178,12 @@ class _Node(t.NamedTuple):
         missing = [name for name in names if not (name in found and found[name].is_installed) and name not in self.foreseen.installed]
         if not missing:
             return _Done()
+        self.wait()
+        interrupted = bool(packages.broken(found)) or is_interrupted(manager, self.root)
         old = lists_are_old(manager, time.time(), self.root)
         argv = (*manager.add, *missing)
         with forbidden(self.root) if manager.starts_services and not start_services and not self.check_mode else contextlib.nullcontext():
-            if packages.broken(found) and not self.check_mode:
+            if interrupted and not self.check_mode:
                 # It refuses everything else until this is done.
                 run(manager.recover, ok=None, timeout=_SECONDS)
             trouble = ""
@@ -186,7 +194,7 @@ class _Node(t.NamedTuple):
             try:
                 todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
             except _Impossible as exc:
-                if self.check_mode and (old or packages.broken(found)):
+                if self.check_mode and (old or interrupted):
                     # The run refreshes the lists, and finishes what was interrupted.
                     todo = Transaction({}, dict.fromkeys(missing, ""))
                     return self.carry_out(argv, todo, found)._replace(missing=missing)
@@ -202,6 +210,8 @@ class _Node(t.NamedTuple):
         found = manager.database(run, self.root)
         before = [name for name in self.foreseen.removed if name in found]
         gone = [name for name in names if (name in found or not _PLAIN.match(name)) and name not in before]
+        if gone:
+            self.wait()
         if gone and keep_needed:
             answer = run(["/bin/sh", "-c", manager.removal_script([*gone, *before])], ok=None, timeout=_PREVIEW_SECONDS)
             if answer.rc not in (0, 1):

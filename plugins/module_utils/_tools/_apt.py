@@ -111,6 +111,8 @@ class Apt(Manager):
     simulates = True
     lists_age = True
     lists = ("var/lib/apt/periodic/update-success-stamp", "var/lib/apt/lists")
+    locks = ("var/lib/dpkg/lock-frontend", "var/lib/dpkg/lock")
+    journal = "var/lib/dpkg/updates"
     starts_services = True
     # A flat repository need not tell its origin, by which apt would rank it.
     ranks_repositories = False

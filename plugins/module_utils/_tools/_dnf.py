@@ -77,6 +77,8 @@ def _setting(text: str, key: str) -> str:
 
 class Dnf(RpmManager):
     name = "dnf"
+    # It waits for that process without an end.
+    pid_files = ("var/cache/dnf/metadata_lock.pid", "var/cache/dnf/download_lock.pid")
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "priority=10\n"

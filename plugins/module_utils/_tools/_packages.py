@@ -161,6 +161,12 @@ class Manager(abc.ABC):
     """Whether packages start their services as they are installed."""
     ranks_repositories: bool = True
     """Whether the site's repository can have priority over others as a whole, so that what came from it is not replaced."""
+    locks: Argv = ()
+    """The files that it locks for itself while it works, by fcntl(2): paths below the root directory."""
+    pid_files: Argv = ()
+    """The files in which it leaves the number of its process while it works."""
+    journal: str = ""
+    """The directory of what is not in its database yet; not empty after it was killed."""
     lock_package: str = ""
     """The package to install, and to leave turned on, where `can_lock` is false."""
     protection_path: str = ""

@@ -67,6 +67,7 @@ def rpm_uri(address: str) -> str:
 
 class RpmManager(Manager):
     packaging = "rpm"
+    locks = ("var/lib/rpm/.rpm.lock", "usr/lib/sysimage/rpm/.rpm.lock")
     recover = ("rpm", "--rebuilddb")
     erase = ("rpm", "--erase")
     repository_path = ""

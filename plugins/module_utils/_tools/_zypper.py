@@ -37,6 +37,7 @@ def parse_packages(xml: str, *verbs: str) -> dict[str, str]:
 
 class Zypper(RpmManager):
     name = "zypper"
+    pid_files = ("run/zypp.pid",)
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
     # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
     repository_extra = "autorefresh=1\npriority=10\n"

@@ -239,6 +239,19 @@ def test_two_runs_at_once_leave_the_policy_of_the_site(tmp_path: pathlib.Path) -
     assert seen and policy.read_text() == "#!/bin/sh\nexit 104\n"
 
 
+def test_what_a_killed_dpkg_left_is_finished_first(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {})
+    node.foreseen = said("apt", "install")
+    updates = tmp_path / "var/lib/dpkg/updates"
+    updates.mkdir()
+    (updates / "0001").touch()
+    predicted = node.run(check=True, names=["opensm"])
+    assert node.done == []
+    assert node.run(names=["opensm"]) == predicted
+    assert node.done[0].startswith("dpkg --configure -a")
+    assert node.done[-1].endswith(" install opensm")
+
+
 def test_a_policy_that_came_meanwhile_stays(tmp_path: pathlib.Path) -> None:
     policy = tmp_path / "usr/sbin/policy-rc.d"
     policy.parent.mkdir(parents=True)

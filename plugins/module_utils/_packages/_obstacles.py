@@ -1,0 +1,84 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What keeps a package manager from its work: another process that works on the packages, or one that was killed while it did."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import struct
+import time
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, shown
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
+
+# struct flock of fcntl(2): type, whence, start, length, process.
+_FLOCK = "@hhqqi4x"
+_PAUSE_SECONDS = 1.0
+_ENTRY = re.compile(r"\d+\Z")
+
+
+class Holder(t.NamedTuple):
+    """Who has the packages of the node."""
+
+    pid: int
+    program: str
+    path: str
+    """Of the lock."""
+
+
+def _writer(path: str) -> int:
+    """The process that has locked a file for itself, 0 for none. Readers of the RPM database share it."""
+    try:
+        with open_regular(path) as stream:
+            found = fcntl.fcntl(stream, fcntl.F_GETLK, struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
+    except OSError:
+        return 0
+    kind, _whence, _start, _length, pid = struct.unpack(_FLOCK, found)
+    return pid if kind == fcntl.F_WRLCK else 0
+
+
+def _noted(path: str, root: str) -> int:
+    """The living process whose number is in a file, 0 for none."""
+    pid = decimal(read_text(path).strip(), 0)
+    return pid if pid and os.path.isdir(os.path.join(root, "proc", str(pid))) else 0
+
+
+def holder(manager: Manager, root: str = "/") -> Holder | None:
+    """The process that works on the packages; None where none does."""
+    for paths, find in ((manager.locks, _writer), (manager.pid_files, lambda path: _noted(path, root))):
+        for path in paths:
+            pid = find(os.path.join(root, path))
+            if pid:
+                return Holder(pid, shown(read_text(os.path.join(root, "proc", str(pid), "comm")).strip()), "/" + path)
+    return None
+
+
+def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> None:
+    """Wait until no other process works on the packages, for `patience` seconds. Raises Refused."""
+    end = time.monotonic() + patience
+    while True:
+        found = holder(manager, root)
+        if found is None:
+            return
+        if time.monotonic() >= end:
+            words = "%s can't be used now: process %d%s has the lock %s, and kept it for %d s. Nothing was changed. Next: wait for it to end, then run it again"
+            raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
+        time.sleep(_PAUSE_SECONDS)
+
+
+def is_interrupted(manager: Manager, root: str = "/") -> bool:
+    """Whether the package manager was killed while it wrote its database. It refuses everything else until it has finished that."""
+    try:
+        return bool(manager.journal) and any(map(_ENTRY.match, os.listdir(os.path.join(root, manager.journal))))
+    except OSError:
+        return False
