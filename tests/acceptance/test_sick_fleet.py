@@ -114,7 +114,8 @@ def test_check_mode_foresees_the_same_for_whole_hosts(fleet: Fleet) -> None:
     assert alone.status == 0, alone.output
     assert with_sick.status != 0, with_sick.output
     assert given(with_sick) == given(alone), with_sick.output
-    assert named(summary(with_sick)) == SICK, with_sick.output
+    # Modules that are to be loaded may bring a port that is missing.
+    assert named(summary(with_sick)) == SICK - {LOST_RAIL}, with_sick.output
 
 
 def test_whole_hosts_are_served_completely_and_a_second_run_changes_nothing(fleet: Fleet) -> None:

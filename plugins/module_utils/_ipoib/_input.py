@@ -114,7 +114,9 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
         else:
             if netdev is None and not wanted.is_child:
                 absent += 1
-                fault = _missing_fault(absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports)
+                fault = _missing_fault(
+                    absent + len([name for name in existing if not netdevs[name].get("parent")]), existing, loaded=loaded, ports=ports, facts=facts
+                )
                 if fault:
                     found.append(Problem(entry.name_path, wanted.name, *fault))
                     continue
@@ -174,8 +176,14 @@ def _ipv6_problems(path: str, wanted: _wanted.Interface, refusal: str) -> list[P
     return [Problem(path + ".addresses", addresses[0], "IPv4 addresses on this node", refusal)] if refusal and addresses else []
 
 
-def _missing_fault(count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[str, str] | None:
+def _missing_fault(
+    count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]], facts: t.Mapping[str, t.Any]
+) -> tuple[str, str] | None:
     """Why an interface that is not there can't come, or None where it may: ib_ipoib makes one a port when it is loaded."""
+    ethernet = [str(port.get("name")) for port in facts.get("ports") or () if port.get("link_layer") == "Ethernet"]
+    if not ports and ethernet:
+        hint = "%s is in Ethernet mode; the parameter LINK_TYPE_P1 or LINK_TYPE_P2 of the card makes it a port of InfiniBand, see the role hca_firmware"
+        return "none: this node has no InfiniBand port", hint % ", ".join(ethernet)
     if not ports:
         return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"
     if loaded and existing:

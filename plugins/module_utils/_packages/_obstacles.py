@@ -71,7 +71,7 @@ def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> None:
         if found is None:
             return
         if time.monotonic() >= end:
-            words = "%s can't be used now: process %d%s has the lock %s, and kept it for %d s. Nothing was changed. Next: wait for it to end, then run it again"
+            words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
             raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
         time.sleep(_PAUSE_SECONDS)
 

@@ -34,6 +34,7 @@ GUID0, GUID1 = "0x0002c903000f0001", "0x0002c903000f0002"
 IB0 = {"name": "ib0", "kind": "ipoib", "parent": "", "connected_capable": False, "connected_reason": "Enhanced IPoIB"}
 IB1_CAPABLE = {"name": "ib1", "kind": "ipoib", "parent": "", "connected_capable": True, "connected_reason": "it announces it"}
 OFED = {"kind": "mlnx_ofed", "ofed_version": "24.07-0.6.1.0"}
+ETHERNET = [{"name": "mlx5_0/1", "device": "mlx5_0", "link_layer": "Ethernet"}]
 ETH0 = {"name": "eth0", "kind": "ethernet", "parent": ""}
 
 STATIC: list[tuple[t.Any, str, str]] = [
@@ -114,6 +115,7 @@ def test_bad_scalars(variables: dict[str, t.Any], variable: str) -> None:
 
 NODE: list[tuple[list[dict[str, t.Any]], dict[str, t.Any], str, str]] = [
     ([{"name": "ib0"}], facts(ports=0), "ipoib_interfaces[0].name", "declared port on a node without HCA"),
+    ([{"name": "ib0"}], {**facts(), "ports": ETHERNET}, "ipoib_interfaces[0].name", "mlx5_0/1 is in Ethernet mode"),
     ([{"name": "ib0"}, {"name": "ib1"}], facts(), "ipoib_interfaces[1].name", "mlx5_0/1"),
     ([{"name": "ib7"}], facts(netdevs=[IB0, IB1_CAPABLE], loaded=True), "ipoib_interfaces[0].name", "ib0, ib1"),
     ([{"name": "eth0"}], facts(netdevs=[ETH0, IB0], loaded=True), "ipoib_interfaces[0].name", "eth0 is not an IPoIB interface, but of kind ethernet"),
