@@ -166,8 +166,10 @@ def test_whole_hosts_are_upgraded(fleet: Fleet) -> None:
 
 def test_whole_hosts_get_their_firmware_settings(fleet: Fleet) -> None:
     config = [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]
-    run = served(fleet, "firmware", rdma_allow_container=True, hca_firmware_config=config, rdma_allow_reset=True)
+    run = served(fleet, "firmware", rdma_allow_container=True, hca_firmware_config=config)
     assert {host for _play, _task, host in records.changes(run.events)} >= set(WHOLE), run.output
+    for node in WHOLE:
+        assert "NUM_OF_VFS" in fleet.lab.shell(node, "mstconfig -d 0000:03:00.0 -e query NUM_OF_VFS | grep '0  *4'").stdout
 
 
 def test_nothing_is_rebooted_that_has_nothing_pending(fleet: Fleet) -> None:
