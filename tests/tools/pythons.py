@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import typing as t
 
+from common import ROOT
+
 OLDEST = (3, 8)
 """The oldest Python that a node may have with the oldest supported ansible-core."""
 NEWEST = (3, 13)
@@ -35,8 +37,9 @@ def pyenv_folders() -> list[str]:
 
 
 def search_path() -> str:
-    """PATH, then the folders of pyenv's Pythons, without its shims."""
-    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if not folder.endswith("/shims")]
+    """PATH, then the folders of pyenv's Pythons, without its shims, and without .venv, which an interrupted run may have left half made."""
+    own = str(ROOT / ".venv/bin")
+    folders = [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if folder != own and not folder.endswith("/shims")]
     return os.pathsep.join(folders + pyenv_folders())
 
 
