@@ -451,9 +451,10 @@ def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
         assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
         assert refuses["rdma.ofed.refusal_table"]["role"] == role
         tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
-        published = [task.get("ansible.builtin.set_fact", ()) for each in tasks for task in (each, *each.get("rescue", ()))]
-        (kept,) = [facts for facts in published if refuses["rdma.ofed.refusal_table"]["variable"] in facts]
-        assert "left_out('%s'" % role in kept["rdma_site"]
+        published = [task for each in tasks for task in (each, *each.get("rescue", ()))]
+        (kept,) = [task for task in published if refuses["rdma.ofed.refusal_table"]["variable"] in task.get("ansible.builtin.set_fact", ())]
+        assert "__%s_left_out" % role in kept["ansible.builtin.set_fact"]["rdma_site"]
+        assert "left_out('%s'" % role in kept["vars"]["__%s_left_out" % role]
 
 
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:
