@@ -161,8 +161,9 @@ class _Node(t.NamedTuple):
     root: str
     foreseen: Foreseen
 
-    def wait(self) -> None:
-        wait_for_turn(self.manager, _FORESEEING_SECONDS if self.check_mode else _LOCK_SECONDS, self.root)
+    def wait(self) -> bool:
+        """Whether another process was at work, which may have changed the packages."""
+        return wait_for_turn(self.manager, _FORESEEING_SECONDS if self.check_mode else _LOCK_SECONDS, self.root)
 
     def carry_out(self, argv: tuple[str, ...], todo: Transaction, found: t.Mapping[str, Package]) -> _Done:
         rest = self.foreseen.rest(todo)
@@ -178,7 +179,8 @@ class _Node(t.NamedTuple):
         missing = [name for name in names if not (name in found and found[name].is_installed) and name not in self.foreseen.installed]
         if not missing:
             return _Done()
-        self.wait()
+        if self.wait():
+            return self.install(names, start_services=start_services)
         interrupted = bool(packages.broken(found)) or is_interrupted(manager, self.root)
         old = lists_are_old(manager, time.time(), self.root)
         argv = (*manager.add, *missing)
@@ -210,8 +212,8 @@ class _Node(t.NamedTuple):
         found = manager.database(run, self.root)
         before = [name for name in self.foreseen.removed if name in found]
         gone = [name for name in names if (name in found or not _PLAIN.match(name)) and name not in before]
-        if gone:
-            self.wait()
+        if gone and self.wait():
+            return self.remove(names, keep_needed=keep_needed)
         if gone and keep_needed:
             answer = run(["/bin/sh", "-c", manager.removal_script([*gone, *before])], ok=None, timeout=_PREVIEW_SECONDS)
             if answer.rc not in (0, 1):

@@ -63,16 +63,17 @@ def holder(manager: Manager, root: str = "/") -> Holder | None:
     return None
 
 
-def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> None:
-    """Wait until no other process works on the packages, for `patience` seconds. Raises Refused."""
-    end = time.monotonic() + patience
+def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
+    """Wait until no other process works on the packages, for `patience` seconds; whether one did. Raises Refused."""
+    end, waited = time.monotonic() + patience, False
     while True:
         found = holder(manager, root)
         if found is None:
-            return
+            return waited
         if time.monotonic() >= end:
             words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
             raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
+        waited = True
         time.sleep(_PAUSE_SECONDS)
 
 

@@ -252,6 +252,23 @@ def test_what_a_killed_dpkg_left_is_finished_first(tmp_path: pathlib.Path) -> No
     assert node.done[-1].endswith(" install opensm")
 
 
+def test_what_another_process_has_installed_meanwhile_is_there(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "dnf", {})
+    other, pid = tmp_path / "proc/4711", tmp_path / "var/cache/dnf/download_lock.pid"
+    other.mkdir(parents=True)
+    pid.parent.mkdir(parents=True)
+    pid.write_text("4711")
+    node.foreseen = said("dnf", "install")
+
+    def end() -> None:
+        node.installed = {"opensm": "installed"}
+        other.rmdir()
+
+    threading.Timer(0.5, end).start()
+    assert node.run(names=["opensm"])["changed"] is False
+    assert [words for words in node.done if "install" in words] == []
+
+
 def test_a_policy_that_came_meanwhile_stays(tmp_path: pathlib.Path) -> None:
     policy = tmp_path / "usr/sbin/policy-rc.d"
     policy.parent.mkdir(parents=True)
