@@ -82,10 +82,10 @@ def test_a_standby_has_read_nothing() -> None:
     assert findings(state._replace(log=state.log._replace(state="STANDBY"))) == []
 
 
-@pytest.mark.skipif(sys.version_info < (3, 10), reason="what travels is read on the controller")
 def test_it_travels() -> None:
     state = told("ftree_falls_back", "ftree", differences=(Difference(1, "mlx5_0/1", FULL, NONE),))
-    assert decode(Told, encode(state)) == state
+    # What travels is read on the controller.
+    assert sys.version_info < (3, 10) or decode(Told, encode(state)) == state
 
 
 @pytest.mark.parametrize(
