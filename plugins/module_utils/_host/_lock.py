@@ -7,12 +7,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
-import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 
 LOCK_DIRECTORY = "run/rdma-ofed/lock"
@@ -22,17 +21,10 @@ _PAUSE_SECONDS = 0.5
 
 
 def _take(stream: t.TextIO, pci: str, patience: float) -> None:
-    end = time.monotonic() + patience
-    while True:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            break
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                stream.seek(0)
-                holder = stream.read().strip() or "unknown"
-                raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, holder)) from None
-            time.sleep(_PAUSE_SECONDS)
+    if not comes(lambda: locks(stream), patience, _PAUSE_SECONDS):
+        stream.seek(0)
+        holder = stream.read().strip() or "unknown"
+        raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, holder))
     stream.seek(0)
     stream.truncate()
     stream.write("%d\n" % os.getpid())

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import re
 import time
@@ -18,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
+from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 from ansible_collections.rdma.ofed.plugins.module_utils._packages._obstacles import is_interrupted, wait_for_turn
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
@@ -59,15 +59,8 @@ def script(pid: int, saved: str) -> str:
 def _alone(root: str) -> t.Iterator[None]:
     """One run at a time changes the policy: of two, the one that ends first would put the site's own back, and the other one would remove it."""
     with lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
-        end = time.monotonic() + _SECONDS
-        while True:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS) from None
-                time.sleep(_PAUSE_SECONDS)
+        if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
+            raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS)
         yield
 
 

@@ -10,12 +10,12 @@ import fcntl
 import os
 import re
 import struct
-import time
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
 
 if t.TYPE_CHECKING:
@@ -65,16 +65,18 @@ def holder(manager: Manager, root: str = "/") -> Holder | None:
 
 def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
     """Wait until no other process works on the packages, for `patience` seconds; whether one did. Raises Refused."""
-    end, waited = time.monotonic() + patience, False
-    while True:
-        found = holder(manager, root)
-        if found is None:
-            return waited
-        if time.monotonic() >= end:
-            words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
-            raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
-        waited = True
-        time.sleep(_PAUSE_SECONDS)
+    met: list[Holder | None] = []
+
+    def is_free() -> bool:
+        met.append(holder(manager, root))
+        return met[-1] is None
+
+    comes(is_free, patience, _PAUSE_SECONDS)
+    found = met[-1]
+    if found is not None:
+        words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
+        raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
+    return len(met) > 1
 
 
 def is_interrupted(manager: Manager, root: str = "/") -> bool:
