@@ -47,13 +47,6 @@ options:
     type: list
     elements: dict
     default: []
-  half_written:
-    description:
-      - PCI addresses of adapters whose burn was interrupted, as the error of M(rdma.ofed.mstflint) names them. They are not reset.
-      - Such a card runs the firmware in its memory, and may not come back with what is in its flash.
-    type: list
-    elements: str
-    default: []
   disconnect_rdma_users:
     description:
       - Whether to reset an adapter that is in use. Jobs lose their connections, mounts hang or break, and virtual functions

@@ -160,7 +160,9 @@ unburned:
       description: What the tool said, and the next step.
       type: str
     half_written:
-      description: Whether the tool had begun to write. Such a card must not be reset, nor its node rebooted, before it is burned again.
+      description:
+        - Whether the tool had begun to write. Such a card must not be reset, nor its node rebooted, before it is burned again.
+        - Name the others in O(rdma.ofed.mlxfwreset#module:adapters) to reset those alone.
       type: bool
 changes:
   description: What was burned, or would be, in words and in order.

@@ -86,8 +86,6 @@ class _Node(t.NamedTuple):
     root: str
     foreseen: tuple[Change, ...] = ()
     """What would be set before a reset."""
-    half_written: t.Collection[str] = ()
-    """The cards, by any function, that must not load their flash."""
 
     def look(self, wanted: Wanted, failing: str = "", reset: t.Collection[str] = ()) -> list[ResetPlan]:
         """The plan of every card.
@@ -99,11 +97,7 @@ class _Node(t.NamedTuple):
         failures = ["%s: %s" % (card.pci, failure) for card in cards if card.pci in reset for failure in card.failures]
         if failures:
             raise CommandFailed("%s: %s" % (failing, "; ".join(failures)), errors=failures, changed=True)
-        return [plan(self._expected(card), host, wanted) for card in cards]
-
-    def _expected(self, card: Card) -> Card:
-        broken = not {card.pci, *card.functions}.isdisjoint(self.half_written)
-        return foreseen_for(card, self.foreseen)._replace(half_written=broken)
+        return [plan(foreseen_for(card, self.foreseen), host, wanted) for card in cards]
 
 
 def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
@@ -168,7 +162,7 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
     devices = choose(read_devices(root), parameters["adapters"])
     real = parameters["state"] == "reset" and not module.check_mode
     foreseen = () if real else read_foreseen(parameters["foreseen"])
-    node = _Node(run, devices, environ, root, foreseen, frozenset(parameters["half_written"]))
+    node = _Node(run, devices, environ, root, foreseen)
     wanted = Wanted(**{name: parameters[name] for name in Wanted._fields})
     if parameters["state"] == "query":
         done = Done(left=tuple(node.look(wanted)))
@@ -178,7 +172,6 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
             refuse_blocked(plans)
             done = apply(node, plans, wanted, wait=parameters["wait_timeout"]) if real and resets(plans) else predict(plans)
     unread = ["%s was not reset, because it can't be read: %s" % (todo.card.pci, "; ".join(todo.card.failures)) for todo in done.left if todo.card.failures]
-    unread += ["%s was not reset: %s" % (todo.card.pci, "; ".join(todo.why)) for todo in done.left if todo.card.half_written]
     for failure in (*done.failures, *(unread if parameters["state"] == "reset" else ())):
         module.warn(failure)
     answer = result(done.changes, done.left, [*done.failures, *done.aftermath])

@@ -31,7 +31,6 @@ _COLD_CARDS = ("bluefield4",)
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
 
 _KINDS = (Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER)
-_HALF_WRITTEN = "its burn was interrupted, and its flash may be half written: it is not reset before it is burned again"
 
 
 class Card(t.NamedTuple):
@@ -59,8 +58,6 @@ class Card(t.NamedTuple):
     foreign_drivers: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
     """The devices behind the PCIe switch of the card that a driver holds: "0000:0d:00.0 (nvidia)"."""
-    half_written: bool = False
-    """Whether a burn was interrupted: no reset may make it load its flash."""
 
     @property
     def bluefield(self) -> bool:
@@ -216,8 +213,6 @@ def foreseen_for(card: Card, foreseen: t.Iterable[Change]) -> Card:
 
 def plan(card: Card, host: Host, wanted: Wanted) -> ResetPlan:
     """What one card needs."""
-    if card.half_written:
-        return ResetPlan(card._replace(pending=()), why=(_HALF_WRITTEN,))
     if not card.pending:
         return ResetPlan(card)
     needs, reason = _more_than_reset(card, wanted)

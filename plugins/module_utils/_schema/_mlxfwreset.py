@@ -13,7 +13,6 @@ OPTIONS: dict[str, t.Any] = {
     "adapters": {"type": "list", "elements": "str", "default": []},
     "tried": {"type": "str", "choices": ["nothing", "reset", "reboot", "power_cycle"], "default": "nothing"},
     "foreseen": {"type": "list", "elements": "dict", "default": []},
-    "half_written": {"type": "list", "elements": "str", "default": []},
     "disconnect_rdma_users": {"type": "bool", "default": False},
     "cut_ssh_connection": {"type": "bool", "default": False},
     "allow_container": {"type": "bool", "default": False},

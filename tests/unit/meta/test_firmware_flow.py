@@ -60,7 +60,7 @@ module.exit_json(changed=changed, pending=waiting or set_only or foreseen, waiti
 """,
     ),
     "mlxfwreset": (
-        "allow_container state disconnect_rdma_users wait_timeout tried foreseen half_written",
+        "allow_container state disconnect_rdma_users wait_timeout tried foreseen",
         """
 if module.params["state"] == "reset" and not module.check_mode:
     save("reset", runs_image=True, effective=card["set"])

@@ -35,7 +35,6 @@ DEFAULTS: dict[str, t.Any] = {
     "adapters": [],
     "tried": "nothing",
     "foreseen": [],
-    "half_written": [],
     "disconnect_rdma_users": False,
     "cut_ssh_connection": False,
     "allow_container": True,
@@ -182,19 +181,6 @@ def test_check_mode_knows_what_that_needs_which_nothing_has_set_yet(root: str, t
 def test_what_is_no_pending_change_is_refused(root: str, tmp_path: pathlib.Path, wrong: dict[str, t.Any]) -> None:
     with pytest.raises(InvalidInput, match=r"foreseen\[1\] is"):
         converge(root, Tools(), tmp_path, foreseen=[entry(FIRST), wrong])
-
-
-@pytest.mark.parametrize("check_mode", [False, True])
-def test_a_card_with_half_an_image_is_not_reset_and_the_others_are(root: str, tmp_path: pathlib.Path, check_mode: bool) -> None:
-    tools = Tools()
-    tools.links[SECOND] = ("IB(1)", "ETH(2)")
-    module = Module(check_mode, state="reset", half_written=[FIRST[:-1] + "1"])
-    done = _reset_apply.converge(t.cast(t.Any, module), tools, {}, root=root)
-    assert [argv[3] for argv in tools.resets()] == ([] if check_mode else [SECOND])
-    assert [adapter["reset"] for adapter in done["adapters"]] == [False, True]
-    first = done["adapters"][0]
-    assert (first["needs"], first["pending"]) == ("", []) and "its flash may be half written" in first["why"][0]
-    assert module.warnings == ["%s was not reset: %s" % (FIRST, first["why"][0])]
 
 
 def test_only_the_chosen_adapters_are_looked_at(root: str, tmp_path: pathlib.Path) -> None:
