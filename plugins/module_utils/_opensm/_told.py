@@ -13,9 +13,10 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Topic as Object
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import UNSET, words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Rule, parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Log, Topic
 
 MASTER = "MASTER"
@@ -23,8 +24,10 @@ FULL, LIMITED, NONE = "full member", "limited member", "no member"
 # One that systemd has started so often by itself, and that is younger than this, ends again and again.
 _RESTARTS = 2
 _YOUNG_SECONDS = 300
-# The members that are asked, besides the port of opensm itself: each takes a query.
+# The members whose own tables are read, besides the port of opensm itself: each takes a query.
 MOST_MEMBERS = 8
+# What opensm.conf has where it names no key for trusted queries.
+_PUBLIC_SA_KEY = "0x1"
 
 Table = t.Mapping[int, bool]
 """The P_Keys of a port without the membership bit, and whether it is a full member."""
@@ -79,7 +82,10 @@ def expected(text: str, guid: str, *, own: bool) -> dict[int, bool]:
 
     A partition whose P_Key opensm makes up is left out.
     """
-    rules = parse_partitions(text)
+    return _given(parse_partitions(text), guid, own=own)
+
+
+def _given(rules: t.Sequence[Rule], guid: str, *, own: bool) -> dict[int, bool]:
     if not rules:
         return {DEFAULT_PKEY: True}
     found = {DEFAULT_PKEY: own}
@@ -93,6 +99,18 @@ def expected(text: str, guid: str, *, own: bool) -> dict[int, bool]:
 def named_ports(text: str) -> list[str]:
     """The ports that partitions.conf names by GUID, in its order."""
     return list(dict.fromkeys(who for rule in parse_partitions(text) for who, _membership in rule.entries if who.startswith("0x")))
+
+
+def public_key(keys: t.Mapping[str, str]) -> str:
+    """The key with which opensm tells the tables of all ports; "" for a secret one, which no command line of ours shows to other users of the node."""
+    key = keys.get("sa_key", UNSET)
+    return _PUBLIC_SA_KEY if key == UNSET or integer(key) == integer(_PUBLIC_SA_KEY) else ""
+
+
+def suspects_first(text: str, members: t.Iterable[str], tables: t.Mapping[str, Table]) -> list[str]:
+    """The members in the fabric; first those whose tables, as opensm remembers them, are not as in partitions.conf. `tables` has the ports in the fabric."""
+    rules = parse_partitions(text)
+    return sorted((guid for guid in members if guid in tables), key=lambda guid: _given(rules, guid, own=False) == tables[guid])
 
 
 def differences(wanted: Table, found: Table, port: str) -> tuple[Difference, ...]:

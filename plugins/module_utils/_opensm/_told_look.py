@@ -26,9 +26,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
     engines_of,
     expected,
     named_ports,
+    public_key,
+    suspects_first,
     table_of,
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import command, parse_port_lids
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import parse_pkeys as parse_all_pkeys
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import parse_pkeys, pkeys_query
 
 if t.TYPE_CHECKING:
@@ -36,6 +40,8 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
+# For the records of a whole fabric.
+_ALL_SECONDS = 60
 
 
 class Mark(t.NamedTuple):
@@ -76,10 +82,29 @@ def read_table(root: str, port: Port) -> dict[int, bool]:
     return table_of(hexadecimal(attribute(place, "pkeys", index), 0) for index in entries(place, "pkeys"))
 
 
-def _differences(run: Runner, port: Port, text: str, *, root: str) -> tuple[Difference, ...]:
+def _remembered(run: Runner, port: Port, key: str) -> dict[str, dict[int, bool]]:
+    """The P_Key tables of all ports in the fabric, as opensm has set them; empty where it does not tell."""
+    try:
+        ports = parse_port_lids(run(command(port.device, port.port, "NR"), timeout=_ALL_SECONDS).stdout)
+        blocks = parse_all_pkeys(run(command(port.device, port.port, "PKTR", key=key), timeout=_ALL_SECONDS).stdout)
+    except RdmaError:
+        return {}
+    found: dict[str, list[int]] = {guid: [] for guid in ports.values()}
+    for block in blocks:
+        found.get(ports.get((block.lid, block.port), ""), []).extend(block.pkeys)
+    return {guid: table_of(pkeys) for guid, pkeys in found.items()} if blocks else {}
+
+
+def _differences(run: Runner, port: Port, text: str, *, key: str, root: str) -> tuple[Difference, ...]:
     own = read_table(root, port)
     found = differences(expected(text, port.port_guid, own=True), own, port.name) if own else ()
-    for guid in [guid for guid in named_ports(text) if guid != port.port_guid][:MOST_MEMBERS] if run.has("smpquery") else ():
+    if not run.has("smpquery"):
+        return found
+    members = [guid for guid in named_ports(text) if guid != port.port_guid]
+    if len(members) > MOST_MEMBERS and key and run.has("saquery"):
+        tables = _remembered(run, port, key)
+        members = suspects_first(text, members, tables) if tables else members
+    for guid in members[:MOST_MEMBERS]:
         with contextlib.suppress(RdmaError):
             output = run(pkeys_query(port.device, port.port, guid), ok=None, timeout=20)
             if output.rc == 0:
@@ -107,4 +132,4 @@ def listen(run: Runner, fabric: str, port: Port | None, *, since: Mark = START, 
     told = Told(fabric, engines_of(keys), parse_log(read_log(under(root, keys.get("log_file", "")), since)), restarts, seconds)
     if port is None or not told.is_master:
         return told
-    return told._replace(differences=_differences(run, port, read_text(under(root, file_path(fabric, PARTITIONS))), root=root))
+    return told._replace(differences=_differences(run, port, read_text(under(root, file_path(fabric, PARTITIONS))), key=public_key(keys), root=root))

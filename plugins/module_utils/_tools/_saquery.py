@@ -28,6 +28,13 @@ _FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
 _PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
 # The two bits above say how it is compared.
 _CODE = 0x3F
+# A node description is the last field, and may say anything.
+_NODE = re.compile(
+    r"^NodeRecord dump:\n\s*lid\.+([0-9]{1,5})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*node_type\.+([^\n]*)\n"
+    r"(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_guid\.+(0x[0-9a-f]{16})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_num\.+([0-9]{1,3})$",
+    re.MULTILINE,
+)
+_SWITCH = "Switch"
 _TABLE_OF = re.compile(r"\s*LID\.+([0-9]{1,5})\s*Port(?:Num)?\.+([0-9]{1,3})\s")
 _PKEY = re.compile(r"\b0x([0-9a-f]{4})\b")
 
@@ -141,6 +148,11 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
         if tables[table]:
             found.append(PkeyBlock(numbers[place[1]] or 0, numbers[place[2]] or 0, tables[table]))
     return tuple(found)
+
+
+def parse_port_lids(text: str) -> dict[tuple[int, int], str]:
+    """`saquery NR`: the GUIDs of ports by LID and number, as the tables of P_Keys have them. A switch has a GUID for its port 0 alone."""
+    return {(decimal(lid, 0), 0 if kind == _SWITCH else decimal(number, 0)): guid for lid, kind, guid, number in _NODE.findall(text)}
 
 
 def command(device: str, port: int, record: str, *, key: str = "") -> tuple[str, ...]:

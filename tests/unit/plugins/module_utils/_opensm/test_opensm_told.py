@@ -212,3 +212,94 @@ def test_the_fabric_is_told_of_it(tmp_path: pathlib.Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(_health_report, "judge", lambda data, expected: [])
     found = _health_report.findings_of(whole, Expected((), (), {}, ()), None)
     assert "routing_fallback" in _health_report.render("ib", whole, found) and found[0]["ends"] == []
+
+
+NODE = """NodeRecord dump:
+\t\tlid.....................%d
+\t\treserved................0x0
+\t\tbase_version............0x1
+\t\tclass_version...........0x1
+\t\tnode_type...............%s
+\t\tnum_ports...............2
+\t\tsys_guid................0x0000000000100000
+\t\tnode_guid...............0x0000000000100000
+\t\tport_guid...............0x%016x
+\t\tpartition_cap...........0x40
+\t\tdevice_id...............0x0
+\t\trevision................0xA1
+\t\tport_num................%d
+\t\tvendor_id...............0x0
+\t\tNodeDescription.........NodeRecord dump: port_guid...............0x0000000000000012
+"""
+TABLE = """PKeyTableRecord dump:
+\t\tLID........................%d
+\t\tPort.......................%d
+\t\tBlock......................0
+\t\tPKey Table:
+\t\t0x7fff %s
+
+"""
+
+
+class Fabric(Tools):
+    """A fabric of many members, in which opensm remembers one table that is not as in the file."""
+
+    def __init__(self, odd: int, absent: int) -> None:
+        super().__init__()
+        self.odd, self.absent, self.trusts = odd, absent, True
+        self.keys: list[str] = []
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        there = [number for number in range(0x20, 0x40) if number != self.absent]
+        if argv[-1] == "NR":
+            return Output(0, "".join(NODE % (number, "Channel Adapter", number, 1) for number in there) + NODE % (9, "Switch", 0x99, 5), "")
+        if argv[-1] == "PKTR":
+            self.keys.append(argv[argv.index("--smkey") + 1])
+            tables = [TABLE % (number, 1, "0x0001" if number != self.odd else "0x8001") for number in there if self.trusts]
+            return Output(0, "".join(tables), "")
+        return super().__call__(argv, ok, timeout)
+
+
+def member(number: int) -> str:
+    return "0x%016x" % number
+
+
+@pytest.mark.parametrize(
+    ("conf", "trusts", "keys", "first"),
+    [
+        ("", True, ["0x1"], [0x3E, 0x20]),
+        ("sa_key 0x0000000000000001\n", True, ["0x1"], [0x3E, 0x20]),
+        ("", False, ["0x1"], [0x20, 0x21]),
+        ("sa_key 0x0000000000001234\n", True, [], [0x20, 0x21]),
+    ],
+)
+def test_of_many_members_the_port_whose_table_is_wrong_is_read_first(
+    tmp_path: pathlib.Path, conf: str, trusts: bool, keys: list[str], first: list[int]
+) -> None:
+    """The first 8 of the file were read, so a later one was never found. A key that is secret is in no command line."""
+    numbers = range(0x20, 0x40)
+    folder = tmp_path / "etc/rdma-ofed/opensm/ib"
+    folder.mkdir(parents=True)
+    (folder / "opensm.conf").write_text("guid %s\nlog_file /log\n%s" % (ONE, conf))
+    (folder / "partitions.conf").write_text("Default=0x7fff : ALL;\nstorage=0x1 : %s;\n" % ", ".join("%s=limited" % member(number) for number in numbers))
+    (tmp_path / "log").write_text((FOLDER / "minhop.txt").read_text())
+    tools = Fabric(0x3E, 0x21 if keys and trusts else 0)
+    tools.trusts = trusts
+    port = Port("mlx5_0/1", "mlx5_0", 1, port_guid=ONE, link_layer="InfiniBand")
+    found = listen(tools, "ib", port, root=str(tmp_path))
+    assert tools.keys == keys
+    assert tools.asked[:2] == [member(number) for number in first] and len(tools.asked) == 8
+    assert member(tools.absent) not in tools.asked
+    # What the port itself has counts.
+    assert Difference(1, "port GUID %s" % member(first[0]), LIMITED, NONE) in found.differences
+
+
+def test_few_members_are_read_without_a_choice(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "etc/rdma-ofed/opensm/ib"
+    folder.mkdir(parents=True)
+    (folder / "opensm.conf").write_text("guid %s\nlog_file /log\n" % ONE)
+    (folder / "partitions.conf").write_text("storage=0x1 : %s;\n" % ", ".join(member(number) for number in range(0x20, 0x28)))
+    (tmp_path / "log").write_text((FOLDER / "minhop.txt").read_text())
+    tools = Fabric(0x27, 0)
+    listen(tools, "ib", Port("mlx5_0/1", "mlx5_0", 1, port_guid=ONE, link_layer="InfiniBand"), root=str(tmp_path))
+    assert (tools.keys, len(tools.asked)) == ([], 8)

@@ -6,11 +6,14 @@
 
 from __future__ import annotations
 
+import pathlib
+
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import McMember, PkeyBlock
 
+CORPUS = pathlib.Path(__file__).resolve().parents[5] / "tests/corpus/saquery"
 GROUP = """MCMember Record dump:
 \t\tMGID....................ff12:401b:ffff::ffff:ffff
 \t\tPortGid.................%s
@@ -66,3 +69,11 @@ def test_a_member_that_is_none(text: str) -> None:
 def test_a_table_that_is_none(text: str) -> None:
     with pytest.raises(UnexpectedOutput, match="PKTR"):
         _saquery.parse_pkeys(text)
+
+
+def test_ports_by_lid() -> None:
+    record = (CORPUS / "sim_node_record_first.txt").read_text(encoding="utf-8")
+    assert _saquery.parse_port_lids(record) == {(1, 1): "0x0000000000100001"}
+    switch = record.replace("Channel Adapter", "Switch").replace("lid.....................1", "lid.....................7")
+    assert _saquery.parse_port_lids(record + switch) == {(1, 1): "0x0000000000100001", (7, 0): "0x0000000000100001"}
+    assert _saquery.parse_port_lids("x") == _saquery.parse_port_lids("") == {}
