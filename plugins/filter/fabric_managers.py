@@ -30,6 +30,16 @@ options:
     description: The hosts by fabric, such as RV(rdma.ofed.validate_site#module:managers). Fabrics that it lacks are looked up in the inventory.
     type: dict
     default: {}
+  run:
+    description: The hosts of the run. A designated host that is not one of them may be the cause of what others see. Without it, all of the inventory.
+    type: list
+    elements: str
+    default: []
+  names:
+    description: Names of designated hosts, beside that in the inventory and C(ansible_host).
+    type: list
+    elements: str
+    default: []
   managed:
     description: Whether the site manages its fabrics. Otherwise any host or switch may be master.
     type: bool
@@ -44,7 +54,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The options C(fabric), C(fabric_ports), C(designated) and so on of M(rdma.ofed.fabric_check), for each fabric.
+  description: The option O(rdma.ofed.fabric_check#module:fabrics).
   type: list
   elements: dict
 """
@@ -64,6 +74,8 @@ def fabric_managers(
     host: str,
     variables: t.Mapping[str, t.Any],
     known: t.Mapping[str, t.Sequence[str]] | None = None,
+    run: t.Collection[str] = (),
+    names: t.Sequence[str] = (),
     managed: bool = True,
 ) -> list[dict[str, t.Any]]:
     """The fabrics of `host`, in the order in which it declares them; a fabric without a designated host, or with two, is an error."""
@@ -86,11 +98,12 @@ def fabric_managers(
         found.append(
             {
                 "fabric": fabric,
-                "fabric_ports": list(ports),
+                "ports": list(ports),
                 "designated_host": first,
                 "designated": bool(first) and first == host,
                 "standby": host in others,
-                "designated_names": [str(name) for name in [hostvars[first].get("ansible_host") if first else ""] if name],
+                "designated_absent": bool(first and run) and first not in run,
+                "designated_names": [str(name) for name in (hostvars[first].get("ansible_host") if first else "", *names) if name],
                 "designated_guids": guids(fabric, first) if first else [],
                 "standbys": {other: guids(fabric, other) for other in others if other != host},
             }

@@ -205,55 +205,63 @@ options:
     description: See O(rdma.ofed.gpudirect#module:checksum).
     type: str
     default: ""
-  fabric:
-    description: The name of the fabric that the ports are on.
-    type: str
-    default: ib
-  fabric_ports:
-    description: The ports that are on O(fabric), for a node on several fabrics, named as in O(ports). With an empty list, all of its ports.
+  fabrics:
+    description:
+      - The fabrics that the ports are on, and who manages each of them, as the filter P(rdma.ofed.fabric_managers#filter) returns it.
+      - With an empty list, one fabric named V(ib), whose master may be any host or switch.
     type: list
-    elements: str
+    elements: dict
     default: []
+    suboptions:
+      fabric:
+        description: The name of the fabric.
+        type: str
+        default: ib
+      ports:
+        description: The ports that are on it, for a node on several fabrics, named as in O(ports). With an empty list, all of its ports.
+        type: list
+        elements: str
+        default: []
+      designated:
+        description:
+          - Whether this node is its designated subnet manager.
+          - The designated node runs opensm and the only master. A node that is neither designated nor O(fabrics[].standby) must not run or enable opensm.
+        type: bool
+        default: false
+      standby:
+        description: Whether this node runs a standby subnet manager.
+        type: bool
+        default: false
+      designated_host:
+        description:
+          - The host that must run the master subnet manager.
+          - Other nodes recognise it by O(fabrics[].designated_guids) where they are given, whatever its node description is. Else they recognise it by
+            the node description, which C(rdma-ndd) sets to the host name.
+        type: str
+        default: ""
+      designated_absent:
+        description: Whether O(fabrics[].designated_host) is outside of the hosts of this run, as with C(--limit). It is named as a cause then.
+        type: bool
+        default: false
+      designated_names:
+        description: Other names of O(fabrics[].designated_host) that its node description may contain.
+        type: list
+        elements: str
+        default: []
+      designated_guids:
+        description: The port GUIDs of O(fabrics[].designated_host), where they are known.
+        type: list
+        elements: str
+        default: []
+      standbys:
+        description:
+          - The hosts that stand by for O(fabrics[].designated_host), with their port GUIDs where they are known. A master on one of them is a warning.
+        type: dict
+        default: {}
   subnet_manager:
-    description: Whether to check the subnet manager.
+    description: Whether to check the subnet managers of O(fabrics).
     type: bool
     default: true
-  designated:
-    description:
-      - Whether this node is the designated subnet manager of its fabric.
-      - The designated node runs opensm and the only master. A node that is neither designated nor O(standby) must not run or
-        enable opensm.
-    type: bool
-    default: false
-  standby:
-    description: Whether this node runs a standby subnet manager, or manages another fabric.
-    type: bool
-    default: false
-  designated_host:
-    description:
-      - The host that must run the master subnet manager.
-      - Other nodes recognise it by O(designated_guids) where they are given, whatever its node description is. Else they recognise it by the
-        node description, which C(rdma-ndd) sets to the host name.
-    type: str
-    default: ""
-  designated_absent:
-    description: Whether O(designated_host) is outside of the hosts of this run, as with C(--limit). It is named as a cause then.
-    type: bool
-    default: false
-  designated_names:
-    description: Other names of O(designated_host) that its node description may contain.
-    type: list
-    elements: str
-    default: []
-  designated_guids:
-    description: The port GUIDs of O(designated_host), where they are known.
-    type: list
-    elements: str
-    default: []
-  standbys:
-    description: The hosts that stand by for O(designated_host), with their port GUIDs where they are known. A master on one of them is a warning.
-    type: dict
-    default: {}
   host:
     description: The name of this node in the inventory, for O(accepted).
     type: str
@@ -283,11 +291,10 @@ seealso:
 """
 
 EXAMPLES = r"""
-- name: Check that the port is up, and that node1 holds the master
+- name: Check that the port is up, and that the designated host of group opensm holds the master
   rdma.ofed.fabric_check:
     ports: ["0000:03:00.0/1"]
-    designated_host: node1
-    designated: "{{ inventory_hostname == 'node1' }}"
+    fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
 
 - name: Check the interface within half a minute
   rdma.ofed.fabric_check:
@@ -295,8 +302,7 @@ EXAMPLES = r"""
       - name: ib0
         addresses: ["{{ ib_address }}"]
     modules: [ib_ipoib, ib_umad]
-    designated_host: node1
-    designated: "{{ inventory_hostname == 'node1' }}"
+    fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
     wait: 30
 
 - name: Collect deviations, and go on
@@ -375,21 +381,12 @@ rows:
   type: list
   elements: dict
   sample: [{"port": "mlx5_0/1", "state": "ACTIVE", "interface": "ib0", "result": "OK"}]
-fabric:
-  description: The name of the fabric.
+fabrics:
+  description: For each of O(fabrics), its name, its C(designated_host), and the port GUID of its master, which is empty where there is none.
   returned: always
-  type: str
-  sample: ib
-designated_host:
-  description: The value of O(designated_host).
-  returned: always
-  type: str
-  sample: node1
-master_guid:
-  description: Port GUID of the master subnet manager; empty where there is none.
-  returned: always
-  type: str
-  sample: "0x0c42a10300000011"
+  type: list
+  elements: dict
+  sample: [{"fabric": "ib", "designated_host": "node1", "master_guid": "0x0c42a10300000011"}]
 adapters:
   description: The adapters under the checked ports.
   returned: always

@@ -60,8 +60,7 @@ EXAMPLES = r"""
 - name: Check the node
   rdma.ofed.fabric_check:
     ports: ["0000:03:00.0/1"]
-    designated_host: node1
-    designated: "{{ inventory_hostname == 'node1' }}"
+    fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
     fail: false
   register: outcome
 

@@ -64,13 +64,13 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
         interfaces = interfaces._replace(ports=live.ports, netdevs={netdev.name: netdev for netdev in live.netdevs})
     found = Found(live, interfaces, modules.found if modules is not None else None, _seen(Gpus, looks, "gpudirect"))
     try:
-        port = fabric_port(wanted, found) if wanted.subnet_manager else None
+        ports = [fabric_port(wanted, found, fabric) for fabric in wanted.fabrics] if wanted.subnet_manager else []
         outcome = judge(wanted, found)
     except (RdmaError, Undecided):
         # The module reports it.
         return None
-    asked = port.name if port is not None else ""
-    return None if outcome.errors or live.asked != asked else outcome.result()
+    asked = [port.name if port is not None else "" for port in ports]
+    return None if outcome.errors or [manager.asked for manager in live.managers] != asked else outcome.result()
 
 
 def _seen(form: type[_T], looks: t.Mapping[str, t.Any], concern: str) -> _T | None:

@@ -13,9 +13,10 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Query, Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import manager_findings, opensm_findings
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, renaming
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, is_named, renaming
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic, of_change, rank_of
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
@@ -29,15 +30,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as km
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings as told_findings
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Master, Opensm
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Found, Wanted, WantedGpus
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Fabric, Found, Wanted, WantedGpus
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
@@ -67,11 +66,7 @@ def scope_of(wanted: Wanted) -> Scope:
     """What a look is to read for a check, without the interfaces that are meant."""
     return Scope(
         ports=wanted.ports,
-        fabric=wanted.fabric,
-        fabric_ports=wanted.fabric_ports,
-        subnet_manager=wanted.subnet_manager,
-        designated=wanted.designated,
-        standby=wanted.standby,
+        queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby) for each in wanted.fabrics) if wanted.subnet_manager else (),
         limits=wanted.kmod is not None and wanted.kmod.memlock != KEEP,
         stack=wanted.stack is not None,
         pcie=wanted.pcie,
@@ -90,9 +85,16 @@ def cards_of(wanted: Wanted, found: Found) -> list[Card]:
     return [found.live.cards[device] for device in devices if device in found.live.cards]
 
 
-def fabric_port(wanted: Wanted, found: Found) -> Port | None:
-    """The port through which the subnet manager is queried."""
-    return choose_port(checked_ports(wanted, found), found.live.ports, wanted.fabric_ports)
+def fabric_port(wanted: Wanted, found: Found, fabric: Fabric) -> Port | None:
+    """The port through which the subnet manager of a fabric is queried."""
+    return choose_port(checked_ports(wanted, found), found.live.ports, fabric.ports)
+
+
+def fabric_of_port(wanted: Wanted, port: Port | None) -> Fabric | None:
+    """The fabric that a port of this node is on; None where that is not declared."""
+    if len(wanted.fabrics) == 1 and not wanted.fabrics[0].ports:
+        return wanted.fabrics[0]
+    return next((each for each in wanted.fabrics if port is not None and is_named(port._asdict(), each.ports)), None)
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
@@ -107,10 +109,14 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
             result.append(Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words))
     result += _firmware(found.firmware) if found.firmware is not None else []
     if wanted.subnet_manager:
-        port = fabric_port(wanted, found)
-        # A finding of the port tells why no subnet manager can be asked.
-        explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
-        result += [*([] if explained else _subnet_manager(wanted, found)), *_opensm(wanted, live.opensm), *told_findings(live.told)]
+        for fabric in wanted.fabrics:
+            port = fabric_port(wanted, found, fabric)
+            # A finding of the port tells why no subnet manager can be asked.
+            explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
+            result += [] if explained else manager_findings(wanted, live, fabric, port=port)
+        result += opensm_findings(wanted.fabrics, live)
+        for manager in live.managers:
+            result += told_findings(manager.told)
     if wanted.ipoib is not None and found.ipoib is not None:
         result += _interfaces(wanted.ipoib, found.ipoib, interfaces(wanted, found))
     if wanted.kmod is not None and found.kmod is not None:
@@ -194,103 +200,6 @@ def _firmware(found: Differences) -> list[Finding]:
     # What waits for other firmware to run is not set, and has a reason for that.
     result += [of_change(entry.change)._replace(code=Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING) for entry in found.pending]
     return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
-
-
-def is_designated(wanted: Wanted, found: Found, master: Master) -> bool | None:
-    """Whether the master runs on the designated host; None where that can't be known, or none is designated.
-
-    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
-    node description, which rdma-ndd sets to the host name. Another name there proves nothing: the inventory may have names of its own.
-    """
-    if not wanted.designated and not wanted.designated_host:
-        return None
-    own = any(port.port_guid == master.guid for port in found.live.ports)
-    if own or wanted.designated:
-        return own and wanted.designated
-    if wanted.designated_guids:
-        return master.guid in wanted.designated_guids
-    names = (wanted.designated_host, *wanted.designated_names)
-    if master.answers and runs_on(master.guid, master.description, guids=(), names=names):
-        return True
-    return False if standby_of(wanted, found, master) else None
-
-
-def _manages(wanted: Wanted) -> bool:
-    """Whether this node is to run a subnet manager."""
-    return wanted.designated or wanted.standby
-
-
-def _has_no_infiniband(wanted: Wanted, found: Found) -> bool:
-    """Whether all ports of the node are of another kind, and nothing is declared that needs one of InfiniBand."""
-    declared = wanted.ports or wanted.fabric_ports or wanted.ipoib is not None or _manages(wanted)
-    return not declared and bool(found.live.ports) and not any(port.infiniband for port in found.live.ports)
-
-
-def standby_of(wanted: Wanted, found: Found, master: Master) -> str:
-    """The declared standby that the master runs on; "" where it is on none. It is recognised as the designated host is."""
-    if wanted.standby and any(port.port_guid == master.guid for port in found.live.ports):
-        return wanted.host or short(master)
-    hosts = (host for host, guids in wanted.standbys.items() if runs_on(master.guid, master.description, guids=guids, names=(host,)))
-    return next(hosts, "")
-
-
-def short(master: Master) -> str:
-    """The master in words: its host where the description names one, else its port GUID."""
-    if names_host(master.description):
-        return "%s (%s)" % (master.description, master.guid)
-    return master.guid
-
-
-# The run has left out the host that could have told more.
-_ELSEWHERE = "; the designated host %s is not among the hosts of this run: run rdma.ofed.site for it, too"
-
-
-def _subnet_manager(wanted: Wanted, found: Found) -> list[Finding]:
-    host = wanted.designated_host or (_finding.DESIGNATED if wanted.designated else _finding.ANY)
-
-    def finding(code: Code, master: str, detail: str = "") -> Finding:
-        return Finding(code, Topic.SUBNET_MANAGER, wanted.fabric, "", host, master, detail)
-
-    result = []
-    master, masters = found.live.master, found.live.masters
-    if master is None and found.live.unable and _has_no_infiniband(wanted, found):
-        return [finding(Code.NO_INFINIBAND, "")]
-    port = fabric_port(wanted, found)
-    if port is not None and port.device in found.live.virtual and port.sm_lid and (master is None or not master.answers) and not _manages(wanted):
-        result.append(finding(Code.NO_MANAGEMENT, "", port.name))
-    elif master is None and found.live.unable:
-        result.append(finding(Code.MASTER_UNKNOWN, "", found.live.unable))
-    elif master is None:
-        result.append(finding(Code.NO_MASTER, "", "%s%s" % (found.live.master_error, _ELSEWHERE % wanted.designated_host if wanted.designated_absent else "")))
-    elif master.state != MASTER:
-        result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
-    elif not is_designated(wanted, found, master) and standby_of(wanted, found, master):
-        result.append(finding(Code.FAILED_OVER, standby_of(wanted, found, master)))
-    elif wanted.designated_host and not wanted.designated and not master.answers and is_designated(wanted, found, master) is None:
-        result.append(finding(Code.UNNAMED_MASTER, master.guid))
-    elif is_designated(wanted, found, master) is False:
-        result.append(finding(Code.OTHER_MASTER, short(master)))
-    if masters is not None and len(masters) > 1:
-        result.append(finding(Code.SEVERAL_MASTERS, ", ".join(masters), str(len(masters))))
-    return result
-
-
-def _opensm(wanted: Wanted, found: Opensm) -> list[Finding]:
-    runs = wanted.designated or wanted.standby
-    if not (runs or wanted.designated_host):
-        # Others manage the fabric, and this node may be one of them.
-        return []
-    code = Code.OPENSM_DESIGNATED if wanted.designated else Code.OPENSM_STANDBY if wanted.standby else Code.OPENSM_SURPLUS
-    result = []
-    for aspect, there, (yes, no) in (("state", found.pids, ("running", "stopped")), ("enabled", found.enabled, ("enabled", "disabled"))):
-        if bool(there) != runs:
-            shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
-            ended = runs and aspect == "state" and bool(found.enabled)
-            if ended and found.stopped:
-                result.append(Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", aspect, yes, shown, wanted.fabric))
-                continue
-            result.append(Finding(Code.OPENSM_ENDED if ended else code, Topic.OPENSM, "", aspect, yes if runs else no, shown, wanted.designated_host))
-    return result
 
 
 def _why_absent(item: Interface, found: Ipoib) -> str:

@@ -86,7 +86,7 @@ def survey(results: Results) -> Fleet:
     faults = _faults(results, found)
     for fault in faults:
         for host in fault.hosts:
-            found[host] = [each for each in found[host] if not _explains(fault, each)]
+            found[host] = [each for each in found[host] if not _explains(fault, each, results[host])]
     kinds: tuple[ByHost, ByHost, ByHost] = ({}, {}, {})
     for host, own in found.items():
         for each in own:
@@ -107,8 +107,8 @@ def _of_fabric(results: Results) -> dict[str, dict[str, str]]:
     """By fabric, its hosts with the port GUID of their master, "" where they see none."""
     seen: dict[str, dict[str, str]] = {}
     for host, result in results.items():
-        if "master_guid" in result:
-            seen.setdefault(str(result.get("fabric", "")), {})[host] = str(result["master_guid"])
+        for fabric in result.get("fabrics") or ():
+            seen.setdefault(str(fabric["fabric"]), {})[host] = str(fabric["master_guid"])
     return seen
 
 
@@ -148,7 +148,7 @@ def _subnets(results: Results) -> dict[str, list[_Place]]:
                 except ValueError:
                     continue
                 if not parsed.is_link_local:
-                    subnet = "%s, P_Key 0x%04x of fabric %s" % (parsed.network, (pkey or 0) & 0x7FFF, result.get("fabric", ""))
+                    subnet = "%s, P_Key 0x%04x of fabric %s" % (parsed.network, (pkey or 0) & 0x7FFF, row.get("fabric", ""))
                     place = _Place(host, str(row.get("interface")), str(parsed.ip), str(row.get("mode")), str(row.get("mtu")))
                     found.setdefault(subnet, []).append(place)
     return found
@@ -201,14 +201,17 @@ def _faults(results: Results, found: ByHost) -> list[Fault]:
         if len(hosts) > 1 and not others:
             steps = collections.Counter(str(each.get("next_step")) for each in hosts.values())
             usual = next(each for each in hosts.values() if each.get("next_step") == steps.most_common(1)[0][0])
-            named = next((str(results[host].get("designated_host")) for host in hosts), "")
+            named = next((str(each["designated_host"]) for host in hosts for each in results[host].get("fabrics") or () if each["fabric"] == fabric), "")
             carrier = named if named in results else min(hosts, key=natural)
             faults.append(Fault(fabric, usual, tuple(hosts), carrier if is_error(usual) else ""))
     return faults
 
 
-def _explains(fault: Fault, deviation: Deviation) -> bool:
-    """Whether a deviation of a host is the fault as the host sees it, or follows from it."""
+def _explains(fault: Fault, deviation: Deviation, result: t.Mapping[str, t.Any]) -> bool:
+    """Whether a deviation of a host is the fault as the host sees it, or follows from it. `result` is that of the host."""
     if deviation.get("kind") == Topic.SUBNET_MANAGER.value:
         return deviation.get("subject") == fault.fabric and deviation.get("code") == fault.deviation["code"]
-    return fault.deviation["code"] == Code.NO_MASTER.value and deviation.get("code") in _FOLLOWS
+    if fault.deviation["code"] != Code.NO_MASTER.value or deviation.get("code") not in _FOLLOWS:
+        return False
+    fabrics = {row.get("fabric") for row in result.get("rows") or () if deviation.get("subject") in (row.get("port"), row.get("interface"))}
+    return fabrics <= {fault.fabric}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _accepted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted, WantedFirmware, WantedGpus
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Wanted, WantedFirmware, WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, image_problems
@@ -40,14 +40,10 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "fabric_check_ports": (list, "a list of ports"),
     "fabric_check_interfaces": (list, "a list of interfaces"),
     "fabric_check_modules": (list, "a list of module names"),
-    "fabric_check_fabric_ports": (list, "a list of ports"),
     "fabric_check_cable_part_numbers": (list, "a list of part numbers"),
     "fabric_check_pcie_accepted": (list, 'a list of PCI addresses, such as ["0000:03:00.0"]'),
-    "fabric_check_fabric": (str, "the name of a fabric"),
-    "fabric_check_designated_host": (str, "a host of the inventory"),
+    "fabric_check_fabrics": (list, "a list of fabrics, each as the filter rdma.ofed.fabric_managers returns it"),
     "fabric_check_designated_names": (list, "a list of host names"),
-    "fabric_check_designated_guids": (list, "a list of port GUIDs"),
-    "fabric_check_standbys": (dict, "a mapping of hosts to lists of port GUIDs"),
 }
 
 
@@ -82,7 +78,8 @@ def _of(role: str, params: Mapping[str, t.Any]) -> dict[str, t.Any]:
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the parameters of the module, beyond their types."""
-    found = port_problems("ports", params["ports"]) + port_problems("fabric_ports", params["fabric_ports"])
+    found = port_problems("ports", params["ports"])
+    found += _fabric_problems("fabrics", params["fabrics"])
     found += _interface_problems("interfaces", params["interfaces"])
     found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
     found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
@@ -112,6 +109,23 @@ def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
 def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
     generation = rank(value) if isinstance(value, str) else None
     return [] if value == "" or (generation and generation[0] == INFINIBAND) else [Problem(variable, value, "one of %s" % ", ".join(SPEEDS))]
+
+
+def _fabric_problems(name: str, fabrics: t.Sequence[t.Any]) -> list[Problem]:
+    found = []
+    for index, fabric in enumerate(fabrics):
+        where = "%s[%d]" % (name, index)
+        if not isinstance(fabric, t.Mapping):
+            found.append(Problem(where, fabric, "a mapping, as the filter rdma.ofed.fabric_managers returns it"))
+            continue
+        found += port_problems(where + ".ports", fabric.get("ports") or [])
+        standbys = fabric.get("standbys") or {}
+        if not isinstance(standbys, t.Mapping):
+            found.append(Problem(where + ".standbys", standbys, "a mapping of hosts to lists of port GUIDs"))
+            continue
+        wrong = {host: guids for host, guids in standbys.items() if not isinstance(guids, (list, tuple))}
+        found += [Problem("%s.standbys.%s" % (where, host), guids, "a list of port GUIDs") for host, guids in wrong.items()]
+    return found
 
 
 def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:
@@ -145,10 +159,22 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
         found.append(Problem("fabric_check_port_count", variables["fabric_check_port_count"], "a number of ports, 0 or more"))
     found += value_problems(VARIABLES, variables)
     found += port_problems("fabric_check_ports", lists.get("fabric_check_ports", ()), facts)
-    found += port_problems("fabric_check_fabric_ports", lists.get("fabric_check_fabric_ports", ()))
+    found += _fabric_problems("fabric_check_fabrics", lists.get("fabric_check_fabrics", ()))
     modules = kmod_input.problems({"kernel_modules_load": lists.get("fabric_check_modules", [])})
     found += _renamed(modules, "kernel_modules_load", "fabric_check_modules")
     return found + _interface_problems("fabric_check_interfaces", lists.get("fabric_check_interfaces", []))
+
+
+def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:
+    return tuple(normal_guid(guid) if is_guid(guid) else str(guid) for guid in guids)
+
+
+def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
+    """From an entry of `fabrics`."""
+    plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
+    plain["designated_guids"] = _guids(entry["designated_guids"])
+    plain["standbys"] = {str(host): _guids(guids) for host, guids in entry["standbys"].items()}
+    return Fabric(**plain)
 
 
 def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
@@ -172,8 +198,7 @@ def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     plain["firmware"] = _firmware(params)
     plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
     plain["accepted"] = _accepted.entries_of(params["accepted"])
-    plain["standbys"] = {str(host): tuple(normal_guid(guid) if is_guid(guid) else str(guid) for guid in guids) for host, guids in params["standbys"].items()}
-    plain["designated_guids"] = tuple(normal_guid(guid) if is_guid(guid) else guid for guid in params["designated_guids"])
+    plain["fabrics"] = tuple(map(_fabric, params["fabrics"])) or (Fabric(),)
     return Wanted(
         ipoib=_ipoib_options(params) if params["interfaces"] else None,
         kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,

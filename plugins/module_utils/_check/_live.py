@@ -49,29 +49,59 @@ class Daemon(t.NamedTuple):
     """Its limit of locked memory, in KiB or `unlimited`."""
 
 
+class Process(t.NamedTuple):
+    """One opensm."""
+
+    pid: int
+    fabric: str = ""
+    """That of its unit; "" where no unit of ours started it."""
+
+
 class Opensm(t.NamedTuple):
     """opensm on this node, whoever started it."""
 
-    pids: tuple[int, ...] = ()
+    processes: tuple[Process, ...] = ()
     enabled: tuple[str, ...] = ()
     """Units that would start it at boot."""
+
+
+class Query(t.NamedTuple):
+    """A fabric whose subnet manager is queried."""
+
+    fabric: str = "ib"
+    ports: t.Sequence[str] = ()
+    """The ports on it, where the node is on several; empty means any of them."""
+    designated: bool = False
+    standby: bool = False
+
+
+class Manager(t.NamedTuple):
+    """What a node sees of the subnet manager of one fabric, and of an opensm of ours for it."""
+
+    fabric: str = "ib"
+    asked: str = ""
+    """The port through which it is queried; "" where there is none."""
+    master: Master | None = None
+    master_error: str = ""
+    """Why there is no `master`, in words: the node asked, and none answered."""
+    unable: str = ""
+    """Why the node itself could not ask, in words."""
+    masters: tuple[str, ...] | None = None
+    """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
+    told: Told = Told()
+    """What an opensm of ours says of its files, where this node is to run one."""
     stopped: bool = False
-    """None of our units failed: what does not run was stopped."""
+    """An opensm of ours did not fail: where it does not run, it was stopped."""
 
 
 class Scope(t.NamedTuple):
     """What a look is to read."""
 
     ports: t.Sequence[str] = ()
-    """The checked ports, as declared. The subnet manager is queried through one of them, where one is ACTIVE."""
+    """The checked ports, as declared. Subnet managers are queried through one of them, where one is ACTIVE."""
     interfaces: t.Sequence[str] = ()
     """The interfaces, by name or port GUID, whose ports are checked where no port is declared."""
-    fabric: str = "ib"
-    fabric_ports: t.Sequence[str] = ()
-    """The ports on the fabric, where the node is on several; empty means any of them."""
-    subnet_manager: bool = True
-    designated: bool = False
-    standby: bool = False
+    queries: t.Sequence[Query] = ()
     limits: bool = False
     """The limits of locked memory: a session and a service are started."""
     stack: bool = False
@@ -93,19 +123,19 @@ class Live(t.NamedTuple):
     """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
     slots: tuple[Slot, ...] = ()
     """Of these cards."""
-    told: Told = Told()
-    """What an opensm of ours says of its files, where this node is to run one."""
-    asked: str = ""
-    """The port through which the subnet manager is queried; "" where there is none."""
-    master: Master | None = None
-    master_error: str = ""
-    """Why there is no `master`, in words: the node asked, and none answered."""
-    unable: str = ""
-    """Why the node itself could not ask, in words."""
     virtual: tuple[str, ...] = ()
     """The RDMA devices that are virtual functions."""
-    masters: tuple[str, ...] | None = None
-    """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
+    managers: tuple[Manager, ...] = ()
+    """By fabric, in the order of the queries."""
+
+    def manager(self, fabric: str) -> Manager:
+        """What is known of the subnet manager of a fabric."""
+        return next((manager for manager in self.managers if manager.fabric == fabric), Manager(fabric))
+
+
+def scope_of(hints: t.Mapping[str, t.Any]) -> Scope:
+    """A scope that has travelled as JSON."""
+    return Scope(**{**hints, "queries": [Query(*query) for query in hints["queries"]]})
 
 
 def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev], *, virtual: t.Container[str] = ()) -> tuple[str, ...]:

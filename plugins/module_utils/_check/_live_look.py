@@ -10,18 +10,30 @@ import os
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import read_daemons
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Card, Live, Master, Opensm, Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import (
+    SERVICE,
+    SESSION,
+    Card,
+    Live,
+    Manager,
+    Master,
+    Opensm,
+    Process,
+    Query,
+    Scope,
+    choose_port,
+    names_of,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import scan_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
@@ -52,22 +64,18 @@ def read_parts(run: Runner, known: Interfaces | None, root: str = "/") -> Live:
 
 def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
     """`parts` with the rest of the scope. What can't be read comes out as missing, with the reason."""
-    opensm = read_opensm(root)
     cards = read_cards(parts.ports, root)
     live = parts._replace(
         stack=(parts.stack or read_stack(run, root)) if scope.stack else None,
-        opensm=_with_state(run, scope, opensm) if scope.subnet_manager else opensm,
+        opensm=read_opensm(root),
         limits=read_limits(run) if scope.limits else {},
         daemons=read_daemons(root) if scope.limits else (),
         cards=cards,
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
     )
-    if not scope.subnet_manager:
-        return live
-    port = choose_port(names_of(scope, parts.ports, parts.netdevs, virtual=parts.virtual), parts.ports, scope.fabric_ports)
-    if scope.designated or scope.standby:
-        live = live._replace(told=listen(run, scope.fabric, port, root=root))
-    return _with_master(run, port, live._replace(asked=port.name if port else ""), designated=scope.designated)
+    names = names_of(scope, parts.ports, parts.netdevs, virtual=parts.virtual)
+    ports = ((query, choose_port(names, parts.ports, query.ports)) for query in scope.queries)
+    return live._replace(managers=tuple(_manager(run, query, port, opensm=live.opensm, root=root) for query, port in ports))
 
 
 def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
@@ -102,9 +110,9 @@ def read_opensm(root: str = "/") -> Opensm:
         if wants.endswith((".wants", ".requires")):
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
     # What belongs to other software, such as the standby of UFM, is not for a role to stop.
-    others = {process.pid for process in read_processes(root) if process.owner and not any("opensm" in unit for unit in process.units)}
-    pids = [process.pid for process in scan_processes(root).processes if process.comm == "opensm" and process.pid not in others]
-    return Opensm(tuple(pids), tuple(sorted(enabled)))
+    own = [process for process in read_processes(root) if not process.owner or any("opensm" in unit for unit in process.units)]
+    processes = [Process(process.pid, next(filter(None, map(fabric_of, sorted(process.units))), "")) for process in own]
+    return Opensm(tuple(processes), tuple(sorted(enabled)))
 
 
 def read_limits(run: Runner) -> dict[str, str]:
@@ -118,23 +126,27 @@ def read_limits(run: Runner) -> dict[str, str]:
     return found
 
 
-def _with_master(run: Runner, port: Port | None, live: Live, *, designated: bool) -> Live:
+def _manager(run: Runner, query: Query, port: Port | None, *, opensm: Opensm, root: str) -> Manager:
+    manager = Manager(query.fabric, port.name if port else "")
+    if query.designated or query.standby:
+        stopped = query.fabric not in {process.fabric for process in opensm.processes} and _is_stopped(run, query.fabric)
+        manager = manager._replace(told=listen(run, query.fabric, port, root=root), stopped=stopped)
     reason = _why_not(run, port)
     if port is None or reason:
-        return live._replace(unable=reason)
+        return manager._replace(unable=reason)
     try:
         answer = _sminfo.query(run, port.device, port.port)
         if answer is None:
-            return live._replace(master_error=_silence(run, port))
+            return manager._replace(master_error=_silence(run, port))
         master = Master(answer.guid, answer.state)
-        if designated:
+        if query.designated:
             records = _saquery.sm_records(run, port.device, port.port)
-            return live._replace(master=master, masters=None if records is None else tuple(_sminfo.masters(records)))
+            return manager._replace(master=master, masters=None if records is None else tuple(_sminfo.masters(records)))
         name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
-        return live._replace(master=master._replace(description=name or "", answers=name is not None))
+        return manager._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
-        return live._replace(unable="; ".join(exc.msg.splitlines()))
+        return manager._replace(unable="; ".join(exc.msg.splitlines()))
 
 
 def _silence(run: Runner, port: Port) -> str:
@@ -151,12 +163,12 @@ def _silence(run: Runner, port: Port) -> str:
     )
 
 
-def _with_state(run: Runner, scope: Scope, opensm: Opensm) -> Opensm:
-    """What systemd knows of an opensm that shall run here, and does not."""
-    if opensm.pids or not (scope.designated or scope.standby) or not run.has("systemctl"):
-        return opensm
-    shown = run(["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", unit_name(scope.fabric)], ok=None, timeout=20).stdout
-    return opensm._replace(stopped=shown.strip() == "ActiveState=inactive")
+def _is_stopped(run: Runner, fabric: str) -> bool:
+    """Whether systemd knows of no failure of an opensm that does not run."""
+    if not run.has("systemctl"):
+        return False
+    shown = run(["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", unit_name(fabric)], ok=None, timeout=20).stdout
+    return shown.strip() == "ActiveState=inactive"
 
 
 def _why_not(run: Runner, port: Port | None) -> str:

@@ -10,13 +10,14 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import cards_of, checked_ports, fabric_port, findings, interfaces, is_designated, short
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings, interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Severity, Topic
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 
@@ -43,16 +44,19 @@ class Outcome(t.NamedTuple):
         accepted = self._accepted(finding)
         return {**_words.result(finding), **({"accepted": accepted} if accepted is not None else {})}
 
+    def _fabric(self, fabric: Fabric) -> dict[str, str]:
+        """In the shape of an entry of `fabrics`."""
+        master = self.found.live.manager(fabric.fabric).master
+        return {"fabric": fabric.fabric, "master_guid": master.guid if master else "", "designated_host": fabric.designated_host}
+
     def result(self, waited: float = 0.0) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
-        master, stack = self.found.live.master, self.found.live.stack
+        stack = self.found.live.stack
         return {
             "deviations": [self._deviation(finding) for finding in self.findings],
             "deviation_lines": [line.text for line in _words.by_object(map(self._deviation, self.errors))],
             "rows": table_rows(self.wanted, self.found, self.findings, errors=self.errors),
-            "fabric": self.wanted.fabric,
-            "master_guid": master.guid if master else "",
-            "designated_host": self.wanted.designated_host,
+            "fabrics": [self._fabric(fabric) for fabric in self.wanted.fabrics],
             "adapters": [dict(card._asdict()) for card in cards_of(self.wanted, self.found)],
             "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
             "ok": not self.errors,
@@ -91,16 +95,17 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *,
     covered = {port for port, _name in pairs}
     pairs += [(port, "") for port in checked_ports(wanted, found) if port not in covered]
     if not pairs:
-        port = fabric_port(wanted, found)
-        pairs = [(port.name if port else "", "")]
+        asked = [fabric_port(wanted, found, fabric) for fabric in wanted.fabrics]
+        pairs = [(port.name if port else "", "") for port in asked]
     named = {name for pair in pairs for name in pair}
     results = [(_concerned(errors, named), BAD), (_concerned(deviations, named), NOTED)]
-    manager = _sm_column(wanted, found)
     rows = []
     for port_name, name in sorted(pairs):
         result = next((word for subjects, word in results if subjects is None or {port_name, name} & subjects), GOOD)
-        cells = {"port": port_name, "interface": name, "sm": manager, "result": result}
-        rows.append(_row(cells, ports.get(port_name), netdevs.get(name)))
+        port = ports.get(port_name)
+        fabric = fabric_of_port(wanted, port)
+        cells = {"port": port_name, "interface": name, "sm": _sm_column(wanted, found, fabric) if fabric else "", "result": result}
+        rows.append({**_row(cells, port, netdevs.get(name)), "fabric": fabric.fabric if fabric else ""})
     return rows
 
 
@@ -120,18 +125,18 @@ def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dic
     if netdev is not None:
         cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
     row = {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
-    # Not shown: hosts of one IPoIB subnet are compared by it.
+    # Not shown, as the fabric: hosts of one IPoIB subnet are compared by them.
     return {**row, "pkey": netdev.pkey} if netdev is not None else row
 
 
-def _sm_column(wanted: Wanted, found: Found) -> str:
+def _sm_column(wanted: Wanted, found: Found, fabric: Fabric) -> str:
     """`master` on the node that holds the master, else the name of the master. Where its identity can't be known, the cell says so."""
-    master = found.live.master
+    master = found.live.manager(fabric.fabric).master
     if master is None:
         return ""
     if any(port.port_guid == master.guid for port in found.live.ports):
         return "master"
-    known = is_designated(wanted, found, master)
-    if known is None and wanted.designated_host:
+    known = is_designated(fabric, found.live, master, host=wanted.host)
+    if known is None and fabric.designated_host:
         return "%s, not judged" % short(master)
-    return wanted.designated_host if known else short(master)
+    return fabric.designated_host if known else short(master)

@@ -43,6 +43,32 @@ class WantedFirmware(t.NamedTuple):
     missing: str = "ignore"
 
 
+class Fabric(t.NamedTuple):
+    """A fabric that ports of this node are on, and who is to manage it."""
+
+    fabric: str = "ib"
+    ports: tuple[str, ...] = ()
+    """Those on it, where the node is on several; empty means any of them."""
+    designated: bool = False
+    """Whether this node is its designated subnet manager."""
+    standby: bool = False
+    """Whether this node runs a subnet manager that stands by."""
+    designated_host: str = ""
+    designated_absent: bool = False
+    """Whether the designated host is outside of the hosts of this run."""
+    designated_names: tuple[str, ...] = ()
+    """Other names that the designated host goes by."""
+    designated_guids: tuple[str, ...] = ()
+    """Port GUIDs of the designated host, where they are known."""
+    standbys: t.Mapping[str, t.Sequence[str]] = {}
+    """The hosts that stand by for the designated one, with their port GUIDs where they are known."""
+
+    @property
+    def managed_here(self) -> bool:
+        """Whether this node is to run a subnet manager for it."""
+        return self.designated or self.standby
+
+
 class Wanted(t.NamedTuple):
     """What the inventory says about one node. None is for a concern that is not checked."""
 
@@ -59,29 +85,14 @@ class Wanted(t.NamedTuple):
     """Whether the PCI Express links of adapters are checked."""
     pcie_accepted: tuple[str, ...] = ()
     """PCI addresses of those that may be as they are."""
-    fabric: str = "ib"
+    fabrics: tuple[Fabric, ...] = (Fabric(),)
     subnet_manager: bool = True
     """Whether subnet managers are checked."""
-    designated: bool = False
-    """Whether this node is the designated subnet manager of its fabric."""
-    standby: bool = False
-    """Whether this node runs a subnet manager that stands by."""
-    fabric_ports: tuple[str, ...] = ()
-    """The ports on the fabric, where the node is on several; empty means any of them."""
-    designated_host: str = ""
-    designated_absent: bool = False
-    """Whether the designated host is outside of the hosts of this run."""
-    designated_names: tuple[str, ...] = ()
-    """Other names that the designated host goes by."""
     port_count: int = 0
     """How many ports of InfiniBand must be as fast as declared; 0 for all that are checked."""
     min_speed: str = ""
     min_width: str = ""
     """"" for the widths that links of their speeds have."""
-    designated_guids: tuple[str, ...] = ()
-    """Port GUIDs of the designated host, where they are known."""
-    standbys: t.Mapping[str, t.Sequence[str]] = {}
-    """The hosts that stand by for the designated one, with their port GUIDs where they are known."""
     host: str = ""
     """The name of this node in the inventory."""
     accepted: tuple[Accepted, ...] = ()

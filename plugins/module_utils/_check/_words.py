@@ -198,6 +198,8 @@ _LIMITS = (
 
 def subject(finding: Finding) -> str:
     """The object: `port mlx5_0/1`, `interface ib0`."""
+    if finding.kind == Topic.OPENSM and finding.subject:
+        return "opensm of fabric %s" % finding.subject
     form = _OBJECTS.get(finding.kind)
     return form.format(subject=finding.subject) if form else _words.subject(finding._replace(aspect=""))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as live
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
@@ -55,7 +55,7 @@ LOOKS: t.Mapping[str, Look] = {
     "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),
     "ipoib": lambda node, hints: condensed(node.interfaces, hints["names"]),
     "gpudirect": lambda node, hints: gpudirect(node.run, node.release, root=node.root),
-    "fabric_check": lambda node, hints: _live(node, Scope(**hints)),
+    "fabric_check": lambda node, hints: _live(node, scope_of(hints)),
 }
 
 

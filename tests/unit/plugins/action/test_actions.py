@@ -177,7 +177,12 @@ def test_variables_of_others_are_not_evaluated() -> None:
 def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     printed: list[str] = []
     monkeypatch.setattr(_actions, "Display", lambda: mock.Mock(display=printed.append))
-    good = {"deviations": [], "deviation_lines": [], "rows": [{"port": "mlx5_0/1", "result": "OK"}], "fabric": "ib", "master_guid": "0x1"}
+    good = {
+        "deviations": [],
+        "deviation_lines": [],
+        "rows": [{"port": "mlx5_0/1", "result": "OK"}],
+        "fabrics": [{"fabric": "ib", "master_guid": "0x1", "designated_host": ""}],
+    }
     task_vars = {
         "ansible_play_hosts_all": ["node1", "node2"],
         "hostvars": {"node1": {"outcome": good}, "node2": {"outcome": {"unreachable": True, "msg": "no route"}}},
@@ -198,7 +203,7 @@ def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
     silent = {**down, "code": "no_master", "kind": "subnet_manager", "subject": "ib", "object": "subnet manager of fabric ib"}
 
     def outcome(*deviations: t.Any) -> dict[str, t.Any]:
-        return {"outcome": {"deviations": deviations, "rows": [], "fabric": "ib", "master_guid": "", "designated_host": "node1"}}
+        return {"outcome": {"deviations": deviations, "rows": [], "fabrics": [{"fabric": "ib", "master_guid": "", "designated_host": "node1"}]}}
 
     hostvars = {"node1": outcome(down, silent), "node2": outcome(known, silent), "node3": outcome(silent), "node4": {"outcome": {"unreachable": True}}}
     plugin = action(fabric_table, {"variable": "outcome", "report_dir": str(folder)})

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.action import fabric_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, choose_port, names_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port, names_of, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -35,6 +35,7 @@ GUID = "0x0002c903000f0009"
 GUID_OF_IB1 = "0x0000000000000001"
 PORT = "sys/class/infiniband/hca_0/ports/1/"
 INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}, {"parent": "ib0", "pkey": "0x8001", "mode": "datagram"}]
+OF_A_FABRIC = {name: option.get("default") for name, option in OPTIONS["fabrics"]["options"].items()}
 DECLARED: dict[str, t.Any] = {
     "ports": ["0000:03:00.0/1"],
     "interfaces": INTERFACES,
@@ -43,8 +44,7 @@ DECLARED: dict[str, t.Any] = {
     "gpudirect": "auto",
     "ofed_source": "inbox",
     "pcie": True,
-    "designated_host": "node1",
-    "designated_guids": [GUID],
+    "fabrics": [{**OF_A_FABRIC, "designated_host": "node1", "designated_guids": [GUID]}],
 }
 
 
@@ -210,7 +210,7 @@ def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
 def test_the_look_asks_through_the_port_that_the_module_would(interfaces: list[dict[str, t.Any]]) -> None:
     ports = [Port("mlx5_%d/1" % card, "mlx5_%d" % card, 1, "0x000000000000000%d" % card, state="ACTIVE", link_layer="InfiniBand") for card in range(3)]
     netdevs = [Netdev("ib%d" % card, "ipoib", port=port.name, port_guid=port.port_guid) for card, port in enumerate(ports)]
-    scope = Scope(**hints({**DEFAULTS, "interfaces": interfaces})["fabric_check"])
+    scope = scope_of(hints({**DEFAULTS, "interfaces": interfaces})["fabric_check"])
     port = choose_port(names_of(scope, ports, netdevs), ports, ())
     assert port is not None and port.name == "mlx5_1/1"
 

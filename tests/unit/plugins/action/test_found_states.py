@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Manager, Master, Opensm, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -39,14 +39,15 @@ def test_a_node_in_its_fabric_survives() -> None:
         ports=(Port("mlx5_0/1", "mlx5_0", 1, "0x0002c903000f0001", link_layer="InfiniBand", state="ACTIVE"),),
         netdevs=(Netdev("ib0", "ipoib", port="mlx5_0/1", addresses=("10.20.0.1/24",)),),
         stack=Stack("inbox", version="44.0"),
-        opensm=Opensm((42,), ("opensm.service",), stopped=True),
+        opensm=Opensm((Process(42, "ib"),), ("opensm.service",)),
         limits={"session": "64"},
         daemons=(Daemon("slurmd", "slurmd.service", "8192"),),
         cards={"mlx5_0": Card("0000:03:00.0", "MT_0000000008")},
         slots=(Slot("0000:03:00.0", PcieLink(8, 16.0), PcieLink(16, 16.0)),),
-        asked="mlx5_0/1",
-        master=Master("0x0002c903000f0001", 3, "node1"),
-        masters=("0x0002c903000f0001",),
+        managers=(
+            Manager("ib", "mlx5_0/1", Master("0x0002c903000f0001", 3, "node1"), masters=("0x0002c903000f0001",), stopped=True),
+            Manager("storage", unable="no link"),
+        ),
     )
     for found in (live, Live()):
         assert decode(Live, json.loads(json.dumps(encode(found)))) == found

@@ -21,7 +21,6 @@ BOOLEANS = (
     "ofed_tools",
     "opensm_allow_foreign_master",
     "fabric_check_subnet_manager",
-    "fabric_check_designated",
     "fabric_check_fail",
 )
 GOOD = (True, False, 1, 0, "true", "False", "YES", "no", "On", "off", "1", "0")

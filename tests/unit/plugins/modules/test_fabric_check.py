@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import 
 from ansible_collections.rdma.ofed.plugins.modules import fabric_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
+OF_A_FABRIC = {name: argument.get("default") for name, argument in fabric_check.OPTIONS["fabrics"]["options"].items()}
 DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
 
 
@@ -40,7 +41,9 @@ def test_documentation_and_arguments_agree() -> None:
 
 
 def test_port_guids_are_compared_in_one_form() -> None:
-    assert wanted_of({**DEFAULTS, "designated_guids": ["0xABC", "no guid"]}).designated_guids == ("0x0000000000000abc", "no guid")
+    fabrics = [{**OF_A_FABRIC, "designated_guids": ["0xABC", "no guid"], "standbys": {"node2": ["0xDEF"]}}]
+    (wanted,) = wanted_of({**DEFAULTS, "fabrics": fabrics}).fabrics
+    assert (wanted.designated_guids, wanted.standbys) == (("0x0000000000000abc", "no guid"), {"node2": ("0x0000000000000def",)})
 
 
 @pytest.mark.parametrize(
@@ -68,9 +71,9 @@ def test_variables_of_other_roles_are_judged_as_by_them() -> None:
 
 
 def test_wanted() -> None:
-    wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}], "designated_host": "node1"})
+    wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}]})
     assert wanted.ipoib is not None
-    assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, wanted.designated_host) == ("auto", True, "node1")
+    assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, [each.fabric for each in wanted.fabrics]) == ("auto", True, ["ib"])
     assert (wanted.kmod, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
 
 
@@ -97,7 +100,13 @@ def test_accepted_slots_are_pci_addresses() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("fabric_ports", ["0000:03:00.0/1", "port one"]), ("ports", ["mlx5_0/1", 7]), ("modules", ["ib_umad", "ib_sdp"]), ("modules", ["a b"])]
+    ("name", "value"),
+    [
+        ("fabrics", [{**OF_A_FABRIC, "ports": ["0000:03:00.0/1"]}, {**OF_A_FABRIC, "ports": ["port one"]}]),
+        ("ports", ["mlx5_0/1", 7]),
+        ("modules", ["ib_umad", "ib_sdp"]),
+        ("modules", ["a b"]),
+    ],
 )
 def test_a_list_is_refused_before_the_run_as_by_the_module(name: str, value: list[t.Any]) -> None:
     by_module = problems({**DEFAULTS, name: value})

@@ -12,10 +12,11 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings, is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Master, Opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
@@ -63,7 +64,14 @@ def declaring(*items: t.Mapping[str, t.Any]) -> Options:
 
 def seen(found: Found, **live: t.Any) -> Found:
     """The node with that seen of its fabric."""
-    return found._replace(live=found.live._replace(**live))
+    own = {name: live.pop(name) for name in Manager._fields if name in live}
+    managers = (found.live.managers or (Manager(),)) if own else found.live.managers
+    return found._replace(live=found.live._replace(managers=tuple(manager._replace(**own) for manager in managers), **live))
+
+
+def managing(wanted: Wanted, **fabric: t.Any) -> Wanted:
+    """A wanted state with that declared for its fabric."""
+    return wanted._replace(fabrics=(wanted.fabrics[0]._replace(**fabric),))
 
 
 def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = None) -> Found:
@@ -86,14 +94,19 @@ WANTED = Wanted(
     ports=("mlx5_0/1",),
     ipoib=declaring(IB0_DECLARED),
     kmod=DECLARED_MODULES,
-    designated_host="node1",
+    fabrics=(Fabric(designated_host="node1"),),
 )
 GOOD = with_interfaces(
-    Found(Live(ports=(PORT,), master=Master(MASTERS, 3, "node1 mlx5_0")), kmod=MODULES),
+    Found(Live(ports=(PORT,), managers=(Manager(master=Master(MASTERS, 3, "node1 mlx5_0")),)), kmod=MODULES),
     IB0,
 )
-SM_WANTED = WANTED._replace(designated=True, designated_host="node2")
-SM_GOOD = seen(GOOD, master=Master(OWN, 3), masters=(OWN,), opensm=Opensm((42,), ("opensm.service",)))
+SM_WANTED = managing(WANTED, designated=True, designated_host="node2")
+SM_GOOD = seen(GOOD, master=Master(OWN, 3), masters=(OWN,), opensm=Opensm((Process(42),), ("opensm.service",)))
+
+
+def port_of(wanted: Wanted, found: Found) -> Port | None:
+    """Through which port the only fabric is asked."""
+    return fabric_port(wanted, found, wanted.fabrics[0])
 
 
 def words(wanted: Wanted, found: Found) -> list[str]:
@@ -148,7 +161,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
             id="standby only",
         ),
         pytest.param(
-            seen(GOOD, opensm=Opensm((77,), ())),
+            seen(GOOD, opensm=Opensm((Process(77),), ())),
             "opensm: wanted stopped, found running (77) (the designated host is node1: rdma.ofed.site stops it here)",
             id="opensm runs",
         ),
@@ -192,7 +205,7 @@ def test_each_deviation_is_named_once(found: Found, expected: str) -> None:
 
 
 def test_a_foreign_master_is_named() -> None:
-    (line,) = words(WANTED._replace(designated_guids=(MASTERS,)), seen(GOOD, master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
+    (line,) = words(managing(WANTED, designated_guids=(MASTERS,)), seen(GOOD, master=Master("0x0000000000100001", 3, "ufm mlx5_0")))
     assert line.startswith("subnet manager of fabric ib: wanted one master on node1, found the master is ufm mlx5_0 (0x0000000000100001)")
 
 
@@ -204,7 +217,7 @@ def test_two_masters_are_named_on_the_designated_host() -> None:
 
 
 def test_the_designated_host_runs_and_enables_opensm() -> None:
-    assert words(SM_WANTED, seen(SM_GOOD, opensm=Opensm((42,), ()))) == [
+    assert words(SM_WANTED, seen(SM_GOOD, opensm=Opensm((Process(42),), ()))) == [
         "opensm at boot: wanted enabled, found disabled (this is the designated host: run rdma.ofed.site for it)"
     ]
 
@@ -215,7 +228,7 @@ def test_a_master_elsewhere_is_wrong_on_the_designated_host() -> None:
 
 def test_subnet_managers_are_left_alone_on_request() -> None:
     wanted = WANTED._replace(subnet_manager=False)
-    assert findings(wanted, seen(GOOD, master=None, opensm=Opensm((1,), ("opensm.service",)))) == []
+    assert findings(wanted, seen(GOOD, master=None, opensm=Opensm((Process(1),), ("opensm.service",)))) == []
 
 
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
@@ -265,17 +278,17 @@ def test_an_absent_interface_comes_with_its_cause() -> None:
 
 def test_an_opensm_that_was_stopped_comes_before_what_it_explains() -> None:
     silent = seen(SM_GOOD, master=None, master_error="no subnet manager answers", masters=None, ports=(PORT._replace(state="INIT"),))
-    stopped = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",), stopped=True))
+    stopped = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",)), stopped=True)
     found = findings(SM_WANTED, stopped)
     assert [finding.code for finding in found] == [Code.OPENSM_STOPPED, Code.NO_MASTER, Code.PORT_NOT_CONFIGURED]
     assert _words.lines(found)[0].endswith("(it was stopped, and did not fail: 'systemctl start rdma-opensm@ib', or run rdma.ofed.site)")
-    failed = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",)))
+    failed = seen(silent, opensm=Opensm((), ("rdma-opensm@ib.service",)), stopped=False)
     assert findings(SM_WANTED, failed)[0].code == Code.OPENSM_ENDED
 
 
 def test_a_designated_host_outside_of_the_run_is_named() -> None:
     silent = seen(GOOD, master=None, master_error="no subnet manager answers")
-    (line,) = words(WANTED._replace(designated_absent=True), silent)
+    (line,) = words(managing(WANTED, designated_absent=True), silent)
     assert "the designated host node1 is not among the hosts of this run: run rdma.ofed.site for it, too" in line
     assert "not among the hosts" not in words(WANTED, silent)[0]
 
@@ -285,33 +298,73 @@ def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
     (finding,) = findings(WANTED, slow)
     assert finding.code == Code.UNNAMED_MASTER and "the fabric is slow" in _words.lines([finding])[0]
     # Where its port GUID is known, the name does not matter.
-    assert findings(WANTED._replace(designated_guids=(MASTERS,)), slow) == []
+    assert findings(managing(WANTED, designated_guids=(MASTERS,)), slow) == []
+
+
+SECOND = PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0c42a10300000022")
+TWO = WANTED._replace(
+    ports=("mlx5_0/1", "mlx5_1/1"),
+    fabrics=(Fabric("ib", ("mlx5_0/1",), designated_host="node1"), Fabric("storage", ("mlx5_1/1",), designated_host="node3")),
+)
+TWO_GOOD = GOOD._replace(
+    live=GOOD.live._replace(
+        ports=(PORT, SECOND),
+        managers=(Manager("ib", master=Master(MASTERS, 3, "node1 mlx5_0")), Manager("storage", master=Master("0x0c42a10300000031", 3, "node3 mlx5_0"))),
+    )
+)
+
+
+def test_each_fabric_of_a_node_is_judged_by_its_own_master() -> None:
+    assert findings(TWO, TWO_GOOD) == []
+    assert [(row["port"], row["fabric"], row["sm"]) for row in table_rows(TWO, TWO_GOOD, [])] == [
+        ("mlx5_0/1", "ib", "node1"),
+        ("mlx5_1/1", "storage", "node3"),
+    ]
+    one, two = TWO_GOOD.live.managers
+    for managers, fabric in (((one._replace(master=None), two), "ib"), ((one, two._replace(master=None)), "storage")):
+        found = TWO_GOOD._replace(live=TWO_GOOD.live._replace(managers=managers))
+        assert [(finding.code, finding.subject) for finding in findings(TWO, found)] == [(Code.NO_MASTER, fabric)]
+
+
+def test_an_opensm_of_each_fabric_is_told_apart() -> None:
+    def said(*processes: Process, enabled: tuple[str, ...] = ()) -> list[str]:
+        wanted = TWO._replace(fabrics=(TWO.fabrics[0], TWO.fabrics[1]._replace(standby=True)))
+        return words(wanted, TWO_GOOD._replace(live=TWO_GOOD.live._replace(opensm=Opensm(processes, enabled))))
+
+    unit = "rdma-opensm@storage.service"
+    assert said(Process(42, "storage"), enabled=(unit,)) == []
+    (line,) = said(Process(42, "storage"), Process(43, "ib"), enabled=(unit,))
+    assert line.startswith("opensm of fabric ib: wanted stopped, found running (43)")
+    (line,) = said(Process(42, "storage"), Process(44), enabled=(unit, "opensm.service"))
+    assert line.startswith("opensm: wanted stopped, found running (44); at boot: wanted disabled, found enabled (opensm.service)")
+    lines = said()
+    assert len(lines) == 1 and lines[0].startswith("opensm of fabric storage: wanted running, found stopped; at boot: wanted enabled")
 
 
 @pytest.mark.parametrize("standbys", [{"node3": ()}, {"node3": (MASTERS,)}])
 def test_a_master_on_a_declared_standby_is_a_fail_over(standbys: dict[str, tuple[str, ...]]) -> None:
     over = seen(GOOD, master=Master(MASTERS, 3, "node3 mlx5_0"))
-    wanted = WANTED._replace(standbys=standbys)
+    wanted = managing(WANTED, standbys=standbys)
     (finding,) = findings(wanted, over)
     assert (finding.code, finding.severity) == (Code.FAILED_OVER, Severity.WARNING)
     assert judge(wanted, over).result()["ok"] and judge(wanted, over).result()["deviation_lines"] == []
     assert [row["result"] for row in judge(wanted, over).result()["rows"]] == ["NOTED"]
     # The designated host says the same of it, and so does the standby itself.
-    for own in (wanted._replace(designated=True, designated_host="node2"), WANTED._replace(standby=True, host="node3")):
-        found = over if own.designated else seen(over, master=Master(OWN, 3, "node3 mlx5_0"))
+    for own in (managing(wanted, designated=True, designated_host="node2"), managing(WANTED._replace(host="node3"), standby=True)):
+        found = over if own.fabrics[0].designated else seen(over, master=Master(OWN, 3, "node3 mlx5_0"))
         assert Code.FAILED_OVER in [finding.code for finding in findings(own, found)]
-    other = WANTED._replace(designated_guids=("0x0002c90300009999",))
+    other = managing(WANTED, designated_guids=("0x0002c90300009999",))
     assert [finding.code for finding in findings(other, over)] == [Code.OTHER_MASTER]
 
 
 def test_a_host_without_infiniband_of_which_none_is_declared_is_not_red() -> None:
-    roce = Found(Live(ports=(PORT._replace(link_layer="Ethernet"),), unable="this node has no InfiniBand port"))
-    (finding,) = findings(Wanted(designated_host="node1"), roce)
+    roce = Found(Live(ports=(PORT._replace(link_layer="Ethernet"),), managers=(Manager(unable="this node has no InfiniBand port"),)))
+    (finding,) = findings(managing(Wanted(), designated_host="node1"), roce)
     assert (finding.code, finding.severity) == (Code.NO_INFINIBAND, Severity.WARNING)
     assert "fabric_check_subnet_manager: false" in _words.lines([finding])[0]
-    for declared in (WANTED, Wanted(fabric_ports=("mlx5_0/1",)), Wanted(standby=True)):
+    for declared in (WANTED, managing(Wanted(), ports=("mlx5_0/1",)), managing(Wanted(), standby=True)):
         assert Code.NO_INFINIBAND not in [finding.code for finding in findings(declared, roce)]
-    assert [finding.code for finding in findings(Wanted(), Found(Live(unable="no port")))] == [Code.MASTER_UNKNOWN]
+    assert [finding.code for finding in findings(Wanted(), Found(Live(managers=(Manager(unable="no port"),))))] == [Code.MASTER_UNKNOWN]
 
 
 @pytest.mark.parametrize("live", [{"unable": "sminfo failed"}, {"master_error": "none answers"}, {"master": Master(MASTERS, 3, "", answers=False)}])
@@ -512,7 +565,7 @@ def test_ports_are_found_by_address_and_guid() -> None:
     found = seen(GOOD, ports=(renamed,))
     for name in ("0000:03:00.0/1", "03:00.0/1", PORT.port_guid):
         assert checked_ports(Wanted(ports=(name,)), found) == ("ibp3s0/1",)
-        assert fabric_port(Wanted(fabric_ports=(name,)), found) == renamed
+        assert port_of(managing(Wanted(), ports=(name,)), found) == renamed
         assert findings(Wanted(ports=(name,), subnet_manager=False), found) == []
     (line,) = words(Wanted(ports=("mlx5_0/1",), subnet_manager=False), found)
     assert "found no such port (ports of this node: ibp3s0/1 (0000:03:00.0/1, port GUID %s); the device was renamed" % PORT.port_guid in line
@@ -523,45 +576,45 @@ def test_the_subnet_manager_is_asked_through_an_active_declared_infiniband_port(
     down = PORT._replace(name="mlx5_0/1", state="DOWN")
     other = PORT._replace(name="mlx5_1/1")
     roce = PORT._replace(name="mlx5_2/1", link_layer="Ethernet")
-    assert fabric_port(WANTED, seen(GOOD, ports=(roce, down, other))) == other
-    assert fabric_port(WANTED, seen(GOOD, ports=(other, PORT))) == PORT
-    assert fabric_port(WANTED, seen(GOOD, ports=(roce,))) is None
+    assert port_of(WANTED, seen(GOOD, ports=(roce, down, other))) == other
+    assert port_of(WANTED, seen(GOOD, ports=(other, PORT))) == PORT
+    assert port_of(WANTED, seen(GOOD, ports=(roce,))) is None
 
 
 @pytest.mark.parametrize(
     ("wanted", "master", "expected"),
     [
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "node1 mlx5_0"), True),
-        (Wanted(designated_host="node1.example.org"), Master(MASTERS, 3, "NODE1 HCA-1"), True),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "mlx5_0 node1.example.org"), True),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "node1:HCA-1"), True),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "node11 mlx5_0"), None),
-        (Wanted(designated_host="sm", designated_names=("node1.cluster",)), Master(MASTERS, 3, "node1 mlx5_0"), True),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, "MT4119 ConnectX5   Mellanox Technologies"), None),
-        (Wanted(designated_host="node1"), Master(MASTERS, 3, ""), None),
-        (Wanted(designated_host=""), Master(MASTERS, 3, "node1"), None),
-        (Wanted(designated_host="node1", designated_guids=(MASTERS,)), Master(MASTERS, 3, "other"), True),
-        (Wanted(designated_host="node1", designated_guids=("0x0",)), Master(MASTERS, 3, "node1"), False),
-        (Wanted(designated_host="node1"), Master(OWN, 3, "node1"), False),
-        (Wanted(designated_host="node2", designated=True), Master(OWN, 3), True),
-        (Wanted(designated_host="node2", designated=True), Master(MASTERS, 3, "node2"), False),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, "node1 mlx5_0"), True),
+        (managing(Wanted(), designated_host="node1.example.org"), Master(MASTERS, 3, "NODE1 HCA-1"), True),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, "mlx5_0 node1.example.org"), True),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, "node1:HCA-1"), True),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, "node11 mlx5_0"), None),
+        (managing(Wanted(), designated_host="sm", designated_names=("node1.cluster",)), Master(MASTERS, 3, "node1 mlx5_0"), True),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, "MT4119 ConnectX5   Mellanox Technologies"), None),
+        (managing(Wanted(), designated_host="node1"), Master(MASTERS, 3, ""), None),
+        (managing(Wanted(), designated_host=""), Master(MASTERS, 3, "node1"), None),
+        (managing(Wanted(), designated_host="node1", designated_guids=(MASTERS,)), Master(MASTERS, 3, "other"), True),
+        (managing(Wanted(), designated_host="node1", designated_guids=("0x0",)), Master(MASTERS, 3, "node1"), False),
+        (managing(Wanted(), designated_host="node1"), Master(OWN, 3, "node1"), False),
+        (managing(Wanted(), designated_host="node2", designated=True), Master(OWN, 3), True),
+        (managing(Wanted(), designated_host="node2", designated=True), Master(MASTERS, 3, "node2"), False),
     ],
 )
 def test_who_the_master_is(wanted: Wanted, master: Master, expected: bool | None) -> None:
-    assert is_designated(wanted, GOOD, master) is expected
+    assert is_designated(wanted.fabrics[0], GOOD.live, master) is expected
 
 
 def test_a_master_whose_identity_nothing_tells_is_neither_red_nor_green() -> None:
-    wanted = WANTED._replace(designated_host="node1-mgmt", designated=False)
+    wanted = managing(WANTED, designated_host="node1-mgmt", designated=False)
     found = seen(GOOD, master=Master(MASTERS, 3, "node1 mlx5_0"))
     assert findings(wanted, found) == []
     assert {row["sm"] for row in table_rows(wanted, found, [])} == {"node1 mlx5_0 (%s), not judged" % MASTERS}
-    told = wanted._replace(designated_guids=(MASTERS,))
+    told = managing(wanted, designated_guids=(MASTERS,))
     assert {row["sm"] for row in table_rows(told, found, [])} == {"node1-mgmt"}
-    other = wanted._replace(designated_guids=("0x0002c90300009999",))
+    other = managing(wanted, designated_guids=("0x0002c90300009999",))
     assert [finding.code for finding in findings(other, found)] == [Code.OTHER_MASTER]
     # The designated host is dead, and its port GUIDs are not known; those of the standby are.
-    dead = wanted._replace(standbys={"node2-mgmt": (MASTERS,)})
+    dead = managing(wanted, standbys={"node2-mgmt": (MASTERS,)})
     assert [finding.code for finding in findings(dead, found)] == [Code.FAILED_OVER]
 
 
@@ -588,7 +641,7 @@ def test_only_the_row_of_the_deviating_port_is_bad() -> None:
 
 
 def test_a_node_without_anything_has_a_row() -> None:
-    wanted, found = Wanted(), Found(Live(unable="this node has no InfiniBand port"))
+    wanted, found = Wanted(), Found(Live(managers=(Manager(unable="this node has no InfiniBand port"),)))
     (row,) = table_rows(wanted, found, findings(wanted, found))
     assert (row["port"], row["result"]) == ("-", "BAD")
 
@@ -636,14 +689,37 @@ MODULE_SETS = st.frozensets(st.sampled_from(("ib_umad", "ib_ipoib", "rdma_ucm"))
 FOUND_MODULES = st.builds(
     Modules, loaded=MODULE_SETS.map(lambda names: dict.fromkeys(names, False)), files=MODULE_SETS.map(lambda names: {LOAD_PATH: load_text(sorted(names))})
 )
+NAMES = ("ib", "storage")
 FOUND = st.builds(
     lambda netdevs, kmod, **live: with_interfaces(Found(Live(**live), kmod=kmod), *netdevs),
     ports=st.lists(PORTS, max_size=3).map(tuple),
     netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
     kmod=FOUND_MODULES,
-    master=st.none() | st.builds(Master, st.sampled_from((OWN, MASTERS)), st.integers(0, 3), st.sampled_from(("", "node1", "MT4119"))),
-    masters=st.none() | st.lists(st.sampled_from((OWN, MASTERS)), max_size=2).map(tuple),
-    opensm=st.builds(Opensm, st.sampled_from(((), (7,))), st.sampled_from(((), ("opensm.service",)))),
+    managers=st.tuples(
+        *(
+            st.builds(
+                Manager,
+                st.just(name),
+                master=st.none() | st.builds(Master, st.sampled_from((OWN, MASTERS)), st.integers(0, 3), st.sampled_from(("", "node1", "MT4119"))),
+                masters=st.none() | st.lists(st.sampled_from((OWN, MASTERS)), max_size=2).map(tuple),
+                stopped=st.booleans(),
+            )
+            for name in NAMES
+        )
+    ),
+    opensm=st.builds(
+        Opensm,
+        st.lists(st.builds(Process, st.just(7), st.sampled_from(("", *NAMES))), max_size=2).map(tuple),
+        st.sampled_from(((), ("opensm.service",), ("rdma-opensm@storage.service",))),
+    ),
+)
+FABRICS = st.builds(
+    Fabric,
+    st.sampled_from(NAMES),
+    designated=st.booleans(),
+    standby=st.booleans(),
+    designated_host=st.sampled_from(("", "node1")),
+    designated_guids=st.sampled_from(((), (MASTERS,))),
 )
 DECLARATIONS = st.builds(
     Wanted,
@@ -651,9 +727,7 @@ DECLARATIONS = st.builds(
     ipoib=st.none() | st.lists(INTERFACES, min_size=1, max_size=3, unique_by=lambda item: item.get("name")).map(lambda items: declaring(*items)),
     kmod=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
     subnet_manager=st.booleans(),
-    designated=st.booleans(),
-    designated_host=st.sampled_from(("", "node1")),
-    designated_guids=st.sampled_from(((), (MASTERS,))),
+    fabrics=st.lists(FABRICS, min_size=1, max_size=2, unique_by=lambda fabric: fabric.fabric).map(tuple),
 )
 
 

@@ -13,10 +13,10 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import memlock_of, read_daemons
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Daemon
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Daemon, Manager, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_limits, read_opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -89,22 +89,27 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
     return tmp_path
 
 
+def manager(found: Found) -> Manager:
+    (manager,) = found.live.managers
+    return manager
+
+
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
     found = look(run, Wanted(kmod=MODULES), RELEASE, environ={}, root=str(node))
     assert [(port.name, port.state, port.sm_lid) for port in found.live.ports] == [("mlx5_0/1", "ACTIVE", 1)]
     assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.text(LOAD_PATH)) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
     assert found.gpus is None
-    assert found.live.master is not None
-    assert (found.live.master.guid, found.live.master.state, found.live.master.description) == (GUID, 3, "node1")
-    assert found.live.masters is None
+    assert manager(found).master is not None
+    assert (manager(found).master.guid, manager(found).master.state, manager(found).master.description) == (GUID, 3, "node1")
+    assert manager(found).masters is None
     assert ["smpquery", "-C", "mlx5_0", "-P", "1", "nodedesc", "1"] in run.calls
 
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
-    assert found.live.masters == (GUID,)
+    found = look(run, Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+    assert manager(found).masters == (GUID,)
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
 
@@ -113,44 +118,44 @@ NO_ANSWER = Output(1, "", "sminfo: iberror: query failed\n")
 
 def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(node: pathlib.Path) -> None:
     found = look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node))
-    assert (found.live.master, found.live.master_error) == (
+    assert (manager(found).master, manager(found).master_error) == (
         None,
         "no subnet manager answers on port mlx5_0/1: its host, node1 at LID 1, answers without one: start opensm there",
     )
     found = look(tools(sminfo=NO_ANSWER, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in found.live.master_error
+    assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in manager(found).master_error
     write(node, "sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x0\n")
-    assert look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node)).live.master_error == "no subnet manager answers on port mlx5_0/1"
+    assert manager(look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node))).master_error == "no subnet manager answers on port mlx5_0/1"
 
 
 @pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
 def test_whether_opensm_was_stopped_or_failed(node: pathlib.Path, state: str, stopped: bool) -> None:
     # A standby may be master by now.
     run = tools(systemctl=Output(0, "ActiveState=%s\n" % state, ""))
-    found = look(run, Wanted(designated=True), RELEASE, environ={}, root=str(node))
-    assert found.live.opensm.stopped is stopped
+    found = look(run, Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+    assert manager(found).stopped is stopped
     assert ["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", "rdma-opensm@ib.service"] in run.calls
 
 
 def test_a_master_whose_node_is_silent_is_known_to_be_so(node: pathlib.Path) -> None:
     found = look(tools(smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.live.master is not None and not found.live.master.answers
+    assert manager(found).master is not None and not manager(found).master.answers
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
     found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.live.master is None and found.live.unable.endswith("iberror: failed; ibwarn: can't open UMAD port")
+    assert manager(found).master is None and manager(found).unable.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
     found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, environ={}, root=str(node))
-    assert found.live.unable == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
+    assert manager(found).unable == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert look(run, Wanted(), RELEASE, environ={}, root=str(node)).live.unable == "no link on port mlx5_0/1: it is Polling"
+    assert manager(look(run, Wanted(), RELEASE, environ={}, root=str(node))).unable == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
@@ -158,7 +163,7 @@ def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
     found = look(Tools(), Wanted(kmod=MODULES), RELEASE, environ={}, root=str(tmp_path))
     assert (found.live.ports, found.live.netdevs) == ((), ())
     assert found.kmod is not None and not found.kmod.loaded
-    assert found.live.unable == "this node has no InfiniBand port"
+    assert manager(found).unable == "this node has no InfiniBand port"
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
@@ -170,12 +175,14 @@ def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
 def test_opensm(tmp_path: pathlib.Path) -> None:
     write(tmp_path, "proc/42/comm", "opensm\n")
     write(tmp_path, "proc/43/comm", "opensmtpd\n")
+    write(tmp_path, "proc/44/comm", "opensm\n")
+    write(tmp_path, "proc/44/cgroup", "0::/system.slice/system-rdma\\x2dopensm.slice/rdma-opensm@storage.service\n")
     wants = tmp_path / "etc/systemd/system/multi-user.target.wants"
     wants.mkdir(parents=True)
     (wants / "opensm.service").symlink_to("/lib/systemd/system/opensm.service")
     (wants / "ssh.service").symlink_to("/lib/systemd/system/ssh.service")
     found = read_opensm(str(tmp_path))
-    assert (found.pids, found.enabled) == ((42,), ("opensm.service",))
+    assert (found.processes, found.enabled) == ((Process(42), Process(44, "storage")), ("opensm.service",))
 
 
 def test_a_masked_unit_does_not_start(tmp_path: pathlib.Path) -> None:

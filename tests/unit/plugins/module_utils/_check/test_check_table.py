@@ -45,10 +45,8 @@ def result(guid: str = "0x1", found: t.Sequence[Finding] = (), **row: str) -> di
         "ok": not found,
         "deviations": [_words.result(finding) for finding in found],
         "deviation_lines": _words.lines(found),
-        "rows": [{**ROW, **row}],
-        "fabric": "ib",
-        "master_guid": guid,
-        "designated_host": "node9",
+        "rows": [{**ROW, "fabric": "ib", **row}],
+        "fabrics": [{"fabric": "ib", "master_guid": guid, "designated_host": "node9"}],
     }
 
 
@@ -288,8 +286,22 @@ def test_two_masters_that_do_not_see_each_other() -> None:
 
 
 def test_each_fabric_has_a_master_of_its_own() -> None:
-    other = {**result("0x9"), "fabric": "storage"}
+    other = result("0x9", fabric="storage")
+    other["fabrics"][0]["fabric"] = "storage"
     assert deviations_of({"node1": result("0x1"), "node2": other}) == {}
+
+
+def test_a_fabric_without_a_master_excuses_nothing_on_another() -> None:
+    waits = Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp")
+    other = waits._replace(subject="mlx5_1/1")
+    found = {}
+    for name in ("node1", "node2"):
+        found[name] = result("", [SILENT, waits, other])
+        found[name]["rows"].append({**ROW, "port": "mlx5_1/1", "interface": "ib1", "addresses": "", "fabric": "storage"})
+        found[name]["fabrics"].append({"fabric": "storage", "master_guid": "0x2", "designated_host": "node9"})
+    fleet = survey(found)
+    assert [(fault.fabric, fault.hosts) for fault in fleet.faults] == [("ib", ("node1", "node2"))]
+    assert {host: [each["subject"] for each in errors] for host, errors in fleet.errors.items()} == {"node1": ["mlx5_1/1"], "node2": ["mlx5_1/1"]}
 
 
 def test_no_host() -> None:

@@ -1,0 +1,134 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Who manages the fabrics of a node, against who is declared to. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils import _finding
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
+
+if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live, Master, Process
+    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+
+
+# The run has left out the host that could have told more.
+_ELSEWHERE = "; the designated host %s is not among the hosts of this run: run rdma.ofed.site for it, too"
+
+
+def short(master: Master) -> str:
+    """The master in words: its host where the description names one, else its port GUID."""
+    if names_host(master.description):
+        return "%s (%s)" % (master.description, master.guid)
+    return master.guid
+
+
+def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> bool | None:
+    """Whether the master runs on the designated host of its fabric; None where that can't be known, or none is designated.
+
+    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
+    node description, which rdma-ndd sets to the host name. Another name there proves nothing: the inventory may have names of its own.
+    `host` is the name of this node in the inventory.
+    """
+    if not fabric.designated and not fabric.designated_host:
+        return None
+    own = any(port.port_guid == master.guid for port in live.ports)
+    if own or fabric.designated:
+        return own and fabric.designated
+    if fabric.designated_guids:
+        return master.guid in fabric.designated_guids
+    names = (fabric.designated_host, *fabric.designated_names)
+    if master.answers and runs_on(master.guid, master.description, guids=(), names=names):
+        return True
+    return False if standby_of(fabric, live, master, host=host) else None
+
+
+def standby_of(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> str:
+    """The declared standby that the master runs on; "" where it is on none. It is recognised as the designated host is."""
+    if fabric.standby and any(port.port_guid == master.guid for port in live.ports):
+        return host or short(master)
+    hosts = (other for other, guids in fabric.standbys.items() if runs_on(master.guid, master.description, guids=guids, names=(other,)))
+    return next(hosts, "")
+
+
+def _has_no_infiniband(wanted: Wanted, live: Live) -> bool:
+    """Whether all ports of the node are of another kind, and nothing is declared that needs one of InfiniBand."""
+    declared = wanted.ports or wanted.ipoib is not None or any(fabric.ports or fabric.managed_here for fabric in wanted.fabrics)
+    return not declared and bool(live.ports) and not any(port.infiniband for port in live.ports)
+
+
+def manager_findings(wanted: Wanted, live: Live, fabric: Fabric, *, port: Port | None) -> list[Finding]:
+    """What is wrong with the master of a fabric, as this node sees it through `port`."""
+
+    def finding(code: Code, master: str, detail: str = "") -> Finding:
+        anybody = _finding.DESIGNATED if fabric.designated else _finding.ANY
+        return Finding(code, Topic.SUBNET_MANAGER, fabric.fabric, "", fabric.designated_host or anybody, master, detail)
+
+    manager = live.manager(fabric.fabric)
+    master, masters = manager.master, manager.masters
+    result = []
+    if master is None and manager.unable and _has_no_infiniband(wanted, live):
+        return [finding(Code.NO_INFINIBAND, "")]
+    if port is not None and port.device in live.virtual and port.sm_lid and (master is None or not master.answers) and not fabric.managed_here:
+        result.append(finding(Code.NO_MANAGEMENT, "", port.name))
+    elif master is None and manager.unable:
+        result.append(finding(Code.MASTER_UNKNOWN, "", manager.unable))
+    elif master is None:
+        result.append(finding(Code.NO_MASTER, "", "%s%s" % (manager.master_error, _ELSEWHERE % fabric.designated_host if fabric.designated_absent else "")))
+    elif master.state != MASTER:
+        result.append(finding(Code.NOT_MASTER, short(master), STATES.get(master.state, str(master.state))))
+    else:
+        judged, standby = is_designated(fabric, live, master, host=wanted.host), standby_of(fabric, live, master, host=wanted.host)
+        if standby and not judged:
+            result.append(finding(Code.FAILED_OVER, standby))
+        elif judged is False:
+            result.append(finding(Code.OTHER_MASTER, short(master)))
+        elif judged is None and fabric.designated_host and not master.answers:
+            result.append(finding(Code.UNNAMED_MASTER, master.guid))
+    if masters is not None and len(masters) > 1:
+        result.append(finding(Code.SEVERAL_MASTERS, ", ".join(masters), str(len(masters))))
+    return result
+
+
+def opensm_findings(fabrics: t.Sequence[Fabric], live: Live) -> list[Finding]:
+    """Which opensm runs here and should not, or the other way round. Where the node is on one fabric, each opensm is taken for its own."""
+    if not any(fabric.managed_here or fabric.designated_host for fabric in fabrics):
+        # Others manage the fabrics, and this node may be one of them.
+        return []
+    processes, enabled = live.opensm.processes, live.opensm.enabled
+    if len(fabrics) == 1:
+        return _opensm(fabrics[0], processes, enabled, live=live)
+    result = []
+    for fabric in fabrics:
+        own = [process for process in processes if process.fabric == fabric.fabric]
+        units = [unit for unit in enabled if fabric_of(unit) == fabric.fabric]
+        result += [finding._replace(subject=fabric.fabric) for finding in _opensm(fabric, own, units, live=live)]
+    names = {fabric.fabric for fabric in fabrics}
+    rest = [process for process in processes if process.fabric not in names]
+    units = [unit for unit in enabled if fabric_of(unit) not in names]
+    return result + _opensm(Fabric("", designated_host=fabrics[0].designated_host), rest, units, live=live)
+
+
+def _opensm(fabric: Fabric, processes: t.Sequence[Process], enabled: t.Sequence[str], *, live: Live) -> list[Finding]:
+    runs = fabric.managed_here
+    code = Code.OPENSM_DESIGNATED if fabric.designated else Code.OPENSM_STANDBY if fabric.standby else Code.OPENSM_SURPLUS
+    pids = [process.pid for process in processes]
+    result = []
+    for aspect, there, (yes, no) in (("state", pids, ("running", "stopped")), ("enabled", enabled, ("enabled", "disabled"))):
+        if bool(there) != runs:
+            shown = "%s (%s)" % (yes, ", ".join(map(str, there))) if there else no
+            ended = runs and aspect == "state" and bool(enabled)
+            if ended and live.manager(fabric.fabric).stopped:
+                result.append(Finding(Code.OPENSM_STOPPED, Topic.OPENSM, "", aspect, yes, shown, fabric.fabric))
+                continue
+            result.append(Finding(Code.OPENSM_ENDED if ended else code, Topic.OPENSM, "", aspect, yes if runs else no, shown, fabric.designated_host))
+    return result
