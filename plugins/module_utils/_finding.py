@@ -261,6 +261,8 @@ _LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJ
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
 
 UNDECLARED = "undeclared"
+# The aspect of an interface that its network back-end has not configured.
+MANAGER = "manager"
 
 # What explains others comes before them. Findings of one rank stay in their order.
 _ORDER: tuple[tuple[enum.Enum, ...], ...] = (

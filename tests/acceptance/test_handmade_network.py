@@ -120,6 +120,20 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     converge(lab)
 
 
+def test_verify_tells_what_ifupdown_did_not_set_up(lab: Cluster) -> None:
+    """The kernel shows the declared state, and at the next boot all would be well; meanwhile an ifdown does nothing."""
+    by_hand = "a=$(ip -o -4 address show ib0 | awk '{print $4}'); ifdown ib0 && ip link set ib0 up && ip address add $a dev ib0 && ! ifquery --state ib0"
+    done = lab.shell("node3", by_hand)
+    assert done.returncode == 0, done.stdout + done.stderr
+    run = lab.play("verify", "--limit", "node3")
+    assert run.status != 0, run.output
+    assert "not configured" in run.output, run.output
+    assert "ifquery --state" in run.output, run.output
+    lab.shell("node3", "ip address flush dev ib0; ifup --force ib0")
+    run = lab.play("verify", "--limit", "node3")
+    assert run.status == 0, run.output
+
+
 def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
     for node in NODES[:2]:
         lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)

@@ -214,6 +214,9 @@ def _said(finding: Finding) -> Form:
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words.update(subject=finding.subject, next=_NEXT.get(finding.kind, ""))
+    if finding.aspect == _finding.MANAGER:
+        # A run has nothing to change where the state of the kernel is right.
+        words["next"] = "see %s" % finding.detail
     if finding.code == Code.LINK_DOWN:
         words["detail"] = _SPARE if finding.detail == _finding.UNDECLARED else ""
     if finding.code == Code.NO_INTERFACE:

@@ -103,6 +103,11 @@ def dissents(wanted: Wanted, found: Found) -> dict[str, str]:
     return {name: words for name, words in said.items() if words}
 
 
+def see(wanted: Wanted) -> str:
+    """Where the back-end says more."""
+    return _registry.named(wanted.backend).see
+
+
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
     """What earlier runs have configured, and what stays as it is until the node starts: interfaces that get another name then, and their children."""
     declared = {interface.name: interface for interface in interfaces}

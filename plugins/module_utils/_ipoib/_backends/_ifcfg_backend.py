@@ -86,6 +86,9 @@ class Ifcfg(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return () if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.aloof(interface, found)
 
+    def dissent(self, name: str, found: Found) -> str:
+        return "" if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.dissent(name, found)
+
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         if NETWORKMANAGER.version(found) is not None:
             return ()

@@ -205,6 +205,10 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
     return main + SOURCE + "\n"
 
 
-def up_interfaces(state: str) -> frozenset[str]:
-    """The interfaces that ifupdown believes to be up: `ib0=ib0` a line."""
-    return frozenset(line.split("=", 1)[0].strip() for line in state.splitlines() if "=" in line)
+def up_interfaces(state: str) -> dict[str, str]:
+    """The interfaces that ifupdown has up, with the stanza that it took for each: `ib0=ib0` a line, as `ifquery --state` prints it.
+
+    Where ifup failed, and where something else has set up the interface, there is no line.
+    """
+    rows = (line.partition("=") for line in state.splitlines())
+    return {name.strip(): stanza.strip() for name, sign, stanza in rows if sign}

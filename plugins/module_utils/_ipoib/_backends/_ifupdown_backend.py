@@ -48,7 +48,8 @@ class IfupdownDriver(Driver):
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in todo.live:
             netdev = found.netdevs.get(interface.name)
-            if netdev is not None and interface.name in IFUPDOWN.active(found):
+            # What ifupdown has up by another stanza, it sets up by ours.
+            if netdev is not None and not IFUPDOWN.dissent(interface.name, found):
                 self._kernel.alter(interface, netdev, found)
                 continue
             if netdev is not None:
@@ -79,9 +80,15 @@ class Ifupdown(Backend):
 
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
         up = _ifupdown.up_interfaces(read_text(under(root, _ifupdown.STATE)))
-        found = self.recognise(evidence)._replace(active={name: Active() for name in sorted(up)})
+        found = self.recognise(evidence)._replace(active={name: Active(stanza) for name, stanza in sorted(up.items())})
         other = other_program(root)
         return found._replace(missing=_OTHER % other) if other is not None and not found.missing else found
+
+    def dissent(self, name: str, found: Found) -> str:
+        active = self.active(found).get(name)
+        if active is None:
+            return "not configured"
+        return "" if active.profile == name else "configured by the stanza %s" % active.profile
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")

@@ -10,11 +10,23 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Standing
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
 
 if t.TYPE_CHECKING:
+    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
     from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+
+
+STATUS = ("wicked", "ifstatus", "--brief", "all")
+# What it says of an interface that it has not set up by its file. None of these is `setup-in-progress`, which stays as long as there is no carrier.
+REFUSALS = frozenset(("device-unconfigured", "device-not-enabled", "device-not-running", "config-changed", "no-config", "no-device"))
+
+
+def parse_status(stdout: str) -> dict[str, Standing]:
+    """`STATUS` -> what wicked says of each interface: `ib0             up` a line. After client/ifstatus.c of wicked 0.6; not from a recorded output."""
+    rows = [line.split() for line in stdout.splitlines() if line[:1].strip()]
+    return {row[0]: Standing(row[1]) for row in rows if len(row) == 2}
 
 
 class WickedDriver(Driver):
@@ -60,6 +72,17 @@ class Wicked(Backend):
 
     def claim(self, evidence: Evidence) -> Claim | None:
         return Claim("%s is active" % self.service, 2) if evidence.is_active(self.service) else None
+
+    def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
+        found = self.recognise(evidence)
+        if found.claim is None or found.missing:
+            return found
+        # Its exit status speaks of all interfaces.
+        return found._replace(standings=parse_status(run(STATUS, ok=None, timeout=20).stdout))
+
+    def dissent(self, name: str, found: Found) -> str:
+        state = self.presence(found).standings.get(name, Standing()).state
+        return state if state in REFUSALS else ""
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         # It takes P_Keys from 0x8000 on only.

@@ -59,6 +59,8 @@ class FakeNode:
         self.services = [UNITS.get(stack, stack)]
         self.break_at = 0
         self.nm_states: dict[str, str] = {}
+        # What ifupdown says of its interfaces, instead of what it did.
+        self.ifstate = ""
         device = root / "sys/bus/pci/drivers" / driver
         device.mkdir(parents=True)
         pci = root / "sys/devices/0000:03:00.0"
@@ -375,7 +377,7 @@ class FakeNode:
         self.up(name)
         state = self.root / "run/network/ifstate"
         state.parent.mkdir(parents=True, exist_ok=True)
-        state.write_text((state.read_text() if state.exists() else "") + "%s=%s\n" % (name, name))
+        state.write_text(self.ifstate or (state.read_text() if state.exists() else "") + "%s=%s\n" % (name, name))
 
     def _ifdown(self, words: list[str]) -> None:
         name = words[-1]

@@ -10,11 +10,14 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import _interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._check._words import result
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._finding import MANAGER, Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ipoib_node import FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
@@ -31,6 +34,9 @@ CASES = [
     ("networkmanager", "connected", ""),
     ("networkmanager", "connected (externally)", "connected (externally)"),
     ("networkmanager", "unmanaged", "unmanaged"),
+    ("ifupdown", "ib0=ib0", ""),
+    ("ifupdown", "ib1=ib1", "not configured"),
+    ("ifupdown", "ib0=storage", "configured by the stanza storage"),
 ]
 
 
@@ -45,6 +51,9 @@ def say(node: FakeNode, stack: str, said: str) -> None:
     node.set("ib0", "ifindex", "7")
     if stack == "networkmanager":
         node.nm_states["ib0"] = said
+    elif stack == "ifupdown":
+        node.ifstate = said + "\n"
+        node.write("run/network/ifstate", said)
     else:
         node.write("run/systemd/netif/links/7", said)
 
@@ -72,3 +81,8 @@ def test_verify_tells(tmp_path: pathlib.Path, stack: str, said: str, words: str)
     found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": ""})
     findings = _interfaces(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
     assert [(each.subject, each.aspect, each.wanted, each.found) for each in findings] == ([("ib0", "manager", stack, words)] if words else [])
+
+
+def test_the_next_step_is_no_run_which_has_nothing_to_do() -> None:
+    finding = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", MANAGER, "ifupdown", "not configured", "'ifquery --state' and 'ip address'")
+    assert result(finding)["next_step"] == "see 'ifquery --state' and 'ip address'"
