@@ -17,17 +17,20 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lin
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._nodes_page import nodes_page
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Fleet, Results
 
 
 def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """Writes the files for tools; the path of the one with all of it. Raises RdmaError."""
-    stem = os.path.join(folder, "verify-findings")
+    """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
+    stem, now = os.path.join(folder, "verify-findings"), moment()
+    write_file(stem + ".html", nodes_page(results, fleet, differences, time=now, explanations=explanations()))
     write_file(stem + ".xml", junit("rdma.ofed.verify", cases_of(fleet)))
-    write_file(stem + ".json", json.dumps({"time": moment(), **as_data(results, fleet, differences)}, indent=1) + "\n")
-    return stem + ".json"
+    write_file(stem + ".json", json.dumps({"time": now, **as_data(results, fleet, differences)}, indent=1) + "\n")
+    return stem + ".html"
 
 
 class ActionModule(ControllerAction):

@@ -24,7 +24,8 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import Validate
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, extended, parse_history, run_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations, page
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import page
 
 _SAVE = "fabric_save_baseline=true of the playbook rdma.ofed.fabric, or save=true of this module"
 _SHOWN = 20

@@ -115,7 +115,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path: pathlib.Path) -> float:
-        """The seconds until the page could be used."""
+        """The seconds until the page could be used; 0 where it has no script."""
         self.events.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
         end = time.monotonic() + LIMIT
@@ -124,7 +124,7 @@ class Browser:
             time.sleep(0.02)
         # After two frames, it has been drawn.
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        return float(self.run("Number(document.documentElement.dataset.ready || NaN)")) / 1000
+        return float(self.run("Number(document.documentElement.dataset.ready || 0)")) / 1000
 
     def seconds(self) -> float:
         """What the page has taken of a processor since it was opened, and those before it."""

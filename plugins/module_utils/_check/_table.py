@@ -64,7 +64,7 @@ def differences_of(results: Results) -> list[dict[str, t.Any]]:
     return found
 
 
-def _difference(entry: Mapping[str, t.Any], *, full: bool = False) -> str:
+def difference_of(entry: Mapping[str, t.Any], *, full: bool = False) -> str:
     """`firmware of adapters with PSID MT_0000000008: 16.35.2000 on node[1-3], 16.35.4030 on node4`."""
     hosts = ", ".join("%s on %s" % (version, some_hosts(names, full=full)) for version, names in entry["hosts"].items())
     return "%s: %s" % (_SHARED[entry["what"]] % entry["of"], hosts)
@@ -116,7 +116,7 @@ def render(results: Results, fleet: Fleet, differences: Sequence[Mapping[str, t.
 
     What is wrong comes first where there are many hosts, and the table has the rows of few bad ones; `full` asks for all of it, whatever its length.
     """
-    rows = _rows(results, fleet)
+    rows = rows_of(results, fleet)
     whole = full or len(rows) <= _MOST_ROWS
     shown = rows if whole else [row for row in rows if row[-1] == BAD]
     table = ["", *columns([TITLES, *shown])] if whole or 0 < len(shown) <= _MOST_BAD_ROWS else []
@@ -124,7 +124,7 @@ def render(results: Results, fleet: Fleet, differences: Sequence[Mapping[str, t.
     return "\n".join([*(table + lines if whole else lines + table), "", _outcome(fleet)]).lstrip("\n")
 
 
-def _rows(results: Results, fleet: Fleet) -> list[tuple[str, ...]]:
+def rows_of(results: Results, fleet: Fleet) -> list[tuple[str, ...]]:
     """The rows of the table, with what the other hosts tell of a host in the last column."""
     failing, waiting, table = fleet.failing(), fleet.waiting, []
     for host, result in results.items():
@@ -145,7 +145,7 @@ def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full:
         ("Deviations:", grouped(fleet.errors, full=full)),
         ("Warnings:", grouped(fleet.warnings, full=full, most=_MOST_OTHERS)),
         ("Accepted:", grouped(fleet.accepted, full=full, most=_MOST_OTHERS)),
-        ("Different versions:", [_difference(each, full=full) for each in (differences if full else differences[:_MOST_OTHERS])]),
+        ("Different versions:", [difference_of(each, full=full) for each in (differences if full else differences[:_MOST_OTHERS])]),
     ):
         if lines:
             yield from ("", title, *("  " + line for line in lines))

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 import collections
-import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, cable, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import HOST, LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
@@ -27,7 +27,6 @@ _OF_FIRST_END = frozenset([Code.NODE_LOST, Code.NODE_NEW])
 _CHANGES = (_OF_LINKS - {Code.LINK_DEGRADED}) | _OF_FIRST_END | {Code.NODE_REPLACED}
 # From the least on: its number is the state of a node or link that has it, 0 is that of one without findings.
 _STATES = {severity.value: number for number, severity in enumerate(reversed(SEVERITIES), 1)}
-_PARAGRAPH = re.compile(r"^### ([a-z_]+)\n\n(.*?)(?=\n\n#|\Z)", re.MULTILINE | re.DOTALL)
 # As many runs are kept.
 KEPT = 60
 _SIZES = ("switches", "cas", "links")
@@ -166,11 +165,6 @@ class _Drawing:
             self._link(places[0], places[1], pace="", wanted="", lost=True)
             links = [len(self.links) - 1]
         return {"nodes": [], "links": links}
-
-
-def explanations_of(page: str) -> dict[str, str]:
-    """The paragraph of each code."""
-    return {code: " ".join(words.split()) for code, words in _PARAGRAPH.findall(page)}
 
 
 def _sizes(picture: Picture) -> dict[str, int]:

@@ -215,8 +215,8 @@ def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
 def test_the_findings_of_all_hosts_are_written_for_tools(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "reports"
     result = verified(folder)
-    assert "Report: %s/verify-findings.json" % folder in capsys.readouterr().out
-    assert sorted(path.name for path in folder.iterdir()) == ["verify-findings.json", "verify-findings.xml"]
+    assert "Report: %s/verify-findings.html" % folder in capsys.readouterr().out
+    assert sorted(path.name for path in folder.iterdir()) == ["verify-findings.html", "verify-findings.json", "verify-findings.xml"]
     found = json.loads((folder / "verify-findings.json").read_text(encoding="utf-8"))
     assert found["deviating"] == list(result["deviations"]) == ["node1", "node4"]
     assert found["waiting"] == ["node2", "node3"]

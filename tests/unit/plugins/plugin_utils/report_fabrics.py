@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import findings_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, Run, extended, run_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import explanations
+from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
 
 sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
 
