@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN,
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, number
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_secret, looks_secret, variable_of, words
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_plain, is_secret, looks_secret, variable_of, words
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import VARIABLES
@@ -153,6 +153,11 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         for key, value in declared.items():
             named = "%s.%s" % (name, label(key))
             shown = HIDDEN if secret or looks_secret(key) else value
+            if not isinstance(key, str) or not is_plain(key) or " " in key:
+                found.append(Problem(name, key, "keys of opensm.conf, each one word"))
+            texts = [str(each) for each in (value if isinstance(value, (list, tuple)) else [value])]
+            if not all(is_plain(text) for text in texts if text):
+                found.append(Problem(named, shown, "a text of one line without #", "opensm would read the rest as a comment or as other keys"))
             if key in RESERVED:
                 found.append(Problem(named, shown, RESERVED[key]))
             elif isinstance(key, str) and is_secret(key) != secret:

@@ -7,7 +7,7 @@
 The file is shared with its administrator. Lines outside of ours are kept, and win where both name a node.
 Format: cl_nodenamemap.c of opensm, ibdiag_common.c of infiniband-diags. Both drop the whole file for a line that does
 not begin with a number, take the first of two lines for one GUID, end a name at a quote or `#`, and read lines of up
-to 255 characters.
+to 255 bytes: the rest of a longer one is a line of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
 END = "# END rdma.ofed\n"
 
 _LINE = 255
+# Bytes of a name beside a GUID, quotes and the end of the line.
+_NAME = _LINE - len('0x0123456789abcdef ""\n') - 1
 # A number in C notation, and what may come after it.
 _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
@@ -67,12 +69,12 @@ def is_name(value: t.Any) -> bool:
     """Whether a name can stand between quotes."""
     if not isinstance(value, str) or not value.strip() or set(value) & set('"#'):
         return False
-    return value.isprintable() and len(_line("0x" + 16 * "0", value)) < _LINE
+    return value.isprintable() and len(value.encode("utf-8")) <= _NAME
 
 
 def _one_name(name: str) -> str:
     """What a node calls its HCA, as one name: without what would end the name or its line, and no longer than the tools read."""
-    return re.sub(r'["#]', "_", shown(name))[: _LINE - len(_line("0x" + 16 * "0", "")) - 1]
+    return re.sub(r'["#]', "_", shown(name)).encode("utf-8")[:_NAME].decode("utf-8", "ignore")
 
 
 def parse_line(line: str) -> tuple[str, str] | None:
@@ -88,7 +90,7 @@ def parse_line(line: str) -> tuple[str, str] | None:
 def parse(text: str) -> dict[str, str]:
     """Names by GUID, as the tools see them: the first of two lines for one GUID counts."""
     found: dict[str, str] = {}
-    for guid, name in filter(None, map(parse_line, text.splitlines())):
+    for guid, name in filter(None, map(parse_line, text.split("\n"))):
         if name:
             found.setdefault(guid, name)
     return found
@@ -108,7 +110,7 @@ def broken_lines(text: str) -> list[str]:
     """Foreign lines for which the tools drop the whole file, with their numbers."""
     return [
         "line %d: %s" % (number, describe(line))
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in enumerate(text.split("\n"), 1)
         if line.strip() and not line.lstrip().startswith("#") and parse_line(line) is None
     ]
 
@@ -131,7 +133,7 @@ def problems(declared: t.Any) -> list[Problem]:
         where = "%s.%s" % (VARIABLE, label(guid))
         found += guid_problems(where, guid, "a node GUID")
         if not is_name(name):
-            found.append(Problem(where, name, "a name of up to 230 characters without quotes, # and control characters"))
+            found.append(Problem(where, name, "a name of up to %d bytes without quotes, # and control characters" % _NAME))
     return found
 
 

@@ -164,7 +164,15 @@ def _is_line(value: t.Any, key: str) -> bool:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return False
     text = str(value)
-    return bool(text) and text.isprintable() and "#" not in text and split("%s %s" % (key, text)) == (key, text) and len(key) + len(text) < _LINE
+    if not is_plain(text) or split("%s %s" % (key, text)) != (key, text):
+        return False
+    # opensm counts bytes.
+    return len(("%s %s" % (key, text)).encode("utf-8")) <= _LINE
+
+
+def is_plain(text: str) -> bool:
+    """Whether it is one line without a comment, wherever it stands. A character that is no text is not printable either."""
+    return bool(text) and text.isprintable() and "#" not in text
 
 
 def words(value: t.Any) -> list[t.Any]:

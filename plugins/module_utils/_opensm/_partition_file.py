@@ -32,6 +32,8 @@ _MEMBERSHIPS = ("", "limited", "full", "both")
 # With a file, opensm itself adds these to the default partition.
 _ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
 # In an outline, in the place of the members by GUID.
+# Letters of a host in a comment, each of up to four bytes. Names in the DNS have up to 253.
+_MOST = 255
 _LEFT_OUT = "# %d ports are left out here\n"
 _COUNTED = re.compile("# ([0-9]{1,7}) ports are left out here\n")
 # What opensm makes without a file.
@@ -219,7 +221,8 @@ class Recalled(t.NamedTuple):
 
 
 def _shown(host: str) -> str:
-    return "".join(letter if letter.isprintable() else "?" for letter in host)
+    """As a comment: opensm reads lines of up to 4094 bytes, and the rest of a longer one is a line of its own."""
+    return "".join(letter if letter.isprintable() else "?" for letter in host)[:_MOST]
 
 
 def definition(head: str, members: t.Sequence[Line]) -> str:
@@ -256,13 +259,14 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
     blocks = []
     for block in text.rstrip("\n").split("\n\n"):
         head = _HEAD.match(block)
-        come = [absentee for absentee in absentees if head and hexadecimal(head[2]) == absentee.pkey and known.get(_shown(absentee.host))]
+        come = [absentee for absentee in absentees if head and hexadecimal(head[2]) == absentee.pkey and known.get(absentee.host)]
         if head and come:
             members = _members(block)
             there = {who for who, _membership, _host in members}
-            members += [(guid, absentee.membership, absentee.host) for absentee in come for guid in known[_shown(absentee.host)] - there]
+            members += [(guid, absentee.membership, absentee.host) for absentee in come for guid in known[absentee.host] - there]
             block = definition(head[1], sorted(members, key=_placed)).rstrip("\n")
         blocks.append(block)
     hosts = sorted({absentee.host for absentee in absentees})
-    kept = tuple(host for host in hosts if known.get(_shown(host)))
+    # A name that is not in the text as it is, such as one with a control character, may be that of another host there.
+    kept = tuple(host for host in hosts if known.get(host))
     return Recalled("\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept))
