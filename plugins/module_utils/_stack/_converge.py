@@ -237,7 +237,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     if todo.about(Kind.STACK) and wanted.state == "present":
         refuse_without_headers(run, wanted, found, root=root)
     if todo.steps:
-        found = with_alternatives(run, wanted, found)
+        found = with_alternatives(run, wanted, found, root=root)
         todo = plan(wanted, found)
     foreign = dependants(run, wanted, found, todo=todo, root=root)
     replaces = todo.steps and todo.about(Kind.STACK)

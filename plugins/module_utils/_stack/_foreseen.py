@@ -17,6 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import private_files
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import lift
@@ -77,22 +78,24 @@ def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> d
         found = more
 
 
-def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted) -> dict[str, str]:
+def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted, root: str) -> dict[str, str]:
     """The packages that a simulation would remove, with versions where it tells them."""
     if rpm.is_erase_test(argv):
         return _erased(run, argv, () if wanted.packages == KERNEL_ONLY else REPLACED)
-    output = run(argv, ok=None, timeout=300)
+    address = wanted.repository.address if wanted.repository is not None else ""
+    with private_files(found.manager.preview_files(address), root):
+        output = run(argv, ok=None, timeout=300)
     failed = found.manager.preview_failure(output)
     if failed:
         raise Refused("nothing was changed: %s can't do this: %s" % (found.manager.name, failed))
     return found.manager.parse_preview(output.stdout)
 
 
-def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Wanted) -> dict[str, str]:
+def _removed_by_plan(run: Runner, found: Found, todo: StackPlan, *, wanted: Wanted, root: str) -> dict[str, str]:
     if packages.lost(found.packages):
         gone = {*todo.removes, *(taken_by_installer(found.packages) if todo.by_installer else ())}
         return dict.fromkeys(packages.dependent(found.packages, gone), "")
-    return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted).items()}
+    return {name: version for argv in todo.simulate for name, version in _removed(run, found, argv, wanted=wanted, root=root).items()}
 
 
 def _copy(source: str, target: str, without: t.Container[str]) -> None:
@@ -195,7 +198,7 @@ def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str])
 
 def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:
     """The foreign packages that go and may go; those that may not end the run."""
-    removed = {**_removed_by_plan(run, found, todo, wanted=wanted), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
+    removed = {**_removed_by_plan(run, found, todo, wanted=wanted, root=root), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
     versions = {name: package.version for name, package in found.packages.items()}
     names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_installer)
     refuse(names, wanted.allow_removal, "the stack is removed" if wanted.state == "absent" else "%s is installed" % wanted.words)

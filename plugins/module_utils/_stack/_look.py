@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import r
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import private_files
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import look as look_at_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import real_users
@@ -75,7 +76,7 @@ def look(run: Runner, root: str = "/") -> Found:
     )
 
 
-def with_alternatives(run: Runner, wanted: Wanted, found: Found) -> Found:
+def with_alternatives(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> Found:
     """What can stand in for the packages of the stack that is there.
 
     That is what the distribution has in place of the vendor's, and with dnf or zypper what the site's repository has in place of
@@ -85,7 +86,8 @@ def with_alternatives(run: Runner, wanted: Wanted, found: Found) -> Found:
     names = sorted({*found.vendors, *(KNOWN & set(found.packages) if address else ())})
     if not names:
         return found
-    offers = found.manager.offers(run, names, address, lifted=found.protected)
+    with private_files(found.manager.preview_files(address), root):
+        offers = found.manager.offers(run, names, address, lifted=found.protected)
     if address:
         return found._replace(alternatives={name: versions[0] for name, versions in offers.items() if versions})
     return found._replace(alternatives=distribution_versions(offers, found.stack.ofed_version))

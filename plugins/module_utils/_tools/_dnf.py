@@ -12,8 +12,8 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager, rpm_uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Transaction, address_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import PREVIEW, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -28,6 +28,9 @@ _DECLINED = "Error: Operation aborted."
 _AVAILABLE = "Available Packages"
 # The repository of the site while it is not declared yet.
 _PREVIEW = "rdma-ofed-preview"
+_PREVIEW_FILE = "%s/%s.repo" % (PREVIEW, _PREVIEW)
+# Where it looks for repositories by default (ConfigMain.cpp of libdnf).
+_FOLDERS = ("/etc/yum.repos.d", "/etc/yum/repos.d", "/etc/distro.repos.d")
 # The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
 _TRANSACTION = "printf '%s\\n' \"$@\" | {} shell /dev/stdin 2>&1 | awk '{{print; fflush()}} /^Error: /{{bad = 1}} END{{exit bad}}'"
 # The plugin drops comments when it rewrites its list, so the lines themselves tell that they are ours: by the pattern of the architecture,
@@ -69,6 +72,15 @@ def parse_available(stdout: str) -> dict[str, list[str]]:
     return found
 
 
+def _preview_words(address: Address, *, alone: bool) -> list[str]:
+    """The options that add the repository at that address, in place of all others where it is `alone`."""
+    others = "--disablerepo=%s" % ("*" if alone else "rdma-ofed*")
+    if address.user:
+        return [others, "--setopt=reposdir=%s" % ",".join((*_FOLDERS, PREVIEW)), "--enablerepo=" + _PREVIEW]
+    words = [others, "--repofrompath=%s,%s" % (_PREVIEW, rpm_uri(address.plain))]
+    return [*words, "--enablerepo=" + _PREVIEW] if alone else [*words, *("--setopt=%s.%s" % (_PREVIEW, each) for each in ("priority=10", "gpgcheck=0"))]
+
+
 def _setting(text: str, key: str) -> str:
     """The value of a key in a file of settings, "" where it has none. The last one counts."""
     pairs = [line.partition("=") for line in text.splitlines()]
@@ -108,11 +120,18 @@ class Dnf(RpmManager):
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
         options = "--assumeno" + (" " + _UNLOCKED if lifted else "")
         if repository:
-            options += " '--disablerepo=rdma-ofed*' --repofrompath=%s" % shlex.quote("%s,%s" % (_PREVIEW, rpm_uri(repository)))
-            options += " --setopt=%s.priority=10 --setopt=%s.gpgcheck=0" % (_PREVIEW, _PREVIEW)
+            options += " " + " ".join(map(shlex.quote, _preview_words(address_of(repository), alone=False)))
         if argv[0] == "dnf":
             return (argv[0], *shlex.split(options), *argv[2:])
         return tuple(word.replace("dnf --assumeyes", "dnf " + options) for word in argv)
+
+    def preview_files(self, repository: str) -> dict[str, str]:
+        address = address_of(repository)
+        if not address.user:
+            return {}
+        url, lines, _files = self.login(address)
+        head = "[%s]\nname=RDMA stack of the site\nbaseurl=%s\nenabled=1\ngpgcheck=0\n" % (_PREVIEW, url)
+        return {_PREVIEW_FILE: head + lines + self.repository_extra}
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
         return parse_transaction(stdout)
@@ -129,7 +148,7 @@ class Dnf(RpmManager):
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
         where = ["--disablerepo=rdma-ofed*"]
         if repository:
-            where = ["--disablerepo=*", "--repofrompath=%s,%s" % (_PREVIEW, rpm_uri(repository)), "--enablerepo=" + _PREVIEW]
+            where = _preview_words(address_of(repository), alone=True)
         where += [_UNLOCKED] if lifted else []
         found = parse_available(run(["dnf", "--quiet", *where, "list", "--showduplicates", "--available", *names], ok=None, timeout=300).stdout)
         rest = [name for name in names if name not in found]

@@ -217,6 +217,10 @@ class Manager(abc.ABC):
         `lifted`: our protection of packages is there now, and will be lifted before the transaction. To apt it makes no difference.
         """
 
+    def preview_files(self, repository: str) -> dict[str, str]:
+        """The files that `preview_argv` and `offers` name for the repository at that address, and that root alone may read: its user and password."""
+        return {}
+
     def parse_preview(self, stdout: str) -> dict[str, str]:
         """The output of `preview_argv` -> the packages that would be removed; versions where it tells them."""
         return dict(self.foreseen(stdout).removed)

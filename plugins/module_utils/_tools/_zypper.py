@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Repository, Transaction
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Repository, Transaction, address_of
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import PREVIEW, RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -21,6 +21,7 @@ _ERROR = re.compile(r'<message type="error">([^<]*)<')
 _ALIAS = "rdma-ofed"
 # A URL of a repository names one of the files here.
 CREDENTIALS = "/etc/zypp/credentials.d/"
+_PREVIEW_LOGIN = PREVIEW + "/credentials"
 
 
 def parse_solvables(xml: str) -> list[dict[str, str]]:
@@ -33,6 +34,23 @@ def parse_packages(xml: str, *verbs: str) -> dict[str, str]:
     parts = [part.partition("</to-%s>" % verb) for verb in verbs for part in xml.split("<to-%s>" % verb)[1:]]
     rows = [row for part, end, _rest in parts if end for row in parse_solvables(part)]
     return {row["name"]: row.get("edition", "") for row in rows if row.get("type") == "package" and "name" in row}
+
+
+def _login(address: Address) -> str:
+    return "username=%s\npassword=%s\n" % address[1:]
+
+
+def _with_login(address: Address, file: str) -> str:
+    """The URL for an address with a user. The file is named by its path, or by its name in `CREDENTIALS`."""
+    return "%s%scredentials=%s" % (rpm_uri(address.plain), "&" if "?" in address.plain else "?", file)
+
+
+def _preview_words(repository: str) -> tuple[str, ...]:
+    """The options that add the repository at that address. Nothing of it is installed, so that its signature does not count yet."""
+    if not repository:
+        return ()
+    address = address_of(repository)
+    return ("--no-gpg-checks", "--plus-repo", _with_login(address, _PREVIEW_LOGIN) if address.user else rpm_uri(repository))
 
 
 class Zypper(RpmManager):
@@ -55,17 +73,18 @@ class Zypper(RpmManager):
     hold = ("zypper", "--non-interactive", "addlock")
 
     def login(self, address: Address) -> tuple[str, str, t.Mapping[str, str]]:
-        mark = "&" if "?" in address.plain else "?"
-        files = {CREDENTIALS + _ALIAS: "username=%s\npassword=%s\n" % address[1:]}
-        return "%s%scredentials=%s" % (rpm_uri(address.plain), mark, _ALIAS), "", files
+        return _with_login(address, _ALIAS), "", {CREDENTIALS + _ALIAS: _login(address)}
+
+    def preview_files(self, repository: str) -> dict[str, str]:
+        address = address_of(repository)
+        return {_PREVIEW_LOGIN: _login(address)} if address.user else {}
 
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> tuple[str, ...]:
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["!" + name for name in sorted(gone)]
         return (*self.install, "--oldpackage", "--force-resolution", *also, *words)
 
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
-        # Nothing of the repository is installed here, so that its signature does not count yet.
-        more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
+        more = _preview_words(repository)
         return (*argv[:2], "--xmlout", *more, argv[2], self.trial, *argv[3:])
 
     def trust_argv(self, repository: Repository) -> tuple[str, ...]:
@@ -79,7 +98,7 @@ class Zypper(RpmManager):
         return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc not in self.done else ""
 
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
-        more = ("--no-gpg-checks", "--plus-repo", rpm_uri(repository)) if repository else ()
+        more = _preview_words(repository)
         search = ("search", "--details", "--match-exact", "--type", "package")
         rows = parse_solvables(run(["zypper", "--non-interactive", "--xmlout", *more, *search, *names], ok=None, timeout=300).stdout)
         found: dict[str, list[str]] = {}

@@ -1,0 +1,47 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Files with secrets that a tool reads while it runs. On its command line, every user of the node could read them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under, write_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
+from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
+from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
+
+_LOCK = "private"
+_SECONDS, _PAUSE_SECONDS = 900.0, 0.5
+
+
+@contextlib.contextmanager
+def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[None]:
+    """The files are there within, for root alone. Of two runs, one waits for the other: it would remove what the other one reads."""
+    if not files:
+        yield
+        return
+    paths = {under(root, path): text for path, text in files.items()}
+    with contextlib.ExitStack() as stack:
+        try:
+            lock = stack.enter_context(lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK))
+            if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
+                raise Refused("another run of this collection has asked the package manager of this node for %d s; wait for it to end" % _SECONDS)
+            for path, text in paths.items():
+                stack.callback(_remove, path)
+                os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+                write_text(path, text, 0o600)
+        except OSError as exc:
+            raise Unsupported("a file with the password of the repository can't be written: %s. Run the task as root." % exc) from exc
+        yield
+
+
+def _remove(path: str) -> None:
+    for remove, name in ((os.unlink, path), (os.rmdir, os.path.dirname(path))):
+        with contextlib.suppress(OSError):
+            remove(name)

@@ -1,0 +1,104 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The password of a repository is in no command line, which every user of the node can read, and in files of root while a tool needs them."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import stat
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import private_files
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._stack import _foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import with_alternatives
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Repository
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
+
+ROCKY = OperatingSystem("RedHat", "rocky", "9.3", "Rocky Linux 9.3")
+SLES = OperatingSystem("Suse", "sles", "15.5", "SLES 15 SP5")
+ADDRESS = "https://me:s3cr%40t@mirror.example.org/x"
+WANTED = Wanted(source="doca", version="2.9.1", method="repository", repository=Repository(ADDRESS, ""))
+SECRETS = ("s3cr", "me:")
+
+
+class Asked:
+    """Notes each command line, and what root alone could read meanwhile."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.argv: list[str] = []
+        self.files: dict[str, str] = {}
+        self.modes: set[int] = set()
+
+    def has(self, tool: str) -> bool:
+        return True
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.argv.append(" ".join(argv))
+        for path in self.root.glob("run/rdma-ofed/preview/*"):
+            self.files["/" + str(path.relative_to(self.root))] = path.read_text(encoding="utf-8")
+            self.modes |= {stat.S_IMODE(path.stat().st_mode), stat.S_IMODE(path.parent.stat().st_mode)}
+        return Output(0, "", "")
+
+
+def found_of(system: OperatingSystem) -> Found:
+    return Found(os=system, stack=Stack("inbox"), packages={"rdma-core": Package("1-1")})
+
+
+@pytest.mark.parametrize("system", [ROCKY, SLES], ids=["dnf", "zypper"])
+def test_the_password_is_in_files_of_root_while_the_tool_runs(tmp_path: pathlib.Path, system: OperatingSystem) -> None:
+    run, found = Asked(tmp_path), found_of(system)
+    with_alternatives(run, WANTED, found, root=str(tmp_path))
+    todo = plan(WANTED, found)
+    _foreseen.dependants(run, WANTED, found, todo=todo, root=str(tmp_path))
+    assert len(run.argv) >= 2
+    for argv in run.argv:
+        assert not [secret for secret in SECRETS if secret in argv], argv
+        assert "/run/rdma-ofed/preview" in argv
+    (text,) = run.files.values()
+    assert "password=s3cr@t\n" in text
+    assert run.modes == {0o600, 0o700}
+    assert not os.path.exists(tmp_path / "run/rdma-ofed/preview")
+
+
+@pytest.mark.parametrize("manager", [Dnf(), Zypper()], ids=lambda manager: manager.name)
+def test_without_a_user_nothing_is_written(manager: t.Any) -> None:
+    assert manager.preview_files("https://mirror.example.org/x") == manager.preview_files("/srv/x") == manager.preview_files("") == {}
+
+
+def test_what_the_tools_are_told() -> None:
+    """dnf 4.14 and zypper 1.14.42 take these, from a server that wants to know user and password."""
+    words = Dnf().preview_argv(("dnf", "--assumeyes", "install", "x"), ADDRESS)
+    assert words == (
+        "dnf",
+        "--assumeno",
+        "--disablerepo=rdma-ofed*",
+        "--setopt=reposdir=/etc/yum.repos.d,/etc/yum/repos.d,/etc/distro.repos.d,/run/rdma-ofed/preview",
+        "--enablerepo=rdma-ofed-preview",
+        "install",
+        "x",
+    )
+    assert Dnf().preview_files(ADDRESS) == {
+        "/run/rdma-ofed/preview/rdma-ofed-preview.repo": "[rdma-ofed-preview]\nname=RDMA stack of the site\nbaseurl=https://mirror.example.org/x\nenabled=1\n"
+        "gpgcheck=0\nusername=me\npassword=s3cr@t\npriority=10\n"
+    }
+    words = Zypper().preview_argv(("zypper", "--non-interactive", "install", "x"), ADDRESS)
+    assert "https://mirror.example.org/x?credentials=/run/rdma-ofed/preview/credentials" in words
+    assert Zypper().preview_files(ADDRESS) == {"/run/rdma-ofed/preview/credentials": "username=me\npassword=s3cr@t\n"}
+
+
+def test_the_files_go_when_the_tool_fails(tmp_path: pathlib.Path) -> None:
+    with pytest.raises(CommandFailed), private_files({"/run/rdma-ofed/preview/x": "s3cr@t"}, str(tmp_path)):
+        assert (tmp_path / "run/rdma-ofed/preview/x").is_file()
+        raise CommandFailed("no")
+    assert not (tmp_path / "run/rdma-ofed/preview").exists()
