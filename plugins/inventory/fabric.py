@@ -35,7 +35,7 @@ options:
     description:
       - Add the hosts of the fabric that no other source has named, by the first word of their node description, without a domain.
       - These are all hosts with an adapter, gateways and storage systems included.
-      - A node description is what somebody on that node has written. With this option, who may write one decides which names Ansible connects to. What is no
+      - Any root user of a node can write its node description. With this option, those users decide which names Ansible connects to. What is no
         host name, and what is the name of a group or of the controller itself, is left out with a warning.
     type: bool
     default: false
@@ -127,7 +127,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         return there
 
     def _acceptable(self, file: str, there: t.Mapping[str, Home]) -> dict[str, Home]:
-        """Those hosts whose name, which somebody on the host has chosen, can only mean that host."""
+        """Those hosts whose name, which a user of the host has chosen, can only mean that host."""
         groups = {*_RESERVED, *map(str.lower, self.inventory.groups)}
         taken = {host: home for host, home in there.items() if host in self.inventory.hosts or (is_host_name(host) and host.lower() not in groups)}
         refused = sorted(host for host in there if host not in taken)

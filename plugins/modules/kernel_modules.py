@@ -80,7 +80,7 @@ options:
         the node alone.
       - It is written to C(/etc/security/limits.d/rdma-ofed.conf) and C(/etc/systemd/system.conf.d/rdma-ofed.conf), and systemd reads its
         configuration again. Services that run get it when they are restarted.
-      - A lower limit that others have set for everybody stays, with a warning.
+      - A lower limit that others have set for all users stays, with a warning.
     type: str
     default: unlimited
   load_now:

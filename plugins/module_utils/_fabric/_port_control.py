@@ -76,7 +76,7 @@ def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
             steps.append(Step(change, calls(asked)))
     state = DISABLED if found.is_disabled else ENABLED
     if wanted.state == RESET and state == DISABLED:
-        # The tool would switch it on, and somebody has switched it off.
+        # The tool would switch it on, and an administrator has switched it off.
         problems.append(Problem("state", wanted.state, ENABLED, "%s is disabled, and has no link to train" % subject))
     require_none(problems)
     if wanted.state in (ENABLED, DISABLED) and wanted.state != state:

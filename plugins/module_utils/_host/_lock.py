@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 
 LOCK_DIRECTORY = "run/rdma-ofed/lock"
-# Where earlier releases have it, one of which may be at work. Everybody may write to /run/lock on Debian.
+# Where earlier releases have it, one of which may be at work. All users may write to /run/lock on Debian.
 _FORMER = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
 

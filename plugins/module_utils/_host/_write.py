@@ -58,7 +58,7 @@ def _link(folder: int, name: str) -> str | None:
 
 
 def open_regular(path: str, *, owned: bool = False) -> t.BinaryIO:
-    """A regular file to read; with `owned`, one that belongs to root or to who runs this. Anything else raises OSError, and a FIFO blocks nobody."""
+    """A regular file to read; with `owned`, one that belongs to root or to who runs this. Anything else raises OSError, and a FIFO does not block."""
     folder = open_folder(os.path.dirname(path))
     try:
         handle = os.open(os.path.basename(path), os.O_RDONLY | _CAREFUL, dir_fd=folder)
@@ -111,7 +111,7 @@ def _remove_leftovers(folder: int, path: str) -> None:
 
 
 def _draft(folder: int, path: str) -> tuple[int, str]:
-    """A new, locked file that is nobody else's and for its owner alone; its descriptor and name."""
+    """A new, locked file that no other process has, for its owner alone; its descriptor and name."""
     while True:
         name = ".%s.%s.%s" % (os.path.basename(path), secrets.token_hex(8), _SUFFIX)
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFUL, 0o600, dir_fd=folder)

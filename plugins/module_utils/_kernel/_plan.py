@@ -247,7 +247,7 @@ def _pin(found: Found) -> KernelPlan:
     if not has_driver(found):
         return KernelPlan()
     loose = [name for name in found.kernel_packages if name not in found.held]
-    # Such as one that somebody compiled. Its packages would be held without any effect on it.
+    # Such as one that was compiled by hand. Its packages would be held without any effect on it.
     foreign = (found.target,) if found.target and not found.owners.get(found.target) else ()
     reasons = tuple(NO_PACKAGE % release for release in foreign)
     if not loose:

@@ -44,7 +44,7 @@ def is_limit(value: t.Any) -> bool:
 
 
 def sessions_text(limit: str) -> str:
-    """Our file for pam_limits, for which `*` is everybody but root. Empty: no file."""
+    """Our file for pam_limits, for which `*` is all users but root. Empty: no file."""
     return "" if limit == KEEP else HEADER + "".join("%s - memlock %s\n" % (domain, limit) for domain in ("*", "root"))
 
 
@@ -55,7 +55,7 @@ def services_text(limit: str) -> str:
 
 
 def read_sessions(path: str, text: str) -> list[Line]:
-    """What a file of pam_limits says about everybody: `* hard memlock 64`. Limits of single users and groups win over these, and stay."""
+    """What a file of pam_limits says about all users: `* hard memlock 64`. Limits of single users and groups win over these, and stay."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()

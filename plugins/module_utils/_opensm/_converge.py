@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import ap
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._hear import explained, hear, is_anew, take_back_refused
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._hear import explained, hear, sweeps_again, take_back_refused
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._lacks import lacks
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look, virtual_functions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
@@ -146,7 +146,7 @@ def _heard(
     module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, planned: Plan, found: Found, timeout: float, marks: t.Mapping[str, Mark]
 ) -> list[Finding]:
     """What the opensm of each instance says of its files, once it has read them. Raises RdmaError where it refuses new partitions: the former ones are back."""
-    told = {bound.instance.unit: hear(run, bound, since=marks[bound.instance.unit], anew=is_anew(planned, bound), timeout=timeout) for bound in bounds}
+    told = {bound.instance.unit: hear(run, bound, since=marks[bound.instance.unit], sweeps=sweeps_again(planned, bound), timeout=timeout) for bound in bounds}
     _each(bounds, lambda bound: take_back_refused(module, run, bound, told=told[bound.instance.unit], planned=planned, found=found))
     return [finding for bound in bounds for finding in findings(told[bound.instance.unit])]
 

@@ -33,15 +33,15 @@ INTERVAL_SECONDS = 0.5
 _INFO = 0x02
 
 
-def is_anew(planned: Plan, bound: Bound) -> bool:
+def sweeps_again(planned: Plan, bound: Bound) -> bool:
     """Whether the opensm of an instance starts by this plan, or reads its files again."""
     return any(change.subject == bound.instance.unit and change.after == RUNNING for change in planned.about(Kind.UNIT, STATE))
 
 
-def hear(run: Runner, bound: Bound, *, since: Mark, anew: bool, timeout: float) -> Told:
-    """What it says. `anew`: it has got a signal or was started behind the mark, so its next sweep is waited for, and the P_Key tables that it sets."""
+def hear(run: Runner, bound: Bound, *, since: Mark, sweeps: bool, timeout: float) -> Told:
+    """What it says. `sweeps`: it has got a signal or was started behind the mark, so its next sweep is waited for, and the P_Key tables that it sets."""
     instance, port = bound
-    if not anew:
+    if not sweeps:
         return listen(run, instance.fabric, port)
     deadline = time.monotonic() + timeout
     flags = integer(parse_conf(read_text(instance.path(CONF))).get("log_flags", ""))

@@ -93,10 +93,10 @@ def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
     return {host: membership for host, membership in _claims(partition, inventory) if not (inventory.guids or {}).get(host)}
 
 
-def _lookup(where: str, member: Member, inventory: Inventory, *, everybody: t.Collection[str]) -> list[Problem]:
+def _lookup(where: str, member: Member, inventory: Inventory, *, all_hosts: t.Collection[str]) -> list[Problem]:
     """Members that are not in the inventory, or not on the fabric."""
     named = "%s.%s" % (where, member.kind)
-    known: t.Collection[str] = everybody if member.kind == "host" else inventory.groups
+    known: t.Collection[str] = all_hosts if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
         allowed = nearest(member.name, map(str, known)) or "a %s of the inventory" % member.kind
         return [Problem(named, member.name, allowed, "the inventory has no such %s" % member.kind)]
@@ -214,10 +214,10 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
         return found
     entries = [read_entry(entry) for entry in declared]
     found = _across(entries, variable)
-    everybody: frozenset[str] = frozenset()
+    all_hosts: frozenset[str] = frozenset()
     if inventory is not None:
         inventory = inventory._replace(elsewhere=frozenset(inventory.elsewhere))
-        everybody = frozenset(inventory.groups.get("all", ()))
+        all_hosts = frozenset(inventory.groups.get("all", ()))
         found += _shared(inventory)
     for index, entry in enumerate(entries):
         where = "%s[%d]" % (variable, index)
@@ -232,7 +232,7 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
             found += _talk_problems(where, entry, Inventory({}))
             continue
         places = [("%s.members[%d]" % (where, at), member) for at, member in enumerate(entry.members)]
-        missing = [problem for place, member in places for problem in _lookup(place, member, inventory, everybody=everybody)]
+        missing = [problem for place, member in places for problem in _lookup(place, member, inventory, all_hosts=all_hosts)]
         found += missing or [*_overlaps(where, entry, inventory), *_talk_problems(where, entry, inventory)]
     return found
 

@@ -102,7 +102,7 @@ class Repository(t.NamedTuple):
 
 
 class Address(t.NamedTuple):
-    """The address of a repository, as everybody may see it, and what the server wants to know."""
+    """The address of a repository, as all users may see it, and what the server wants to know."""
 
     plain: str
     user: str = ""

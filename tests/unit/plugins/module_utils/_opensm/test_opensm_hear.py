@@ -48,14 +48,14 @@ def listening(monkeypatch: pytest.MonkeyPatch, whole: Told, *new: Told) -> list[
     return looks
 
 
-def hear(anew: bool = True) -> Told:
-    return _hear.hear(t.cast(t.Any, None), BOUND, since=Mark(1, 2), anew=anew, timeout=10)
+def hear(sweeps: bool = True) -> Told:
+    return _hear.hear(t.cast(t.Any, None), BOUND, since=Mark(1, 2), sweeps=sweeps, timeout=10)
 
 
 def test_one_that_goes_on_is_heard_once(monkeypatch: pytest.MonkeyPatch) -> None:
     told = Told("ib", log=MASTER)
     looks = listening(monkeypatch, told)
-    assert (hear(anew=False), looks) == (told, [False])
+    assert (hear(sweeps=False), looks) == (told, [False])
 
 
 def test_the_next_sweep_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
