@@ -238,7 +238,7 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
             result += _mtu(item, found.netdevs[item.name])
     for name, words in ipoib.dissents(wanted, found).items():
         if name not in todo.deferred:
-            result.append(Finding(Code.DIFFERS, Kind.INTERFACE, name, _finding.MANAGER, wanted.backend, words, ipoib.see(wanted)))
+            result.append(Finding(Code.DIFFERS, Kind.INTERFACE, name, _finding.MANAGER, wanted.backend, words, ipoib.remedy(wanted, name, found)))
     for item in declared:
         if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
             result += _child(item, found.netdevs[item.name], found.ports)

@@ -216,7 +216,7 @@ def _said(finding: Finding) -> Form:
     words.update(subject=finding.subject, next=_NEXT.get(finding.kind, ""))
     if finding.aspect == _finding.MANAGER:
         # A run has nothing to change where the state of the kernel is right.
-        words["next"] = "see %s" % finding.detail
+        words["next"] = finding.detail
     if finding.code == Code.LINK_DOWN:
         words["detail"] = _SPARE if finding.detail == _finding.UNDECLARED else ""
     if finding.code == Code.NO_INTERFACE:

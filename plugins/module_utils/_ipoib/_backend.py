@@ -195,6 +195,10 @@ class Backend:
         """What it says of an interface other than that it has configured it by our files, in its words; "" where it says so, or nothing."""
         return ""
 
+    def retry(self, name: str, found: Found) -> str:
+        """What a shell runs to have an interface configured by our files, where `dissent` says something; "" for nothing that is known to help."""
+        return ""
+
     def needs_boot_unit(self, found: Found) -> bool:
         """Whether it can't set connected mode at boot: _boot does."""
         return False

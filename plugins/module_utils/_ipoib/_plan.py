@@ -103,9 +103,11 @@ def dissents(wanted: Wanted, found: Found) -> dict[str, str]:
     return {name: words for name, words in said.items() if words}
 
 
-def see(wanted: Wanted) -> str:
-    """Where the back-end says more."""
-    return _registry.named(wanted.backend).see
+def remedy(wanted: Wanted, name: str, found: Found) -> str:
+    """For an interface of `dissents`: what may help, and where the back-end says more."""
+    backend = _registry.named(wanted.backend)
+    command = backend.retry(name, found)
+    return ("run '%s', or see %s" % (command, backend.see)) if command else "see " + backend.see
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:

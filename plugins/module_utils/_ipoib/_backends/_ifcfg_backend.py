@@ -89,6 +89,9 @@ class Ifcfg(Backend):
     def dissent(self, name: str, found: Found) -> str:
         return "" if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.dissent(name, found)
 
+    def retry(self, name: str, found: Found) -> str:
+        return "nmcli connection up uuid %s" % _ifcfg.uuid_of(name)
+
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         if NETWORKMANAGER.version(found) is not None:
             return ()

@@ -90,6 +90,10 @@ class Ifupdown(Backend):
             return "not configured"
         return "" if active.profile == name else "configured by the stanza %s" % active.profile
 
+    def retry(self, name: str, found: Found) -> str:
+        # ifup fails on an address that exists already.
+        return "ip address flush dev %s; ifup --force %s" % (name, name)
+
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")
         sourced = _ifupdown.sourced(main, [path for path in written if path.startswith(_ifupdown.DIRECTORY + "/")])

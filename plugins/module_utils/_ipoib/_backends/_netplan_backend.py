@@ -141,6 +141,9 @@ class Netplan(Backend):
     def dissent(self, name: str, found: Found) -> str:
         return RENDERERS[self.renderer(found)].dissent(name, found)
 
+    def retry(self, name: str, found: Found) -> str:
+        return NETWORKD.retry(name, found) if self.renderer(found) == _netplan.NETWORKD else ""
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         if self.renderer(found) == _netplan.NETWORKD:
             return _netplan.aloof(interface, found.files)

@@ -105,6 +105,9 @@ class Networkd(Backend):
             return standing.state
         return "configured by %s" % standing.file if standing.file and not _networkd.is_of(name, standing.file) else ""
 
+    def retry(self, name: str, found: Found) -> str:
+        return "networkctl reload && networkctl reconfigure %s" % name
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)
 

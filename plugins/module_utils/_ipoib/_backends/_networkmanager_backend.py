@@ -167,6 +167,9 @@ class NetworkManager(Backend):
         state = self.presence(found).standings.get(name, Standing()).state
         return state if state in ("unmanaged", "connected (externally)") else ""
 
+    def retry(self, name: str, found: Found) -> str:
+        return "nmcli connection up %s" % _networkmanager.connection_id(name)
+
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 

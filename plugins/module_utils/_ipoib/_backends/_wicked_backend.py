@@ -84,6 +84,9 @@ class Wicked(Backend):
         state = self.presence(found).standings.get(name, Standing()).state
         return state if state in REFUSALS else ""
 
+    def retry(self, name: str, found: Found) -> str:
+        return "wicked ifup %s" % name
+
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
         # It takes P_Keys from 0x8000 on only.
         return tuple(

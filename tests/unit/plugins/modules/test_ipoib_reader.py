@@ -12,12 +12,10 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import _interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import result
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import MANAGER, Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ipoib_node import FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
@@ -83,6 +81,11 @@ def test_verify_tells(tmp_path: pathlib.Path, stack: str, said: str, words: str)
     assert [(each.subject, each.aspect, each.wanted, each.found) for each in findings] == ([("ib0", "manager", stack, words)] if words else [])
 
 
-def test_the_next_step_is_no_run_which_has_nothing_to_do() -> None:
-    finding = Finding(Code.DIFFERS, Kind.INTERFACE, "ib0", MANAGER, "ifupdown", "not configured", "'ifquery --state' and 'ip address'")
-    assert result(finding)["next_step"] == "see 'ifquery --state' and 'ip address'"
+def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path) -> None:
+    node = FakeNode(tmp_path, "ifupdown")
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+    say(node, "ifupdown", "ib1=ib1")
+    found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": ""})
+    (finding,) = _interfaces(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
+    assert result(finding)["next_step"] == "run 'ip address flush dev ib0; ifup --force ib0', or see 'ifquery --state' and 'ip address'"
