@@ -16,10 +16,13 @@ import types
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import converge, forbidden, script
+from ansible_collections.rdma.ofed.plugins.module_utils._packages import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import changes_of, converge, forbidden, lists_are_old, script
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
 
 STATUS = "Package: %s\nStatus: install ok %s\nVersion: 44.0-2\n\n"
 OPENSM = "Inst opensm (3.3.23-2 Debian:12.5/stable [amd64])\nConf opensm (3.3.23-2 Debian:12.5/stable [amd64])\n"
@@ -119,6 +122,7 @@ def test_check_mode_counts_with_what_earlier_tasks_would_have_done(tmp_path: pat
     version = node.run(check=True, names=["opensm"])["transaction"]["installed"]["opensm"]
     before = {"installed": {"opensm": version}, "removed": []}
     assert node.run(check=True, names=["opensm"], foreseen=before)["changes"] == []
+    assert node.run(check=True, purposes=["opensm"], foreseen=before)["missing_purposes"] == [], "an earlier role brings it, and has it on record"
     # It comes along with another one.
     assert node.run(check=True, names=["coffee"], foreseen=before)["changes"] == []
     assert node.run(names=["opensm"], foreseen=before)["changed"], "this is no check mode"
@@ -302,3 +306,122 @@ def test_no_service_starts_and_the_policy_of_the_site_comes_back(tmp_path: pathl
     with forbidden(str(tmp_path)):
         pass
     assert policy.read_text() == "#!/bin/sh\nexit 104\n" and not saved.exists()
+
+
+def test_a_policy_that_came_meanwhile_where_there_was_none_stays(tmp_path: pathlib.Path) -> None:
+    policy = tmp_path / "usr/sbin/policy-rc.d"
+    policy.parent.mkdir(parents=True)
+    with forbidden(str(tmp_path)):
+        assert policy.stat().st_mode & 0o777 == 0o755
+        policy.write_text("#!/bin/sh\nexit 0\n")
+    assert policy.read_text() == "#!/bin/sh\nexit 0\n"
+
+
+def test_services_are_forbidden_where_packages_start_them_and_only_by_a_run(tmp_path: pathlib.Path, manager: str) -> None:
+    node = Node(tmp_path, manager, {})
+    node.foreseen = said(manager, "install")
+    (tmp_path / "run").mkdir()
+    node.run(names=["opensm"], start_services=False, check=True)
+    assert not list((tmp_path / "run").iterdir()), "check mode writes nothing"
+    node.run(names=["opensm"], start_services=False)
+    assert node.policy == [manager == "apt"]
+
+
+def test_check_mode_refreshes_no_lists(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {"rdma-core": "half-configured"})
+    os.utime(tmp_path / "var/lib/apt/lists", (0, 0))
+    node.foreseen = said("apt", "install")
+    assert node.run(names=["opensm"], check=True)["changed"] and node.done == []
+
+
+def test_lists_are_old_after_a_day_or_where_there_are_none(tmp_path: pathlib.Path) -> None:
+    family = by_name("Debian")
+    assert family
+    assert lists_are_old(family.manager, 86400.5, str(tmp_path))
+    lists = tmp_path / "var/lib/apt/lists"
+    lists.mkdir(parents=True)
+    os.utime(lists, (1000, 1000))
+    assert not lists_are_old(family.manager, 1000 + 86400.0, str(tmp_path))
+    assert lists_are_old(family.manager, 1000 + 86400.5, str(tmp_path))
+
+
+def test_versions_before_and_after_are_in_the_changes() -> None:
+    found = {"opensm": Package("1"), "ucx": Package("2"), "rest": Package("3", "config-files")}
+    changes = changes_of(Transaction({"opensm": "", "ucx": "2.0"}, {"rest": "4"}), found)
+    assert [(change.subject, change.before, change.after) for change in changes] == [("opensm", "1", ""), ("rest", "", "4"), ("ucx", "2.0", "")]
+
+
+def test_what_is_left_of_a_removed_package_does_not_count_as_installed(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {"opensm": "config-files"})
+    node.foreseen = said("apt", "install")
+    assert node.run(names=["opensm"])["changed"] is True
+
+
+def test_an_impossible_preview_stops_before_the_command(tmp_path: pathlib.Path, manager: str) -> None:
+    """Whatever the tool says, and where it says nothing."""
+    node = Node(tmp_path, manager, {"opensm": "installed"})
+    node.needed = Output(0, "opensm 0\n", "")
+    for node.foreseen in (Output(7, "", "no space left\n"), Output(7, "no space left\n", "")):
+        with pytest.raises(RdmaError, match="ucx can't be installed, and nothing was changed. %s: (no space left|zypper failed)" % manager):
+            node.run(names=["ucx"])
+        with pytest.raises(RdmaError, match="opensm can't be removed, and nothing was changed. %s: (no space left|zypper failed)" % manager):
+            node.run(names=["opensm"], state="absent")
+    assert node.done == []
+
+
+def test_why_the_lists_could_not_be_refreshed_is_said(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(tmp_path, "apt", {})
+    os.utime(tmp_path / "var/lib/apt/lists", (0, 0))
+    node.foreseen = MISSING["apt"]
+    with pytest.raises(RdmaError, match=r"Unable to locate package coffee\. Next"):
+        node.run(names=["coffee"])
+    real = Node.__call__
+
+    def offline(self: Node, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        return Output(100, "", "mirror does\nnot answer") if argv[-1] == "update" else real(self, argv, ok, timeout)
+
+    monkeypatch.setattr(Node, "__call__", offline)
+    with pytest.raises(RdmaError, match=r"Unable to locate package coffee; apt-get: mirror does not answer\. Next"):
+        node.run(names=["coffee"])
+
+
+def test_a_run_waits_longer_for_other_processes_than_check_mode(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(tmp_path, "apt", {"opensm": "installed"})
+    waits: list[float] = []
+    monkeypatch.setattr(_converge, "wait_for_turn", lambda _manager, patience, _root: bool(waits.append(patience)))
+    node.foreseen = said("apt", "install")
+    for check in (True, False):
+        node.run(names=["ucx"], check=check)
+    node.foreseen = said("apt", "remove")
+    node.needed = Output(0, "", "")
+    for check in (True, False):
+        node.run(names=["opensm"], state="absent", check=check)
+    assert waits == [20.0, 300.0, 20.0, 300.0]
+    node.run(names=["absent"], state="absent")
+    assert len(waits) == 4, "a run without work waits for nothing"
+
+
+def test_a_removal_waits_for_other_processes_and_reads_again(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = Node(tmp_path, "dnf", {"opensm": "installed"})
+    node.foreseen, node.needed = said("dnf", "remove"), Output(0, "opensm 0\n", "")
+
+    def other_removes(*_args: object) -> bool:
+        node.installed = {}
+        return True
+
+    monkeypatch.setattr(_converge, "wait_for_turn", other_removes)
+    assert node.run(names=["opensm"], state="absent")["changed"] is False
+    assert node.done == []
+
+
+def test_a_pattern_may_take_along_what_it_matches(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {"opensm": "installed"})
+    node.foreseen = said("apt", "remove")
+    assert node.run(names=["open*"], state="absent", needed="remove")["changed"] is True
+    assert node.done[0].endswith(" open*")
+
+
+def test_the_result_has_the_documented_keys(tmp_path: pathlib.Path) -> None:
+    node = Node(tmp_path, "apt", {})
+    node.foreseen = said("apt", "install")
+    assert set(node.run(names=["opensm"])) == {"changed", "changes", "diff", "missing_purposes", "transaction"}
