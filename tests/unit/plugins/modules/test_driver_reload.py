@@ -724,3 +724,74 @@ def test_main(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatc
     with patch_module_args({}), pytest.raises(SystemExit):
         driver_reload.main()
     assert json.loads(capsys.readouterr().out)["changes"] == []
+
+
+@pytest.mark.parametrize(
+    ("log", "words"),
+    [
+        ("", []),
+        ("==> unload ib_umad\n\n", []),
+        ("==> unload\n one\n\ntwo\n==> load\nthree\n", ["one | two | three"]),
+        ("chatter\nmodprobe: FATAL: Module ib_umad is in use.\nmore\n", ["modprobe: FATAL: Module ib_umad is in use."]),
+        ("Failed a\nplease b\nERROR c\nin use d\nrest\n", ["Failed a | please b | ERROR c | in use d"]),
+    ],
+)
+def test_the_words_that_tell_why_are_told(monkeypatch: pytest.MonkeyPatch, log: str, words: list[str]) -> None:
+    monkeypatch.setattr(jobs, "read_log", lambda name, root: log)
+    found = _converge._last_words("/")
+    assert found == ([" | ".join(words[0].split(" | ")[-_converge._LINES :])] if words else [])
+
+
+def test_a_reload_that_still_runs_is_waited_for_and_no_other_begun(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = jobs.State("1", True, "unload", 1, 3, 5.0, False, 0, "", "/log", {})
+    waited: list[float] = []
+
+    def wait(_name: str, seconds: float, _root: str) -> jobs.State:
+        waited.append(seconds)
+        return state
+
+    monkeypatch.setattr(jobs, "read_job", lambda name, root: state)
+    monkeypatch.setattr(jobs, "wait", wait)
+    assert ask(node, True)["changed"] and waited == [], "check mode waits for nothing"
+    with pytest.raises(CommandFailed, match=r"still being reloaded after 31 s \(unload\); the log is /log") as caught:
+        ask(node)
+    assert waited == [31] and node.steps == [] and caught.value.details["job"]["running"] is True
+    begun: list[str] = []
+    monkeypatch.setattr(jobs, "start", lambda run, name, steps, **more: begun.append(name))
+    monkeypatch.setattr(jobs, "read_job", lambda name, root: state._replace(running=False, finished=True))
+    with pytest.raises(CommandFailed, match="still being reloaded"):
+        ask(node)
+    assert waited == [31, 31] and len(begun) == 1, "that one has ended: the wait is for the job of this run"
+
+
+def test_an_attempt_that_failed_is_not_repeated_with_the_same_builds_before_a_boot(node: Node) -> None:
+    node.held = {"ib_umad": 1}
+    ask(node)
+    node.held, tried = {}, len(node.steps)
+    assert ask(node)["changes"] == [] and len(node.steps) == tried
+    node.disk["mlx5_core"] = "newer"
+    assert ask(node)["changes"] == [CHANGE]
+
+
+def test_the_modules_in_the_result_are_those_of_the_stack(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, loaded=(*LOADED, "beegfs")), monkeypatch)
+    answer = ask(node, True)
+    assert sorted(module["name"] for module in answer["modules"]) == sorted(LOADED) and "job" not in answer
+
+
+def test_what_holds_the_driver_is_of_the_stack_and_in_use(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    node = prepared(Node(tmp_path, loaded=(*LOADED, "dummy")), monkeypatch)
+    node.held = {"ib_umad": 2, "dummy": 1}
+    reason = ask(node, policy="force")["reasons"][0]
+    assert "ib_umad has 2 users" in reason and "dummy has" not in reason and "mlx5_core has" not in reason
+
+
+def test_what_only_openibd_starts_stops_with_openibd_alone(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[tuple[str, ...]] = []
+    monkeypatch.setattr(_look, "systemd_runs", lambda root: True)
+    monkeypatch.setattr(_look, "show_units", lambda run, names: asked.append(names) or {})
+    for openibd in (False, True):
+        _look._services(t.cast(t.Any, None), openibd, str(tmp_path))
+    assert asked == [tuple(_look.CACHE), tuple(dict.fromkeys((*_look.CACHE, *_look.SERVICES)))]
+    monkeypatch.setattr(_look, "systemd_runs", lambda root: False)
+    assert _look._services(t.cast(t.Any, None), True, str(tmp_path)) == () and len(asked) == 2
