@@ -98,8 +98,8 @@ def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> 
 
 
 def _needed(run: Runner, subnet: Subnet, local: LocalPort) -> dict[str, str]:
+    # Each port of a switch has the port GUID of the switch itself.
     owners = {port.port_guid: port.node_guid for port in subnet.ports}
-    owners.update({node.port_guid: node.guid for node in subnet.nodes if node.port_guid})
     master = _sminfo.query(run, local.device, local.port) if run.has("sminfo") else None
     roles = ((local.port_guid, "this run goes through it"), (master.guid if master else "", "it is the subnet manager"))
     found: dict[str, str] = {}

@@ -13,13 +13,14 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _port_control
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_control import control
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_port import OPTIONS
 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 MASTER = "sminfo: sm lid 7 sm guid 0x%s, activity count 1 priority 13 state 3 SMINFO_MASTER\n"
-HCA1, HCA4 = "100001", "10000a"
+HCA1, HCA4, SWITCH = "100001", "10000a", "200000"
 WIDTHS = {1: "1X", 2: "4X", 4: "8X", 8: "12X", 16: "2X"}
 SPEEDS = {1: "2.5 Gbps", 2: "5.0 Gbps", 4: "10.0 Gbps"}
 
@@ -183,3 +184,73 @@ def test_without_a_port_or_a_subnet_manager(host: str, tmp_path: pathlib.Path) -
     tools.topology = recorded("ibnetdiscover/sim_no_sm_lid0.txt")
     with pytest.raises(RdmaError, match="has no LID"):
         run(host, tools, node="Hca3")
+
+
+def test_a_switch_with_the_subnet_manager_is_known_by_its_port(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept: list[t.Mapping[str, str]] = []
+    monkeypatch.setattr(_port_control, "require_allowed", lambda subnet, port, needed: kept.append(needed))
+    run(host, Tools(master=SWITCH), node="Switch1", number=3, state="reset", check=True)
+    assert kept == [{"0x0000000000100000": "this run goes through it", "0x0000000000200000": "it is the subnet manager"}]
+
+
+@pytest.mark.parametrize("tools", [Tools("sminfo"), Tools(master="0")])
+def test_without_a_subnet_manager_this_host_stays_in_the_fabric(host: str, tools: Tools) -> None:
+    with pytest.raises(Refused, match=r"loses Hca1 \(this run goes through it\)\."):
+        run(host, tools, node="Hca1", state="disabled")
+    assert run(host, tools, node="Hca4", state="disabled")["changed"]
+
+
+def test_a_port_is_enabled_without_consent(host: str) -> None:
+    """That takes no link from anyone, and may bring the subnet manager back."""
+    tools = Tools()
+    run(host, tools, node="Hca4", state="disabled", allow_disconnect=True)
+    assert run(host, tools, node="Hca4", state="enabled")["changes"] == ["Switch2 port 2 state: disabled -> enabled"]
+
+
+def test_states_of_links_are_not_needed(host: str) -> None:
+    assert run(host, Tools("iblinkinfo"), node="Hca3", state="disabled")["changed"]
+
+
+def test_a_fabric_that_is_not_seen_is_not_touched(host: str) -> None:
+    tools = Tools()
+    real, tools.topology = tools.topology, ""
+    with pytest.raises(RdmaError, match="the fabric of port mlx5_0/1 can't be read: "):
+        run(host, tools, node="Hca3", state="disabled")
+    tools.topology = real
+    port = pathlib.Path(host, "sys/class/infiniband/mlx5_0/ports/1")
+    (port / "state").write_text("1: DOWN\n")
+    (port / "phys_state").write_text("3: Disabled\n")
+    # What else is missing explains nothing.
+    tools.missing = ("iblinkinfo",)
+    with pytest.raises(RdmaError) as caught:
+        run(host, tools, node="Hca3", state="disabled")
+    assert "this host does not see the fabric: its port mlx5_0/1 is DOWN (Disabled)" in caught.value.msg and "iblinkinfo" not in caught.value.msg
+    assert tools.settings == []
+
+
+def test_what_a_port_supports_may_be_unknown(host: str) -> None:
+    tools = Tools()
+    tools.query = re.sub("(?m)^LinkSpeedSupported:.*$", "LinkSpeedSupported:..............255", tools.query)
+    with pytest.raises(InvalidInput, match="allowed: of Switch1 port 2: none is known"):
+        run(host, tools, node="Hca3", speeds=["DDR"])
+
+
+def test_numbers_of_ports_end_at_254(host: str) -> None:
+    with pytest.raises(InvalidInput, match="number is 255; allowed: the number of a port, 1 to 254"):
+        run(host, Tools(), node="Switch1", number=255)
+    with pytest.raises(RdmaError) as caught:
+        run(host, Tools(), node="Switch1", number=254)
+    assert "1 to 254" not in caught.value.msg
+
+
+def test_a_port_that_has_lost_all_its_widths_keeps_its_link(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tools = Tools()
+    monkeypatch.setitem(WIDTHS, 1, "nothing")
+    with pytest.raises(RdmaError, match=r"has the widths \(none\) after they were set to 1X"):
+        run(host, tools, node="Hca3", widths=["1X"])
+    assert "7 2 reset" not in tools.settings
+
+
+def test_a_switch_alone_names_no_port(host: str) -> None:
+    with pytest.raises(InvalidInput, match="number is not set; allowed: the number of one of its ports"):
+        run(host, Tools(), node="Switch1", state="disabled")
