@@ -81,6 +81,9 @@ class Wicked(Backend):
         return found._replace(standings=parse_status(run(STATUS, ok=None, timeout=20).stdout))
 
     def dissent(self, name: str, found: Found) -> str:
+        if name in found.netdevs and found.netdevs[name].master:
+            # Its bond has brought it up, and has the configuration.
+            return ""
         state = self.presence(found).standings.get(name, Standing()).state
         return state if state in REFUSALS else ""
 

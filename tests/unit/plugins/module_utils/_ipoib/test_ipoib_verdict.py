@@ -75,6 +75,8 @@ def test_wicked_is_asked_where_it_is_in_use() -> None:
     assert run.seen == [STATUS]
     # It says nothing of an interface that it does not list.
     assert [WICKED.dissent(name, found) for name in ("ib0", "ib0.8001", "ib1", "ib7")] == ["", "", "device-unconfigured", ""]
+    port = found._replace(netdevs={"ib1": Netdev("ib1", "ipoib", master="bond0")})
+    assert WICKED.dissent("ib1", port) == ""
 
 
 @pytest.mark.parametrize(("settings", "words"), [({"version": "1.40"}, "unmanaged"), ({}, "")])
