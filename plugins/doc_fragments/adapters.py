@@ -75,6 +75,8 @@ _COMMON = r"""
     description: How long to wait for another process of this collection that uses an adapter, in seconds.
     type: int
     default: 120
+notes:
+  - An adapter that can't be queried stops no other one. The others are done, and the module fails in the end, with the result of them. RV(unread) names it.
 """
 
 

@@ -120,8 +120,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 unread:
-  description:
-    - The adapters that could not be queried. The others are done, and the module fails in the end, with the result of them.
+  description: The adapters that could not be queried.
   returned: where there are any
   type: list
   elements: dict
