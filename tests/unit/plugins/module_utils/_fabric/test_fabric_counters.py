@@ -21,11 +21,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import
     Spot,
     growth,
     hours_between,
+    named,
     parse_sample,
     reading,
+    spots_of,
     written,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +65,11 @@ NORMAL, RESET, SATURATED, WRAPPED = Course.NORMAL, Course.RESET, Course.SATURATE
         # One that stops at its maximum does not wrap.
         ((DATA, TOP32), Reading(10), 10, RESET),
         ((WAIT, TOP32 - 1), Reading(1), 3, WRAPPED),
+        # So many in one round are no wrap.
+        ((DATA, TOP32 - 5), Reading(TOP32 // 4), TOP32 // 4, RESET),
+        ((DATA, TOP32 - 5), Reading(TOP32 // 2), TOP32 // 2, RESET),
+        ((DATA, TOP32 * 3 // 4), Reading(10), 10, RESET),
+        ((DATA, TOP32 * 3 // 4 + 1), Reading(10), 10 + TOP32 - TOP32 * 3 // 4, WRAPPED),
     ],
 )
 def test_what_became_of_a_counter(before: tuple[str, int], now: Reading, delta: int | None, course: Course) -> None:
@@ -189,3 +198,34 @@ def test_no_growth_is_negative_and_what_is_equal_makes_no_error(before: dict[str
     same = growth(now, now)
     assert all(grown.delta == 0 for grown in same.values())
     assert {each.code for each in judge(SPOT, same, limits=limits_of({}, ()), hours=hours or 1)} <= {Code.SATURATED}
+
+
+def test_a_counter_that_is_missing_is_zero() -> None:
+    assert growth({SYMBOL: Reading(5)}, {}) == {SYMBOL: Growth(0, 0, RESET)}
+    assert growth({SYMBOL: Reading(5), DATA: Reading(0)}, {SYMBOL: Reading(5)}) == {SYMBOL: Growth(5, 0, NORMAL)}
+
+
+def test_the_ports_that_are_read() -> None:
+    """Those of a switch with its port 0, and of an adapter those with a link."""
+    nodes = (Node("0x1", "switch", "leaf1", 3, port_guid="0x1a", lid=2), Node("0x2", "ca", "node1 HCA-1", 2))
+    up = ("Active", "LinkUp", "4X", "EDR")
+    host, leaf = Port("0x2", "node1", 1, "0x2a", 3, 0, *up, "0x1", 2), Port("0x1", "leaf1", 2, "0x1a", 2, 0, *up, "0x2", 1)
+    found = spots_of(Subnet(nodes, (host, leaf), (), {"0x1": "leaf1", "0x2": "node1"}))
+    assert sorted(found) == [("0x1a", 0), ("0x1a", 1), ("0x1a", 2), ("0x1a", 3), ("0x2a", 1)]
+    assert found["0x1a", 2] == Spot("0x1", "leaf1", 2, "0x1a", 2, "0x2", "node1", 1)
+    assert found["0x1a", 3] == Spot("0x1", "leaf1", 3, "0x1a", 2)
+    # A cable is in none that is the switch itself.
+    assert [spot.port for spot in named(found, {"0x1"}, ())] == [1, 2, 3]
+    assert [spot.port for spot in named(found, {"0x1"}, {2, 9})] == [2]
+    assert [spot.place for spot in named(found, {"0x2"}, ())] == [("0x2a", 1)]
+    assert named(found, (), {1}) == []
+
+
+def test_a_clock_that_is_no_number_compares_nothing() -> None:
+    assert hours_between(0.0, float("inf")) is None and hours_between(0.0, float("nan")) is None
+    assert hours_between(5.0, 5.0) is None and hours_between(0.0, 1.0) == 1 / 3600
+
+
+def test_the_time_of_a_sample_begins_in_1970() -> None:
+    found = parse_sample(written(Sample(0, {})))
+    assert found is not None and found.time == 0

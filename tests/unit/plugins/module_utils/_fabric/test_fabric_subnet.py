@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, join
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet, is_below, join, lanes, lower
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPort, LinkPorts, LinkState
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import parse_topology
 
@@ -74,3 +74,39 @@ def test_ports_that_only_one_tool_has() -> None:
     found = joined(AT_LEAF, AT_HOST, spare, stranger)
     assert [(port.node_guid, port.port, port.state, port.lid) for port in found.ports] == [(HOST, 1, "Active", 3), (LEAF, 1, "Active", 2), (LEAF, 7, "Down", 2)]
     assert [gap.examples for gap in found.gaps] == [("port 1 of 0x0000000000100009 (node9 HCA-1)",)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "below"),
+    [
+        ("1X", "4X", True),
+        ("4X", "12X", True),
+        ("4X", "4X", False),
+        ("12X", "4X", False),
+        ("SDR", "DDR", True),
+        ("FDR10", "FDR", True),
+        ("HDR", "NDR", True),
+        ("NDR", "HDR", False),
+        ("NDR", "NDR", False),
+        # What has no name here is taken for enough.
+        ("YDR", "NDR", False),
+        ("NDR", "YDR", False),
+        ("", "4X", False),
+        ("4X", "", False),
+    ],
+)
+def test_widths_and_speeds_have_an_order(one: str, other: str, below: bool) -> None:
+    assert is_below(one, other) is below
+    if below:
+        assert lower(one, other) == lower(other, one) == one
+
+
+def test_a_width_is_a_number_of_lanes() -> None:
+    assert [lanes(text) for text in ("1X", "4X", "12X", "EDR", "")] == [1, 4, 12, None, None]
+
+
+def test_what_a_link_has_comes_before_what_the_topology_says_of_it() -> None:
+    """ibnetdiscover knows widths and speeds as well, in case the list of links has none."""
+    slow = LinkState("Active", "LinkUp", "1X", "SDR")
+    assert [(port.width, port.speed) for port in joined(AT_LEAF._replace(link=slow), AT_HOST._replace(link=slow)).ports] == [("1X", "SDR")] * 2
+    assert [(port.width, port.speed) for port in joined().ports] == [("4X", "EDR")] * 2

@@ -161,3 +161,52 @@ def test_the_status_of_the_program(
     assert _health.main() == status
     assert capsys.readouterr().out == "".join(text + "\n" for text in wrong)
     assert calls == [["n1", *wrong]] * told
+
+
+def test_a_port_of_another_network_is_none_of_the_fabric(node: Node) -> None:
+    node.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "Ethernet")
+    fast = HealthSettings(rate_gbps=100)
+    assert _health.problems(fast, str(node.root)) == ["no InfiniBand port is active with 100 Gb/s"]
+    node.write("sys/class/infiniband/mlx5_0/ports/1/link_layer", "InfiniBand")
+    assert _health.problems(fast, str(node.root)) == []
+    node.port(rate="50 Gb/sec (2X EDR)")
+    assert _health.problems(fast, str(node.root)) == ["no InfiniBand port is active with 100 Gb/s"]
+
+
+def test_a_port_without_a_state_is_named(node: Node) -> None:
+    for name in ("state", "phys_state"):
+        (node.root / "sys/class/infiniband/mlx5_0/ports/1" / name).unlink()
+    assert _health.problems(DECLARED, str(node.root)) == ["port mlx5_0/1 is unknown (unknown)"]
+
+
+def test_a_node_that_is_right_again_is_not_drained_for_nothing(node: Node) -> None:
+    """The marker of a check that was broken off before it told Slurm."""
+    node.write(DRAINED[1:], "")
+    assert node.check() == []
+    assert (node.state, node.reason, node.asked) == ("IDLE", "", 1)
+    assert not (node.root / DRAINED[1:]).exists()
+
+
+def test_a_node_that_is_down_is_not_resumed(node: Node) -> None:
+    node.write(DRAINED[1:], "")
+    node.state, node.reason = "DOWN", "rdma.ofed health: port"
+    node.check()
+    assert node.state == "DOWN"
+
+
+def test_settings_that_can_not_be_read_are_an_error_of_their_own(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(_health, "read_text", lambda _path: "no json")
+    assert _health.main() == 2
+    assert "can't be read: run the role rdma.ofed.fabric_monitor again" in capsys.readouterr().out
+
+
+def test_a_scheduler_that_fails_is_an_error(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fails(*_arguments: object) -> None:
+        raise CommandFailed("scontrol says no")
+
+    monkeypatch.setattr(_health, "read_text", lambda _path: text_of(DECLARED))
+    monkeypatch.setattr(_health, "problems", lambda _settings: [])
+    monkeypatch.setattr(_health, "tell_slurm", fails)
+    monkeypatch.setattr("sys.argv", ["health-check", "--slurm"])
+    assert _health.main() == 1
+    assert capsys.readouterr().err == "scontrol says no\n"
