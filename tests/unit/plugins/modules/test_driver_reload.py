@@ -11,6 +11,7 @@ import os
 import pathlib
 import subprocess
 import time
+import types
 import typing as t
 
 import pytest
@@ -326,9 +327,12 @@ def test_what_the_kernel_does_not_load_is_no_success(tmp_path: pathlib.Path, mon
     node = prepared(Node(tmp_path, openibd=openibd), monkeypatch)
     real = node.load
     monkeypatch.setattr(node, "load", lambda name: None if name in ("mlx5_core", "mlx5_ib") else real(name))
-    with pytest.raises(CommandFailed, match="did not load mlx5_core, mlx5_ib") as caught:
-        ask(node)
-    assert caught.value.details["reboot_required"] and caught.value.details["changed"]
+    for words in ("modprobe said nothing", "FATAL: no such device"):
+        node.kernel = dict.fromkeys(LOADED, "old")
+        monkeypatch.setattr(_converge, "_last_words", lambda root, words=words: [] if words == "modprobe said nothing" else [words])
+        with pytest.raises(CommandFailed, match="did not load mlx5_core, mlx5_ib: %s. All output" % words) as caught:
+            ask(node)
+        assert caught.value.details["reboot_required"] is True and caught.value.details["changed"] is True
 
 
 def test_the_same_build_stays(node: Node) -> None:
@@ -605,14 +609,15 @@ def test_a_driver_that_does_not_come_back(vendors: Node) -> None:
     vendors.load = lambda name: None  # type: ignore[method-assign, assignment]
     with pytest.raises(CommandFailed, match="could not be loaded again: reboot the node") as caught:
         ask(vendors)
-    assert caught.value.details["reboot_required"] is True
+    assert caught.value.details["reboot_required"] is True and caught.value.details["changed"] is True
 
 
 def test_still_another_build(node: Node) -> None:
     # As where the image that the node booted from holds it, and udev is faster.
     node.load = lambda name: node.kernel.setdefault(name, "old") and None  # type: ignore[method-assign, assignment, func-returns-value]
-    with pytest.raises(CommandFailed, match="still another build"):
+    with pytest.raises(CommandFailed, match="still another build") as caught:
         ask(node)
+    assert caught.value.details["changed"] is True and caught.value.details["job"]["id"]
 
 
 def test_because(node: Node) -> None:
@@ -795,3 +800,94 @@ def test_what_only_openibd_starts_stops_with_openibd_alone(tmp_path: pathlib.Pat
     assert asked == [tuple(_look.CACHE), tuple(dict.fromkeys((*_look.CACHE, *_look.SERVICES)))]
     monkeypatch.setattr(_look, "systemd_runs", lambda root: False)
     assert _look._services(t.cast(t.Any, None), True, str(tmp_path)) == () and len(asked) == 2
+
+
+def test_what_only_looks_like_the_root_file_system_is_a_user(node: Node) -> None:
+    """Another overlay, a disk below root, a swap partition, and a process in the place of a mount."""
+    node.write("proc/mounts", "/dev/vda1 / ext4 rw 0 0\noverlay /var/lib/containers overlay rw 0 0\n")
+    node.write("proc/swaps", "Filename Type Size Used Priority\n/dev/vda2 partition 1 0 -2\n")
+    for user in (User("mount", "/scratch", "nfs"), User("mount", "/dev", "nfs"), User("process", "/", "")):
+        node.users = (user,)
+        assert user in look_at(node).users
+
+
+@pytest.mark.parametrize(("script", "settings"), [(False, True), (True, False), (True, True)])
+def test_openibd_is_there_with_its_script_and_its_settings(node: Node, script: bool, settings: bool) -> None:
+    for there, name in ((script, "etc/init.d/openibd"), (settings, "etc/infiniband/openib.conf")):
+        if there:
+            node.write(name, "UMAD_LOAD=no\n")
+    node.write("etc/modprobe.d/ib_ipoib.conf", "")
+    found = look_at(node)
+    both = script and settings
+    assert (found.openibd, found.conf, found.aliases) == (both, "UMAD_LOAD=no\n" if both else "", both)
+    if both:
+        (node.root / "etc/modprobe.d/ib_ipoib.conf").unlink()
+        assert not look_at(node).aliases
+
+
+@pytest.mark.parametrize(("kind", "enclosed"), [("host", ""), ("vm", ""), ("container", "container"), ("chroot", "chroot")])
+def test_a_host_and_a_virtual_machine_are_not_enclosed(node: Node, monkeypatch: pytest.MonkeyPatch, kind: str, enclosed: str) -> None:
+    monkeypatch.setattr(_look, "read_machine", lambda root: types.SimpleNamespace(kind=kind))
+    assert look_at(node).enclosed == enclosed
+
+
+def test_what_gives_gpu_memory_needs_systemd(node: Node) -> None:
+    node.write(_look.UNIT_PATH[1:], "[Unit]\n")
+    assert look_at(node).gpudirect == ""
+    (node.root / "run/systemd/system").mkdir(parents=True)
+    assert look_at(node).gpudirect == os.path.basename(_look.UNIT_PATH)
+
+
+def test_an_attempt_that_ended_well_or_with_other_builds_is_none_that_failed(node: Node) -> None:
+    node.held = {"ib_umad": 1}
+    ask(node)
+    assert "failed; the log is" in look_at(node).failed_before
+    node.write("proc/sys/kernel/random/boot_id", "boot-2\n")
+    assert _look.look(node, release=RELEASE, environ={}, root=str(node.root), pid=1).failed_before == ""
+    node.held = {}
+    ask(node, policy="force")
+    assert look_at(node).failed_before == ""
+
+
+def test_the_modules_of_the_stack_alone_are_put_back(tmp_path: pathlib.Path) -> None:
+    """From files of modules, of the loaded ones, and of the same build."""
+    node = Node(tmp_path, loaded=("ib_core", "beegfs"))
+    for name in ("kernel/ib_core.ko", "kernel/ib_core.txt", "updates/dkms/ib_core.ko", "kernel/ib_umad.ko"):
+        node.write("lib/modules/%s/%s" % (RELEASE, name), "")
+    asked: list[t.Sequence[str]] = []
+
+    def run(argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        asked.append(argv)
+        return node(argv, ok, timeout)
+
+    top = str(tmp_path / "lib/modules" / RELEASE)
+    modules = tuple(LoadedModule(name, srcversion_loaded="old") for name in ("ib_core", "beegfs"))
+    found = _look.former_files(modules, t.cast(t.Any, run), release=RELEASE, root=str(tmp_path))
+    assert found == {"ib_core": top + "/kernel/ib_core.ko"}
+    assert asked == [["modinfo", top + "/kernel/ib_core.ko", top + "/updates/dkms/ib_core.ko"]]
+
+
+@pytest.mark.parametrize(
+    ("following", "stacks", "loaded", "meant_for"),
+    [
+        ("6.9", {"6.9": "ofed", RELEASE: "inbox"}, "mlx_compat", "6.9"),
+        # The running kernel has the modules as well, or the next one has none, or it is the running one.
+        ("6.9", {"6.9": "ofed", RELEASE: "ofed"}, "mlx_compat", ""),
+        ("6.9", {"6.9": "inbox", RELEASE: "inbox"}, "mlx_compat", ""),
+        (RELEASE, {"6.9": "ofed", RELEASE: "ofed"}, "mlx_compat", ""),
+        # What is loaded is the kernel's own: nothing went.
+        ("6.9", {"6.9": "ofed", RELEASE: "inbox"}, "ib_core", ""),
+    ],
+)
+def test_modules_that_were_made_for_the_next_kernel(
+    monkeypatch: pytest.MonkeyPatch, following: str, stacks: dict[str, str], loaded: str, meant_for: str
+) -> None:
+    kernels = [types.SimpleNamespace(release=release, stack=stack) for release, stack in stacks.items()]
+    monkeypatch.setattr(_look, "read_kernels", lambda root, release: kernels)
+    monkeypatch.setattr(_look, "read_next_boot", lambda root: types.SimpleNamespace(release=following))
+    assert _look._meant_for((LoadedModule(loaded),), RELEASE, "/") == meant_for
+
+
+def look_at(node: Node) -> _plan.Found:
+    node.save()
+    return _look.look(node, release=RELEASE, environ={}, root=str(node.root), pid=1)
