@@ -25,6 +25,28 @@ options:
     type: list
     elements: str
     default: [rdma_site]
+  failures:
+    description:
+      - The variables in which a host that failed has what failed, in words. They tell the cause where another task than one of the collection failed,
+        and that the host failed where it is still in the play.
+    type: list
+    elements: str
+    default: []
+  hosts:
+    description: The hosts of the run, where those of the play are not all of them. By default, they are all hosts of the play.
+    type: list
+    elements: str
+    default: []
+  alive:
+    description: Those that neither failed nor were unreachable. By default, they are the hosts that are still in the play.
+    type: list
+    elements: str
+    default: []
+  untouched:
+    description: Those to which the run does not come, since it ends before their batch.
+    type: list
+    elements: str
+    default: []
   deviations:
     description:
       - The hosts that a table has named already. The summary repeats the first deviation of each where it is given

@@ -10,5 +10,9 @@ import typing as t
 
 OPTIONS: dict[str, t.Any] = {
     "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
+    "failures": {"type": "list", "elements": "str", "default": []},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "alive": {"type": "list", "elements": "str", "default": []},
+    "untouched": {"type": "list", "elements": "str", "default": []},
     "deviations": {"type": "raw", "default": []},
 }

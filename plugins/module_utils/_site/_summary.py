@@ -19,6 +19,7 @@ FAILED, UNREACHABLE = "failed", "unreachable"
 # Letters of a line. What is longer stands in full in the output above.
 _MOST_LETTERS = 600
 _UNKNOWN = "failed; see its error above"
+_UNTOUCHED = "not touched: the run ended before its batch"
 _NEXT = "Next: mend what is named, and run the same command again. With --limit %s, it runs for these alone"
 # Names that a command line can take.
 _MOST_LIMITED = 40
@@ -47,10 +48,12 @@ class Host(t.NamedTuple):
     """Whether a table above tells what is wrong with it."""
     deviations: t.Sequence[str] = ()
     """What that is, where the summary repeats it."""
+    untouched: bool = False
+    """Whether the run ends before it comes to this host."""
 
     @property
     def is_done(self) -> bool:
-        return not (self.dropped or self.leaves or self.deviates)
+        return not (self.dropped or self.leaves or self.deviates or self.untouched)
 
     def reasons(self) -> list[str]:
         """Why it is not done, in words."""
@@ -63,7 +66,7 @@ class Host(t.NamedTuple):
             return ["not as declared: %s%s" % (self.deviations[0], more)]
         if self.deviates and not found:
             return ["not as declared; see the table above"]
-        return found or ([_UNKNOWN] if self.dropped else [])
+        return found or ([_UNKNOWN] if self.dropped else [_UNTOUCHED] if self.untouched else [])
 
 
 def generic(text: str, names: t.Iterable[str]) -> str:
@@ -95,11 +98,13 @@ def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
     bad = {name: hosts[name].reasons() for name in sorted(hosts, key=natural) if not hosts[name].is_done}
     changed = sum(host.record.changed for host in hosts.values())
     dropped = sum(host.dropped for host in hosts.values())
+    untouched = sum(host.untouched and not host.dropped for host in hosts.values())
     counts = [
         "%d of %s done" % (len(hosts) - len(bad), _hosts(len(hosts))),
         "%d %s" % (changed, "would be changed" if predicted else "changed") if changed else "",
         "%d failed or unreachable" % dropped if dropped else "",
-        "%d left out in part or not as declared" % (len(bad) - dropped) if len(bad) > dropped else "",
+        "%d left out in part or not as declared" % (len(bad) - dropped - untouched) if len(bad) > dropped + untouched else "",
+        "%d not touched" % untouched if untouched else "",
     ]
     text = ["Summary: " + ", ".join(filter(None, counts))]
     text += ["  " + line for line in lines(grouped(bad))]

@@ -56,7 +56,7 @@ changed = not image and not card["set"]
 if changed and not module.check_mode:
     save("set", set=True)
 foreseen = [entry("firmware_parameter", "NEW", "reboot")] if changed and module.check_mode else []
-module.exit_json(changed=changed, pending=waiting or set_only or foreseen, waiting=waiting, changes=[], reasons=[])
+module.exit_json(changed=changed, pending=waiting or set_only or foreseen, waiting=waiting, changes=["NEW"] if changed else [], reasons=[])
 """,
     ),
     "mlxfwreset": (

@@ -47,9 +47,12 @@ def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pat
     assert "node2:" in summary and ("timed out" in summary or "time frame" in summary or "timeout" in summary), said
 
 
-@pytest.mark.parametrize("playbook", ["site", "upgrade"])
+@pytest.mark.parametrize("playbook", ["site", "upgrade", "verify", "monitor"])
 def test_where_no_host_answers_the_list_still_says_why(tmp_path: pathlib.Path, playbook: str) -> None:
     status, said = play(tmp_path, playbook, "node2", "node3")
     assert status == 2, said
     told = said.partition("Wrong or refused:")[2]
     assert "node2: " in told and "node3: unreachable: " in told, said
+    # Ansible ends the run there.
+    summary = said.rpartition("Summary: ")[2]
+    assert summary.startswith("0 of 2 hosts done, 2 failed or unreachable") and "node3: unreachable: " in summary and "Next: " in summary, said

@@ -111,3 +111,18 @@ def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[st
     assert result["done"] == ["node1"]
     assert result["reasons"] == {"node2": ["failed: Install: no"], "node3": ["left out of ipoib: a profile"], "node4": ["no Python"]}
     assert capsys.readouterr().out.strip().startswith("Summary: 1 of 4 hosts done, 1 changed, 2 failed or unreachable, 1 left out")
+
+
+def test_a_batch_that_ends_the_run_tells_which_hosts_it_did_not_come_to(capsys: pytest.CaptureFixture[str]) -> None:
+    known: dict[str, dict[str, t.Any]] = {"node%d" % number: {} for number in range(1, 6)}
+    known["node2"]["failure"] = "Load: it hangs"
+    arguments = {"hosts": list(known), "alive": ["node1", "node2", "node3", "node4"], "untouched": ["node3", "node4"], "failures": ["other", "failure"]}
+    found = run(run_summary, arguments=arguments, ansible_play_hosts=["node2"], ansible_play_hosts_all=["node2", "node3"], hostvars=known)
+    assert found["done"] == ["node1"]
+    assert found["reasons"] == {
+        "node2": ["failed: Load: it hangs"],
+        "node3": ["not touched: the run ended before its batch"],
+        "node4": ["not touched: the run ended before its batch"],
+        "node5": ["failed; see its error above"],
+    }
+    assert "Summary: 1 of 5 hosts done, 2 failed or unreachable, 2 not touched" in capsys.readouterr().out

@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Where all hosts fail in one play, Ansible ends the run there: the summary comes before that, and once."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PLAYBOOKS = ROOT / "playbooks"
+PLAYS = """
+- hosts: rdma
+  gather_facts: false
+  strategy: %s
+  tasks:
+    - block:
+        - name: Write the file
+          ansible.builtin.fail:
+            msg: no space left on the disk
+          when: inventory_hostname in broken
+      rescue:
+        - ansible.builtin.import_tasks: %s/shared/fail.yml
+- hosts: rdma
+  gather_facts: false
+  tasks:
+    - ansible.builtin.import_tasks: %s/shared/end.yml
+"""
+# They work on all hosts at once, and not in batches.
+WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware")
+
+
+def play(folder: pathlib.Path, *broken: str, strategy: str) -> tuple[int, str]:
+    (folder / "play.yml").write_text(PLAYS % (strategy, PLAYBOOKS, PLAYBOOKS))
+    (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": dict.fromkeys(["node1", "node2", "node3"]), "vars": {"ansible_connection": "local"}}}))
+    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "play.yml", "-e", json.dumps({"broken": broken})]
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8", HOME=str(folder))
+    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("strategy", ["linear", "free"])
+def test_the_last_hosts_that_fail_bring_the_summary(tmp_path: pathlib.Path, strategy: str) -> None:
+    status, said = play(tmp_path, "node1", "node2", "node3", strategy=strategy)
+    assert status == 2
+    assert "Summary: 0 of 3 hosts done, 3 failed or unreachable\n  node[1-3]: failed: Write the file: no space left on the disk" in said, said
+    assert "Next: mend what is named" in said
+    # Without lockstep, two hosts may both be the last one.
+    assert strategy == "free" or said.count("Summary: ") == 1, said
+
+
+def test_while_others_go_on_it_waits_for_the_end(tmp_path: pathlib.Path) -> None:
+    status, said = play(tmp_path, "node1", "node3", strategy="linear")
+    assert status == 2
+    assert said.count("Summary: ") == 1, said
+    assert "Summary: 1 of 3 hosts done, 2 failed or unreachable\n  node1,node3: failed: Write the file: no space" in said.replace("node[1,3]", "node1,node3"), (
+        said
+    )
+
+
+@pytest.mark.parametrize("name", WIDE)
+def test_no_play_with_roles_ends_without_it(name: str) -> None:
+    """Roles are in blocks that end with the summary, or in batches, which end with it themselves."""
+    for each in yaml.safe_load((PLAYBOOKS / (name + ".yml")).read_text(encoding="utf-8")):
+        if "serial" in each or each["name"].startswith("Report"):
+            continue
+        for task in each.get("tasks", ()):
+            assert not {"ansible.builtin.include_role", "ansible.builtin.import_role"} & set(task), (each["name"], task["name"])
+            if "block" in task and "rdma.ofed.rdma_facts" not in task["block"][0]:
+                assert task["rescue"][-1]["ansible.builtin.import_tasks"] == "shared/fail.yml", (each["name"], task["name"])
