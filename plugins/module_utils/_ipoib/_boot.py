@@ -28,34 +28,44 @@ _SCRIPT = (
     "#!/bin/sh\n"
     + HEADER
     + """\
-# Usage: rdma-ofed-ipoib-mode [--only INTERFACE DEVICE] INTERFACE=MTU ...
+# Usage: rdma-ofed-ipoib-mode [--only INTERFACE INDEX] INTERFACE=MTU ...
 # Puts IPoIB interfaces into connected mode as they appear, and sets their MTU. Waits 30 s for all of them together;
-# with --only, for udev, looks at that one alone, which is still called DEVICE, and waits 3 s.
+# with --only, for udev, looks at that one alone, which has this index and may have another name yet, and waits 3 s.
 set -u
 # udev sets none.
 PATH=${PATH:-/usr/sbin:/usr/bin:/sbin:/bin}
 status=0
 tries=30
 pause=1
-device=
+index=
 if [ "${1-}" = --only ]; then
     # The driver adds the file of the mode after it has announced the interface.
     pause=0.1
     only=$2
-    device=$3
+    index=$3
     shift 3
     for entry; do
         shift
         [ "${entry%%=*}" != "$only" ] || set -- "$@" "$entry"
     done
 fi
+# The name that the interface to be called $1 has now.
+current() {
+    if [ -z "$index" ]; then
+        echo "$1"
+        return
+    fi
+    for folder in /sys/class/net/*; do
+        [ "$(cat "$folder/ifindex" 2>/dev/null)" != "$index" ] || echo "${folder##*/}"
+    done
+}
 waiting="$*"
 while [ -n "$waiting" ]; do
     rest=
     for entry in $waiting; do
-        name=${device:-${entry%%=*}}
+        name=$(current "${entry%%=*}")
         mtu=${entry#*=}
-        if [ ! -e "/sys/class/net/$name/mode" ]; then
+        if [ -z "$name" ] || [ ! -e "/sys/class/net/$name/mode" ]; then
             rest="$rest $entry"
             continue
         fi
@@ -98,7 +108,7 @@ WantedBy=multi-user.target
 )
 
 # Also for a driver that is reloaded later: it makes new interfaces, in datagram mode.
-_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name %%k %s"\n'
+_RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name $env{IFINDEX} %s"\n'
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:

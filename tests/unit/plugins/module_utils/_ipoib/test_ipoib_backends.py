@@ -215,16 +215,17 @@ def test_whose_files_netplan_reads() -> None:
 
 
 def test_the_boot_script_does_one_interface_for_udev(tmp_path: pathlib.Path) -> None:
-    for name in ("ib0", "ib1"):
+    # udev knows how it is going to call the interfaces. Two change names, so the kernel calls one ib0 that is to be ib1, and the other made room.
+    for index, name in enumerate(("ib0", "rdma-1", "ib1.8001")):
         (tmp_path / name).mkdir()
+        (tmp_path / name / "ifindex").write_text("%d\n" % index)
         (tmp_path / name / "mode").write_text("datagram\n")
         (tmp_path / name / "mtu").write_text("65520\n")
     script = tmp_path / "script"
     script.write_text(_boot.render(BOND)[_boot.SCRIPT_PATH].replace("/sys/class/net", str(tmp_path)))
-    # udev knows how it is going to call the interface that the kernel calls ib1.
-    for name, device in (("storage", "ib1"), ("ib1.8001", "ib1.8001")):
-        subprocess.run(["sh", str(script), "--only", name, device, "ib0=65520", "storage=65520"], check=True)
-    assert [(tmp_path / name / "mode").read_text() for name in ("ib0", "ib1")] == ["datagram\n", "connected\n"]
+    for name, index in (("ib0", "1"), ("ib1.8001", "2")):
+        subprocess.run(["sh", str(script), "--only", name, index, "ib0=65520", "storage=65520"], check=True)
+    assert [(tmp_path / name / "mode").read_text() for name in ("ib0", "rdma-1", "ib1.8001")] == ["datagram\n", "connected\n", "datagram\n"]
 
 
 NAMES = ("ib0", "ib1", "ibp65s0", "1e3", "true")
