@@ -17,7 +17,17 @@ import hostile
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, kind_of, labels, render, samples_of
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import (
+    METRICS,
+    State,
+    View,
+    kind_of,
+    labels,
+    parse_states,
+    render,
+    samples_of,
+    written,
+)
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLE = ROOT / "roles/fabric_monitor"
@@ -137,3 +147,33 @@ def test_a_name_of_the_fabric_adds_no_sample(name: str) -> None:
     lines = text.split("\n")
     assert len(lines) == 5 and lines[3] == 'x{node="good"} 2'
     assert re.fullmatch(r'x\{node="(?:[^"\\\n]|\\[\\"n])*",port="1"\} 1', lines[2])
+
+
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0"), (5, "5"), (5.0, "5"), (1e11, "100000000000"), (0.5, "0.5"), (1.23456, "1.235"), (1234567.8, "1234567.8")]
+)
+def test_a_value_has_no_more_digits_than_it_needs(number: float, text: str) -> None:
+    name = next(iter(METRICS))
+    assert render({name: METRICS[name]}, {name: {labels(fabric="ib"): number}}).splitlines()[-1] == '%s{fabric="ib"} %s' % (name, text)
+
+
+@pytest.mark.parametrize(
+    ("codes", "succeeded"),
+    [
+        ((), True),
+        ((Code.UNFINISHED,), False),
+        # A fabric without a subnet manager is a state of it, and no failure of the look.
+        ((Code.NO_SUBNET_MANAGER,), True),
+        ((Code.UNFINISHED, Code.NO_SUBNET_MANAGER), True),
+        ((Code.NOT_INSTALLED,), False),
+        ((Code.NOT_INSTALLED, Code.NO_SUBNET_MANAGER), False),
+    ],
+)
+def test_whether_a_look_succeeded(codes: tuple[Code, ...], succeeded: bool) -> None:
+    gaps = tuple(gap for code in codes for gap in gaps_of(code, "tool", ["x"]))
+    assert View("ib", 1.0, gaps=gaps).succeeded is succeeded
+
+
+def test_a_state_with_times_that_can_not_be_is_forgotten() -> None:
+    good = State("0x1", 1, 2.0, 3.0)
+    assert parse_states(written({"a": good, "b": good._replace(changes=-1), "c": good._replace(changed=1e12)})) == {"a": good}
