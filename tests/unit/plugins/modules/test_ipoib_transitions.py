@@ -309,6 +309,25 @@ def test_netplan_s_renderer_hears_of_a_bond_when_its_ports_are_in_it(tmp_path: p
     assert node.argv.index("networkctl reload") > node.argv.index("netplan generate") > last
 
 
+def test_what_netplan_generated_is_kept_before_any_file_is_changed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """systemd has the files written again as it reads its units, and networkd would take them for new ones."""
+    node = new(tmp_path, "netplan")
+    node.write("run/systemd/network/10-netplan-eth0.network", "eth0\n")
+    kept = tmp_path / "run/systemd/network/.rdma-ofed/10-netplan-eth0.network"
+    seen: list[bool] = []
+    real = _apply.apply_file
+
+    def apply_file(*arguments: t.Any, **more: t.Any) -> t.Any:
+        seen.append(kept.exists())
+        return real(*arguments, **more)
+
+    monkeypatch.setattr(_apply, "apply_file", apply_file)
+    # The node has no networkd that would do as it is told.
+    with contextlib.suppress(CommandFailed):
+        node.call(interfaces=[{"name": "ib0", "addresses": ["10.20.0.1/24"]}])
+    assert seen and all(seen)
+
+
 def test_a_removal_broken_off_with_the_files_of_netplan_aside(tmp_path: pathlib.Path) -> None:
     """All else was done already: only the folder tells the next run that netplan and networkd have not been told."""
     node = new(tmp_path, "netplan")
