@@ -145,7 +145,7 @@ def _no_reset(card: Card, host: Host) -> str:
     if card.query is None:
         return card.obstacle or "no tool can reset this card"
     level = _level(card)
-    if level is None and _by_reboot(card.query) and PCI_RESET in card.query.levels:
+    if _by_reboot(card.query) and PCI_RESET in card.query.levels:
         return "the card takes a reboot by default, although it offers a reset"
     if level is None:
         return "the card offers no reset in its present state"

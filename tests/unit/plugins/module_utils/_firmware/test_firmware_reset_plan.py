@@ -44,6 +44,14 @@ def test_a_live_patch_is_for_firmware_alone(pending: tuple[Change, ...], level: 
     assert (todo.needs, todo.level, todo.sync) == ("device_reset", level, sync)
 
 
+def test_secure_boot_forbids_no_live_patch() -> None:
+    """It writes nothing to the bus, whoever steers a reset of this card."""
+    query = BF3._replace(syncs=())
+    todo = plan(CARD._replace(pending=(FIRMWARE,), query=query), Host(secure_boot=True), RESET)
+    assert (todo.needs, todo.level) == ("device_reset", 0)
+    assert plan(CARD._replace(query=query), Host(secure_boot=True), RESET).needs == "reboot"
+
+
 def test_a_live_patch_disturbs_nobody() -> None:
     card = CARD._replace(pending=(FIRMWARE,), query=BF3, users=("/data",), ssh="ib0", virtual_functions=2, foreign_drivers=("0000:03:00.1 (vfio-pci)",))
     assert plan(card, Host(opensm=True), RESET).blocked_by == ()
