@@ -225,3 +225,38 @@ def test_good_input() -> None:
     assert image_problems({"state": "present", "images": {}, "versions": {"MT_1": "16.35.3006"}}) == []
     assert image_problems({"hca_firmware_images": {}, "hca_firmware_versions": {}}, prefix="hca_firmware_") == []
     assert image_problems({"hca_firmware_images": 5}, prefix="hca_firmware_") != []
+
+
+def test_the_images_that_there_are_and_the_way_out_are_told() -> None:
+    """Of the adapter's own PSID where a version is wanted, else all PSIDs; images with a fault are told apart."""
+    lonely = adapter(psid="MT_9")
+    said = words(plans.plan([lonely], FOLDER._replace(by_psid={"MT_7": NEW}), Wanted()))
+    assert "is 'without an image'; allowed: a PSID that there is an image for: MT_1, MT_2, MT_7" in said
+    assert "with missing_image=skip the adapter is left as it is" in said and "its flash has" not in said and "/fw/broken.bin (Bad CRC)" in said
+    assert "a PSID that there is an image for: none" in words(plans.plan([lonely], Source(), Wanted()))
+    said = words(plans.plan([adapter()], FOLDER, Wanted({"MT_1": "16.30.1000"})))
+    assert "a version of MT_1 that there is an image for: 16.28.1002, 16.35.3006" in said and "20.37.1014" not in said
+    assert "its flash has 16.35.2000" in said and "missing_image=skip" not in said
+    assert "an image for: none" in words(plans.plan([adapter(psid="MT_9")], FOLDER, Wanted({"MT_9": "16.30.1000"})))
+
+
+def test_an_adapter_without_a_psid_is_named_so() -> None:
+    assert plans.name_of(adapter(psid="")) == "adapter 0000:03:00.0 (no PSID)"
+    assert plans.name_of(adapter()) == "adapter 0000:03:00.0 (MT_1)"
+
+
+def test_an_image_of_the_original_psid_needs_consent() -> None:
+    card, own = adapter(original_psid="MT_0"), adapter()
+    assert plans.psids_of(card, Wanted()) == plans.psids_of(own, Wanted(allow_psid=True)) == ("MT_1",)
+    assert plans.psids_of(card, Wanted(allow_psid=True)) == ("MT_1", "MT_0")
+
+
+def test_an_image_of_the_same_version_and_another_psid_is_due() -> None:
+    same = image("other", "MT_2", "16.35.2000")
+    assert plans.is_due(adapter(), same) and plans.is_due(adapter(), NEW) and not plans.is_due(adapter(), image("own", version="16.35.2000"))
+
+
+def test_a_declared_version_settles_nothing_where_the_psid_may_change() -> None:
+    there = Wanted({"MT_1": "16.35.2000"})
+    assert plans.is_settled(adapter(), there) and not plans.is_settled(adapter(), there._replace(allow_psid=True))
+    assert not plans.is_settled(adapter(), Wanted()) and not plans.is_settled(adapter(version="16.35.1"), there)
