@@ -23,7 +23,7 @@ options:
     type: str
     required: true
   variables:
-    description: The host's own C(fabric) and C(rdma_fabrics), where they are set.
+    description: The host's own C(fabric), C(rdma_fabrics) and C(opensm_standby), where they are set.
     type: dict
     required: true
   known:
@@ -61,11 +61,17 @@ _value:
 
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
 from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+
+
+def _is_in_line(host: str, line: t.Sequence[str], standby: bool) -> bool:
+    """Whether a line of hosts, the designated one first, has the host where it is to be."""
+    return host == line[0] or standby == (host in line)
 
 
 def fabric_managers(
@@ -83,14 +89,25 @@ def fabric_managers(
     lines: dict[str, t.Sequence[str]] = dict.fromkeys(fabrics, ())
     if managed:
         lines.update({fabric: hosts for fabric, hosts in (known or {}).items() if fabric in fabrics})
-        missing = {fabric: ports for fabric, ports in fabrics.items() if not lines[fabric]}
+        standby = is_true(variables.get("opensm_standby", False))
+        # A role may be given what the variables of the host do not have, on which the site was validated.
+        member = host in groups.get("opensm", ())
+        missing = {fabric: ports for fabric, ports in fabrics.items() if not lines[fabric] or (member and not _is_in_line(host, lines[fabric], standby))}
         if missing:
-            positions = elect(members_for(missing, groups, hostvars, host=host)).positions
+            members = members_for(missing, groups, hostvars, host=host)
+            own = "opensm_standby" in variables
+            positions = elect(each._replace(standby=standby) if own and each.host == host else each for each in members).positions
             lines.update({fabric: tuple(positions[fabric]) for fabric in missing})
     facts = facts_by_host(hostvars)
 
     def guids(fabric: str, other: str) -> list[str]:
-        return [str(guid) for guid in hostvars[other].get("opensm_port_guids") or ()] or guids_of(fabric, other, hostvars, facts=facts)
+        declared = [str(guid) for guid in hostvars[other].get("opensm_port_guids") or ()]
+        # What is declared has all ports of the host, whatever fabric they are on.
+        own = guids_of(fabric, other, hostvars, facts=facts) if not declared or fabrics_of(hostvars[other]).get(fabric) else []
+        return own or declared
+
+    def names_of(other: str) -> list[str]:
+        return [str(hostvars[other]["ansible_host"])] if other and hostvars[other].get("ansible_host") else []
 
     found = []
     for fabric, ports in fabrics.items():
@@ -103,9 +120,9 @@ def fabric_managers(
                 "designated": bool(first) and first == host,
                 "standby": host in others,
                 "designated_absent": bool(first and run) and first not in run,
-                "designated_names": [str(name) for name in (hostvars[first].get("ansible_host") if first else "", *names) if name],
+                "designated_names": [*names_of(first), *map(str, names)],
                 "designated_guids": guids(fabric, first) if first else [],
-                "standbys": {other: guids(fabric, other) for other in others if other != host},
+                "standbys": {other: guids(fabric, other) + names_of(other) for other in others if other != host},
             }
         )
     return found

@@ -240,7 +240,7 @@ options:
         type: str
         default: ""
       designated_absent:
-        description: Whether O(fabrics[].designated_host) is outside of the hosts of this run, as with C(--limit). It is named as a cause then.
+        description: Whether O(fabrics[].designated_host) is outside of the hosts of this run, as with C(--limit). If so, findings name it as a possible cause.
         type: bool
         default: false
       designated_names:
@@ -255,7 +255,8 @@ options:
         default: []
       standbys:
         description:
-          - The hosts that stand by for O(fabrics[].designated_host), with their port GUIDs where they are known. A master on one of them is a warning.
+          - The hosts that stand by for O(fabrics[].designated_host), with their port GUIDs where they are known, and other names that their node
+            descriptions may contain. A master on one of them is a warning.
         type: dict
         default: {}
   subnet_manager:
@@ -263,7 +264,7 @@ options:
     type: bool
     default: true
   host:
-    description: The name of this node in the inventory, for O(accepted).
+    description: The name of this node in the inventory, for O(accepted), and where this node is named in a finding.
     type: str
     default: ""
   accepted:

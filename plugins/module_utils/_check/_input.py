@@ -112,13 +112,17 @@ def _speed_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def _fabric_problems(name: str, fabrics: t.Sequence[t.Any]) -> list[Problem]:
-    found = []
+    found: list[Problem] = []
+    seen: list[t.Any] = []
     for index, fabric in enumerate(fabrics):
         where = "%s[%d]" % (name, index)
         if not isinstance(fabric, t.Mapping):
             found.append(Problem(where, fabric, "a mapping, as the filter rdma.ofed.fabric_managers returns it"))
             continue
         found += port_problems(where + ".ports", fabric.get("ports") or [])
+        if fabric.get("fabric") in seen:
+            found.append(Problem(where + ".fabric", fabric.get("fabric"), "a fabric that no other entry has"))
+        seen.append(fabric.get("fabric"))
         standbys = fabric.get("standbys") or {}
         if not isinstance(standbys, t.Mapping):
             found.append(Problem(where + ".standbys", standbys, "a mapping of hosts to lists of port GUIDs"))
@@ -171,9 +175,10 @@ def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:
 
 def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
     """From an entry of `fabrics`."""
-    plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in entry.items()}
-    plain["designated_guids"] = _guids(entry["designated_guids"])
-    plain["standbys"] = {str(host): _guids(guids) for host, guids in entry["standbys"].items()}
+    given = {name: value for name, value in entry.items() if value is not None}
+    plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    plain["designated_guids"] = _guids(given.get("designated_guids", ()))
+    plain["standbys"] = {str(host): _guids(guids) for host, guids in given.get("standbys", {}).items()}
     return Fabric(**plain)
 
 

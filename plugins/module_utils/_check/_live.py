@@ -55,6 +55,8 @@ class Process(t.NamedTuple):
     pid: int
     fabric: str = ""
     """That of its unit; "" where no unit of ours started it."""
+    guids: tuple[str, ...] = ()
+    """The ports that it has; none where nothing tells."""
 
 
 class Opensm(t.NamedTuple):

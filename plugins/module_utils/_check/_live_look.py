@@ -30,10 +30,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path, unit_name
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import read_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
@@ -47,7 +49,7 @@ if t.TYPE_CHECKING:
 # The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
 VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
-# The limits of root are not those of everybody.
+# The limits of root are not those of other users.
 _PROBES: t.Mapping[str, tuple[str, ...]] = {
     SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
     SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
@@ -75,7 +77,7 @@ def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
     )
     names = names_of(scope, parts.ports, parts.netdevs, virtual=parts.virtual)
     ports = ((query, choose_port(names, parts.ports, query.ports)) for query in scope.queries)
-    return live._replace(managers=tuple(_manager(run, query, port, opensm=live.opensm, root=root) for query, port in ports))
+    return live._replace(managers=tuple(_manager(run, query, port, live=live, root=root) for query, port in ports))
 
 
 def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
@@ -111,7 +113,7 @@ def read_opensm(root: str = "/") -> Opensm:
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
     # What belongs to other software, such as the standby of UFM, is not for a role to stop.
     own = [process for process in read_processes(root) if not process.owner or any("opensm" in unit for unit in process.units)]
-    processes = [Process(process.pid, next(filter(None, map(fabric_of, sorted(process.units))), "")) for process in own]
+    processes = [Process(process.pid, next(filter(None, map(fabric_of, sorted(process.units))), ""), process.guids) for process in own]
     return Opensm(tuple(processes), tuple(sorted(enabled)))
 
 
@@ -126,12 +128,19 @@ def read_limits(run: Runner) -> dict[str, str]:
     return found
 
 
-def _manager(run: Runner, query: Query, port: Port | None, *, opensm: Opensm, root: str) -> Manager:
+def _bound(fabric: str, ports: t.Iterable[Port], root: str) -> Port | None:
+    """The port that an opensm of ours is bound to, by its configuration."""
+    guid = parse_conf(read_text(under(root, file_path(fabric)))).get("guid")
+    return next((port for port in ports if port.port_guid == guid), None)
+
+
+def _manager(run: Runner, query: Query, port: Port | None, *, live: Live, root: str) -> Manager:
     manager = Manager(query.fabric, port.name if port else "")
     if query.designated or query.standby:
-        stopped = query.fabric not in {process.fabric for process in opensm.processes} and _is_stopped(run, query.fabric)
-        manager = manager._replace(told=listen(run, query.fabric, port, root=root), stopped=stopped)
-    reason = _why_not(run, port)
+        stopped = query.fabric not in {process.fabric for process in live.opensm.processes} and _is_stopped(run, query.fabric)
+        bound = _bound(query.fabric, live.ports, root) or port
+        manager = manager._replace(told=listen(run, query.fabric, bound, root=root), stopped=stopped)
+    reason = _why_not(run, query, port)
     if port is None or reason:
         return manager._replace(unable=reason)
     try:
@@ -171,8 +180,10 @@ def _is_stopped(run: Runner, fabric: str) -> bool:
     return shown.strip() == "ActiveState=inactive"
 
 
-def _why_not(run: Runner, port: Port | None) -> str:
+def _why_not(run: Runner, query: Query, port: Port | None) -> str:
     """Why the subnet manager can't be queried; "" where it can."""
+    if port is None and query.ports:
+        return "this node has none of its InfiniBand ports on fabric %s: %s" % (query.fabric, ", ".join(query.ports))
     if port is None:
         return "this node has no InfiniBand port"
     if port.phys_state != "LinkUp":

@@ -10,7 +10,9 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
@@ -32,6 +34,11 @@ def short(master: Master) -> str:
     return master.guid
 
 
+def _own(fabric: Fabric, live: Live) -> set[str]:
+    """The port GUIDs of this node on a fabric."""
+    return {port.port_guid for port in live.ports if not fabric.ports or is_named(port._asdict(), fabric.ports)}
+
+
 def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> bool | None:
     """Whether the master runs on the designated host of its fabric; None where that can't be known, or none is designated.
 
@@ -41,7 +48,7 @@ def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "")
     """
     if not fabric.designated and not fabric.designated_host:
         return None
-    own = any(port.port_guid == master.guid for port in live.ports)
+    own = master.guid in _own(fabric, live)
     if own or fabric.designated:
         return own and fabric.designated
     if fabric.designated_guids:
@@ -54,10 +61,13 @@ def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "")
 
 def standby_of(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> str:
     """The declared standby that the master runs on; "" where it is on none. It is recognised as the designated host is."""
-    if fabric.standby and any(port.port_guid == master.guid for port in live.ports):
+    if fabric.standby and master.guid in _own(fabric, live):
         return host or short(master)
-    hosts = (other for other, guids in fabric.standbys.items() if runs_on(master.guid, master.description, guids=guids, names=(other,)))
-    return next(hosts, "")
+    for other, marks in fabric.standbys.items():
+        guids = [mark for mark in marks if is_guid(mark)]
+        if runs_on(master.guid, master.description, guids=guids, names=(other, *(mark for mark in marks if mark not in guids))):
+            return other
+    return ""
 
 
 def _has_no_infiniband(wanted: Wanted, live: Live) -> bool:
@@ -100,22 +110,26 @@ def manager_findings(wanted: Wanted, live: Live, fabric: Fabric, *, port: Port |
 
 
 def opensm_findings(fabrics: t.Sequence[Fabric], live: Live) -> list[Finding]:
-    """Which opensm runs here and should not, or the other way round. Where the node is on one fabric, each opensm is taken for its own."""
+    """Which opensm runs here and should not, or the other way round.
+
+    Where the node is on one fabric, each opensm is taken for its own. Else that is told by its unit, or by the ports that it has.
+    """
     if not any(fabric.managed_here or fabric.designated_host for fabric in fabrics):
         # Others manage the fabrics, and this node may be one of them.
         return []
     processes, enabled = live.opensm.processes, live.opensm.enabled
     if len(fabrics) == 1:
         return _opensm(fabrics[0], processes, enabled, live=live)
-    result = []
+    result, named = [], []
     for fabric in fabrics:
-        own = [process for process in processes if process.fabric == fabric.fabric]
+        own = [process for process in processes if process.fabric == fabric.fabric or (not process.fabric and _own(fabric, live) & set(process.guids))]
+        named += own
         units = [unit for unit in enabled if fabric_of(unit) == fabric.fabric]
         result += [finding._replace(subject=fabric.fabric) for finding in _opensm(fabric, own, units, live=live)]
     names = {fabric.fabric for fabric in fabrics}
-    rest = [process for process in processes if process.fabric not in names]
+    rest = [process for process in processes if process not in named]
     units = [unit for unit in enabled if fabric_of(unit) not in names]
-    return result + _opensm(Fabric("", designated_host=fabrics[0].designated_host), rest, units, live=live)
+    return result + _opensm(Fabric(""), rest, units, live=live)
 
 
 def _opensm(fabric: Fabric, processes: t.Sequence[Process], enabled: t.Sequence[str], *, live: Live) -> list[Finding]:

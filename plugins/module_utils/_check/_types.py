@@ -61,7 +61,7 @@ class Fabric(t.NamedTuple):
     designated_guids: tuple[str, ...] = ()
     """Port GUIDs of the designated host, where they are known."""
     standbys: t.Mapping[str, t.Sequence[str]] = {}
-    """The hosts that stand by for the designated one, with their port GUIDs where they are known."""
+    """The hosts that stand by for the designated one, with their port GUIDs where they are known, and other names that they go by."""
 
     @property
     def managed_here(self) -> bool:

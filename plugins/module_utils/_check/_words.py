@@ -109,7 +109,7 @@ FORMS: t.Mapping[Code, Form] = {
     ),
     Code.OPENSM_STOPPED: Form(cause="it was stopped, and did not fail", next_step="'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site"),
     Code.OPENSM_STANDBY: Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
-    Code.OPENSM_SURPLUS: Form(next_step="the designated host is {detail}: rdma.ofed.site stops it here"),
+    Code.OPENSM_SURPLUS: Form(next_step="{detail}rdma.ofed.site stops it here"),
     Code.NO_INTERFACE: Form(next_step="{detail}"),
     Code.NO_CARRIER: Form(
         cause="the port has no P_Key {detail}, or the partition has no broadcast group",
@@ -219,6 +219,8 @@ def _said(finding: Finding) -> Form:
         words["next"] = finding.detail
     if finding.code == Code.LINK_DOWN:
         words["detail"] = _SPARE if finding.detail == _finding.UNDECLARED else ""
+    if finding.code == Code.OPENSM_SURPLUS:
+        words["detail"] = "the designated host is %s: " % finding.detail if finding.detail else ""
     if finding.code == Code.NO_INTERFACE:
         words["detail"] = _ABSENT.get(finding.detail, "")
     if finding.code == Code.LOW_LIMIT:

@@ -436,13 +436,18 @@ def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
     assert refuse["rdma.ofed.refusal_table"]["keep_looks"] == "{{ not __rdma_foresee }}"
 
 
+def _looks_for_refusals(task: dict[str, t.Any]) -> bool:
+    return any(each.get("ansible.builtin.include_role", {}).get("tasks_from") == "refusals" for each in task.get("block", ()))
+
+
 def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
     """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
-    (play,) = (
-        play for play in plays("site") if any((task.get("ansible.builtin.include_role") or {}).get("tasks_from") == "refusals" for task in play["tasks"])
-    )
+    (play,) = (play for play in plays("site") if any(_looks_for_refusals(task) for task in play["tasks"]))
     assert "any_errors_fatal" not in play
-    pairs = list(zip(play["tasks"][::2], play["tasks"][1::2]))
+    # The host whose block fails, fails in its rescue for itself alone.
+    blocks = list(zip(play["tasks"][::2], play["tasks"][1::2]))
+    assert all([task["ansible.builtin.import_tasks"] for task in block["rescue"]] == ["shared/fail.yml"] for block, _refuses in blocks)
+    pairs = [(block["block"][0], refuses) for block, refuses in blocks]
     assert [finds["ansible.builtin.include_role"]["name"] for finds, _refuses in pairs] == ["rdma.ofed.ofed", "rdma.ofed.opensm"]
     for finds, refuses in pairs:
         include = finds["ansible.builtin.include_role"]

@@ -43,6 +43,9 @@ def test_documentation_and_arguments_agree() -> None:
 def test_port_guids_are_compared_in_one_form() -> None:
     fabrics = [{**OF_A_FABRIC, "designated_guids": ["0xABC", "no guid"], "standbys": {"node2": ["0xDEF"]}}]
     (wanted,) = wanted_of({**DEFAULTS, "fabrics": fabrics}).fabrics
+    (empty,) = wanted_of({**DEFAULTS, "fabrics": [{"fabric": "ib", "standbys": None, "designated_guids": None}]}).fabrics
+    assert (empty.standbys, empty.designated_guids) == ({}, ())
+    assert [problem.variable for problem in problems({**DEFAULTS, "fabrics": [fabrics[0], fabrics[0]]})] == ["fabrics[1].fabric"]
     assert (wanted.designated_guids, wanted.standbys) == (("0x0000000000000abc", "no guid"), {"node2": ("0x0000000000000def",)})
 
 

@@ -326,6 +326,20 @@ def test_each_fabric_of_a_node_is_judged_by_its_own_master() -> None:
         assert [(finding.code, finding.subject) for finding in findings(TWO, found)] == [(Code.NO_MASTER, fabric)]
 
 
+def test_a_master_of_another_fabric_of_the_host_is_none_of_this_one() -> None:
+    """The two are cabled together: what is master of the one answers on the other."""
+    one, _two = TWO_GOOD.live.managers
+    here = TWO._replace(fabrics=tuple(fabric._replace(designated=True, designated_host="node2") for fabric in TWO.fabrics))
+    managers = (one._replace(master=Master(OWN, 3)), Manager("storage", master=Master(OWN, 3)))
+    found = TWO_GOOD._replace(live=TWO_GOOD.live._replace(managers=managers, opensm=SM_GOOD.live.opensm))
+    assert [(finding.code, finding.subject) for finding in findings(here, found) if finding.kind == Topic.SUBNET_MANAGER] == [(Code.OTHER_MASTER, "storage")]
+
+
+def test_a_standby_goes_by_its_other_names_too() -> None:
+    over = seen(GOOD, master=Master(MASTERS, 3, "node3-ib mlx5_0"))
+    assert [finding.code for finding in findings(managing(WANTED, standbys={"sm2": ("node3-ib",)}), over)] == [Code.FAILED_OVER]
+
+
 def test_an_opensm_of_each_fabric_is_told_apart() -> None:
     def said(*processes: Process, enabled: tuple[str, ...] = ()) -> list[str]:
         wanted = TWO._replace(fabrics=(TWO.fabrics[0], TWO.fabrics[1]._replace(standby=True)))
@@ -337,6 +351,11 @@ def test_an_opensm_of_each_fabric_is_told_apart() -> None:
     assert line.startswith("opensm of fabric ib: wanted stopped, found running (43)")
     (line,) = said(Process(42, "storage"), Process(44), enabled=(unit, "opensm.service"))
     assert line.startswith("opensm: wanted stopped, found running (44); at boot: wanted disabled, found enabled (opensm.service)")
+    assert line.endswith(" (rdma.ofed.site stops it here)")
+    # One that was started by hand belongs to the fabric of its port.
+    assert said(Process(42, "", (SECOND.port_guid,)), enabled=(unit,)) == []
+    (line,) = said(Process(42, "storage"), Process(44, "", (OWN,)), enabled=(unit,))
+    assert line.startswith("opensm of fabric ib: wanted stopped, found running (44)")
     lines = said()
     assert len(lines) == 1 and lines[0].startswith("opensm of fabric storage: wanted running, found stopped; at boot: wanted enabled")
 

@@ -10,6 +10,7 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import memlock_of, read_daemons
@@ -22,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
 
 GUID = "0x0000000000100001"
 SMINFO = "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 SMINFO_MASTER\n"
@@ -164,6 +166,29 @@ def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
     assert (found.live.ports, found.live.netdevs) == ((), ())
     assert found.kmod is not None and not found.kmod.loaded
     assert manager(found).unable == "this node has no InfiniBand port"
+
+
+def test_a_node_without_a_port_on_one_of_its_fabrics_says_so(node: pathlib.Path) -> None:
+    wanted = Wanted(fabrics=(Fabric("ib", ("mlx5_0/1",)), Fabric("storage", ("mlx5_1/1",))))
+    ib, storage = look(tools(), wanted, RELEASE, environ={}, root=str(node)).live.managers
+    assert ib.master is not None and ib.asked == "mlx5_0/1"
+    assert storage.unable == "this node has none of its InfiniBand ports on fabric storage: mlx5_1/1"
+
+
+def test_opensm_is_heard_on_the_port_that_it_is_bound_to(node: pathlib.Path) -> None:
+    for name, text in {
+        "state": "4: ACTIVE",
+        "phys_state": "5: LinkUp",
+        "link_layer": "InfiniBand",
+        "gids/0": "fe80:0000:0000:0000:0000:0000:0010:0009",
+    }.items():
+        write(node, "sys/class/infiniband/mlx5_9/ports/1/" + name, text + "\n")
+    write(node, "etc/rdma-ofed/opensm/ib/opensm.conf", "guid 0x0000000000100009\n")
+    heard: list[str] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_live_look, "listen", lambda run, fabric, port, **options: heard.append(port.name) or Told(fabric))
+        look(tools(), Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+    assert heard == ["mlx5_9/1"]
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
