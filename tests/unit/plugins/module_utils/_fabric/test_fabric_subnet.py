@@ -98,7 +98,7 @@ def test_ports_that_only_one_tool_has() -> None:
 def test_widths_and_speeds_have_an_order(one: str, other: str, below: bool) -> None:
     assert is_below(one, other) is below
     if below:
-        assert lower(one, other) == lower(other, one) == one
+        assert {lower(*pair) for pair in ((one, other), (other, one))} == {one}
 
 
 def test_a_width_is_a_number_of_lanes() -> None:
