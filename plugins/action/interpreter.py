@@ -53,7 +53,7 @@ class ActionModule(ValidatedAction):
             result = self._answer(arguments, task_vars)
         except AnsibleConnectionFailure as exc:
             names = [host_of(task_vars), str(task_vars.get("ansible_host") or "")]
-            result = {"wrong": ["unreachable: %s" % generic(str(exc), names)]}
+            result = {"answers": False, "wrong": ["unreachable: %s" % generic(str(exc), names)]}
         wrong = result.pop("wrong")
         return {**result, "left_out": left_out({WHOLE: wrong})}
 
@@ -61,7 +61,7 @@ class ActionModule(ValidatedAction):
         declared = declared_python(self._templar, task_vars)
         oldest = _interpreter.oldest_for(__version__)
         found, silent = self._look(declared)
-        result: dict[str, t.Any] = {"declared": declared, "interpreter": "", "version": "", "wrong": []}
+        result: dict[str, t.Any] = {"declared": declared, "interpreter": "", "version": "", "wrong": [], "answers": not silent}
         if silent:
             result.update(wrong=[silent], **({"failed": True, "msg": silent} if arguments["install"] else {}))
             return result

@@ -77,6 +77,11 @@ declared:
   returned: always
   type: str
   sample: ""
+answers:
+  description: Whether commands run on the host.
+  returned: always
+  type: bool
+  sample: true
 package:
   description: The package that was installed, or would be.
   returned: when one was, or would be

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import typing as t
 
@@ -51,11 +52,7 @@ def ended(run: Run) -> set[str]:
 def test_a_dead_host_costs_the_others_neither_their_subnet_manager_nor_their_check(lab: Cluster, kind: str) -> None:
     """The master is dead, and the inventory names another host first: seen in a trial, in which the fabric stayed without a subnet manager."""
     with sick.Ward() as ward:
-        declared = managed(lab, "node2", "node1", standby=False)
-        if kind == sick.ENDLESS:
-            # Long enough for a whole host on a busy machine.
-            declared["all"]["vars"]["rdma_look_timeout"] = 60
-        inventory = ward.inventory(declared, {"node1": kind})
+        inventory = ward.inventory(managed(lab, "node2", "node1", standby=False), {"node1": kind})
         lab.shell("node1", "systemctl mask --runtime --now rdma-opensm@ib")
         try:
             run = lab.play("site", inventory=inventory)
@@ -83,3 +80,45 @@ def test_the_fabric_is_judged_through_the_next_host_that_answers(lab: Cluster) -
         run = lab.play("fabric", inventory=nobody)
         assert run.status != 0
         assert "It could be asked through none of node1, node2, node3" in " ".join(run.output.split()), run.output
+
+
+def with_dead_hosts(lab: Cluster) -> dict[str, t.Any]:
+    """The lab, and a host for each illness, with its name."""
+    inventory: dict[str, t.Any] = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
+    inventory["all"]["children"]["rdma"]["hosts"].update({kind: {} for kind in sick.KINDS})
+    return inventory
+
+
+def of_whole_hosts(run: Run) -> set[tuple[str, str, str]]:
+    return {(event["host"], event["task"], event["status"]) for event in run.events if event["event"] == "result" and event["host"].startswith("node")}
+
+
+# On these nodes, no bundle can be built, which is the same with and without the dead hosts.
+BUNDLE = {"ofed_source": "mlnx_ofed", "ofed_version": "24.10-0.7.0.0", "ofed_bundle": "/nosuch.tgz"}
+
+
+@pytest.mark.parametrize(
+    ("playbook", "variables"),
+    [("bootstrap", {}), ("build", BUNDLE), ("pair_test", {"pair_test_tests": ["ibping"], "pair_test_seconds": 1})],
+)
+def test_dead_hosts_are_named_and_cost_the_others_nothing(lab: Cluster, playbook: str, variables: dict[str, t.Any]) -> None:
+    options = ("-e", json.dumps(variables))
+    with sick.Ward() as ward:
+        run = lab.play(playbook, *options, inventory=ward.inventory(with_dead_hosts(lab), {kind: kind for kind in sick.KINDS}), timeout=600)
+    assert run.status != 0 and ended(run) >= set(sick.KINDS), run.output
+    alone = lab.play(playbook, *options)
+    # The summary alone tells of the others.
+    assert of_whole_hosts(run) == of_whole_hosts(alone), run.output + alone.output
+    said = run.output.rpartition("Summary: ")[2].partition("\nPLAY RECAP")[0]
+    assert all("  %s: " % kind in said for kind in sick.KINDS) and "Next: " in said, run.output
+
+
+@pytest.mark.parametrize("hosts", [(sick.ENDLESS, "node1"), ("node1", sick.REFUSED)])
+def test_a_measurement_with_a_dead_host_names_it(lab: Cluster, hosts: tuple[str, str]) -> None:
+    with sick.Ward() as ward:
+        inventory = ward.inventory(with_dead_hosts(lab), {kind: kind for kind in sick.KINDS})
+        run = lab.play("gpudirect_test", "-e", json.dumps({"gpudirect_test_hosts": hosts}), inventory=inventory, timeout=600)
+    (dead,) = set(hosts) - {"node1"}
+    assert run.status != 0 and dead in ended(run), run.output
+    assert "%s: " % dead in run.output.partition("Wrong or refused:")[2], run.output
+    assert "Run the writing end" not in run.output
