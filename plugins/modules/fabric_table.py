@@ -51,7 +51,7 @@ options:
       - A folder on the controller, for the findings of all hosts as C(verify-findings.json), as C(verify-findings.xml) in the form of JUnit, and as
         C(verify-findings.html), a page for a browser that needs no network. Each file is replaced.
       - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
-        those that deviate first.
+        deviating nodes first.
       - The XML file has a test case for each finding, and one that passes for each host without any.
     type: path
     default: ""

@@ -236,9 +236,8 @@ def _interfaces(options: IpoibOptions, found: Ipoib, declared: t.Sequence[Interf
     for item in todo.live:
         if item.name in found.netdevs:
             result += _mtu(item, found.netdevs[item.name])
-    for name, words in ipoib.dissents(wanted, found).items():
-        if name not in todo.deferred:
-            result.append(Finding(Code.DIFFERS, Kind.INTERFACE, name, _finding.MANAGER, wanted.backend, words, ipoib.remedy(wanted, name, found)))
+    for dissent in todo.dissents:
+        result.append(Finding(Code.DIFFERS, Kind.INTERFACE, dissent.name, _finding.MANAGER, dissent.backend, dissent.said, dissent.remedy()))
     for item in declared:
         if item.is_child and item.name in found.netdevs and not todo.touches(item.name, ("device",)):
             result += _child(item, found.netdevs[item.name], found.ports)

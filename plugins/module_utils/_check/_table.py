@@ -141,7 +141,7 @@ def rows_of(results: Results, fleet: Fleet) -> list[tuple[str, ...]]:
 def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full: bool) -> t.Iterator[str]:
     faults = {text: fault.hosts for fault in fleet.faults for text in [_words.by_object([fault.deviation])[0].text]}
     for title, lines in (
-        ("Of the whole fabric:", ["%s: %s" % (some_hosts(hosts, full=full), text) for text, hosts in faults.items()]),
+        ("Faults of a whole fabric:", ["%s: %s" % (some_hosts(hosts, full=full), text) for text, hosts in faults.items()]),
         ("Deviations:", grouped(fleet.errors, full=full)),
         ("Warnings:", grouped(fleet.warnings, full=full, most=_MOST_OTHERS)),
         ("Accepted:", grouped(fleet.accepted, full=full, most=_MOST_OTHERS)),

@@ -24,7 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import O
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, has_bonding, look_whole
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, dissents, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
 
 if t.TYPE_CHECKING:
@@ -51,7 +51,6 @@ class Applier:
     backend: Backend
     look: t.Callable[[], Found]
     replan: t.Callable[[Found], IpoibPlan]
-    dissents: t.Callable[[Found], t.Mapping[str, str]]
     root: str = "/"
     backup: bool = False
     backups: list[str] = dataclasses.field(default_factory=list)
@@ -65,6 +64,7 @@ class Applier:
         self._refuse_unborn(todo)
         self._need_bonding(todo)
         driver = self.backend.drive(self.tools, self.found, todo.interfaces)
+        excused = frozenset(dissent.name for dissent in todo.left_alone)
         handed_over = self._release(todo)
         # systemd, too, has such files written again when it reads its units.
         self._put_aside()
@@ -75,11 +75,13 @@ class Applier:
         if todo.removed or handed_over:
             # What went has taken other things along.
             found = self.look()
-            todo = self.replan(found)
+            again = self.replan(found)
+            # The files are written by now.
+            todo = again._replace(touched=again.touched | todo.touched)
         found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
         self._put_back()
-        return self._settle(todo, driver)
+        return self._settle(driver, excused)
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:
@@ -196,26 +198,26 @@ class Applier:
             self.kernel.bond(interface, found)
         return self.look() if bonds else found
 
-    def _settle(self, todo: IpoibPlan, driver: Driver) -> IpoibPlan:
-        """Look until nothing is left to do."""
+    def _settle(self, driver: Driver, excused: t.Collection[str]) -> IpoibPlan:
+        """Look until nothing is left to do. The back-end had not configured `excused` before, and this run changes nothing of them."""
         start = time.monotonic()
         deadline, due = start + SETTLE_TIMEOUT, start + NUDGE_AFTER
         while True:
             found = self.look()
             again = self.replan(found)
-            said = {name: words for name, words in self.dissents(found).items() if name not in again.deferred}
+            said = tuple(dissent for dissent in again.dissents if dissent.name not in excused)
             if not again.plan and not said:
                 return again
             now = time.monotonic()
             if due <= now < deadline and not driver.busy(found):
-                driver.nudge(again, found)
+                driver.nudge(again._replace(dissents=said), found)
                 # What it was told now may take long by itself.
                 told = time.monotonic()
                 deadline, due = max(deadline, told + SETTLE_TIMEOUT / NUDGE_FACTOR), start + NUDGE_FACTOR * (told - start)
                 continue
             if now >= deadline:
                 left = [change.words() for change in again.plan.changes]
-                left += ["%s is %s, as it says itself" % pair for pair in said.items()]
+                left += [dissent.words() for dissent in said]
                 raise CommandFailed(
                     "%s did not do within %g s what it was told to; left: %s; see %s"
                     % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
@@ -264,7 +266,6 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
         backend=_registry.named(wanted.backend),
         look=look,
         replan=replan,
-        dissents=lambda seen: dissents(wanted, seen),
         root=root,
         backup=options.backup,
     )

@@ -74,14 +74,16 @@ class Driver:
         """Carry out the `leftover` of the back-end."""
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        """Make the interfaces what the files say. `changed` are the paths that were written or removed."""
+        """Make the interfaces of `todo.touched` what the files say, and leave all others alone: the plan, the check mode and the look at the
+        connection of the run know of no others. `changed` are the paths that were written or removed.
+        """
 
     def busy(self, found: Found) -> bool:
         """Whether it is at work on an interface, so that telling it again would make it start over."""
         return False
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
-        """What to try once more when something is left to do after a while."""
+        """What to try once more when something is left to do after a while, for interfaces that change or dissent in `again`."""
 
 
 class Format(t.Protocol):
@@ -196,7 +198,7 @@ class Backend:
         return ""
 
     def retry(self, name: str, found: Found) -> str:
-        """What a shell runs to have an interface configured by our files, where `dissent` says something; "" for nothing that is known to help."""
+        """The shell command that makes the back-end configure the interface by our files; "" where none is known to help."""
         return ""
 
     def needs_boot_unit(self, found: Found) -> bool:

@@ -72,7 +72,8 @@ def wanted_of(options: Options, found: Found) -> Wanted:
 
 def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
     """The module's result. `predicted`: the interfaces are reported as they would be after the plan."""
-    result = todo.plan.result(pending=todo.pending, reasons=todo.reasons)
+    reasons = (*todo.reasons, *(dissent.reason() for dissent in todo.left_alone))
+    result = todo.plan.result(pending=todo.pending, reasons=reasons)
     interfaces = [report(interface, netdevs.get(interface.name), predicted) for interface in wanted.interfaces]
     return dict(result, backend=wanted.backend, interfaces=interfaces)
 

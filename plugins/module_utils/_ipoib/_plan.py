@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import B
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._verdict import Dissent, dissents_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
 
@@ -42,10 +43,23 @@ class IpoibPlan(t.NamedTuple):
     """The interfaces that wait for it."""
     cutting: tuple[str, ...] = ()
     """How the connection of this run would be disturbed, in words."""
+    touched: frozenset[str] = frozenset()
+    """The interfaces of which anything changes, be it only their files. The back-end is told of no other."""
+    dissents: tuple[Dissent, ...] = ()
+    """The interfaces that the back-end has not configured by our files."""
 
     def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
         """Whether the interface changes in one of `aspects`; in any where none is given."""
         return any(change.is_about(Kind.INTERFACE, name) and (not aspects or change.aspect in aspects) for change in self.plan.changes)
+
+    @property
+    def dissenting(self) -> frozenset[str]:
+        return frozenset(dissent.name for dissent in self.dissents)
+
+    @property
+    def left_alone(self) -> tuple[Dissent, ...]:
+        """A run does not mend what it changes nothing of: the traffic of an interface that works matters more."""
+        return tuple(dissent for dissent in self.dissents if dissent.name not in self.touched)
 
     @property
     def live(self) -> tuple[Interface, ...]:
@@ -67,9 +81,11 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
         raise Refused("%s; %s" % ("; ".join(sorted_out.taken), _PLACES), taken=list(sorted_out.taken))
     renames, later = sorted_out.now, sorted_out.later
     kept = _kept(found, interfaces, later, records=records)
-    found = found._replace(netdevs=sorted_out.netdevs)
     deferred = _rename.waiting(later, interfaces)
     live = [interface for interface in interfaces if interface.name not in deferred]
+    # By the names that the back-end knows them by.
+    dissents = dissents_of(live, found, backend)
+    found = found._replace(netdevs=sorted_out.netdevs)
     staying = {interface.name for interface in kept}
     gone = [record for name, record in records.items() if name in ending - staying]
     removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
@@ -87,27 +103,14 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
-    cuts = _cutting(found, live, removed=removed, backend=backend, touched=_touched(found, changes, live, backend=backend))
+    touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames}
+    cuts = _cutting(found, live, removed=removed, backend=backend, touched=touched)
     if cuts and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
             % "; ".join(cuts)
         )
-    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts)
-
-
-def dissents(wanted: Wanted, found: Found) -> dict[str, str]:
-    """The declared interfaces that the back-end has not configured by our files, with what it says of them: the kernel's state may come from elsewhere."""
-    backend = _registry.named(wanted.backend)
-    said = {interface.name: backend.dissent(interface.name, found) for interface in wanted.interfaces if interface.name in found.netdevs}
-    return {name: words for name, words in said.items() if words}
-
-
-def remedy(wanted: Wanted, name: str, found: Found) -> str:
-    """For an interface of `dissents`: what may help, and where the back-end says more."""
-    backend = _registry.named(wanted.backend)
-    command = backend.retry(name, found)
-    return ("run '%s', or see %s" % (command, backend.see)) if command else "see " + backend.see
+    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents)
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:

@@ -85,14 +85,14 @@ def _row(group: Group, hosts: t.Sequence[str], *, noted: bool) -> Markup:
         *([("Accepted", "", group.note)] if noted else []),
         ("Likely cause", "", group.cause),
         ("Next step", "", group.next_step),
-        ("Explained", "code", tag("a", group.code, href="#code-" + group.code) if known else group.code),
+        ("Code", "code", tag("a", group.code, href="#code-" + group.code) if known else group.code),
     ]
     return tag("tr", *(tag("td", cell, class_=(kind if cell else "blank"), data_label=title) for title, kind, cell in cells))
 
 
 def _findings(groups: t.Sequence[tuple[Group, t.Sequence[str]]]) -> Markup:
     noted = any(group.note for group, _hosts in groups)
-    titles = ["Severity", "Hosts", "Object", "Found", "Expected", *(["Accepted"] if noted else []), "Likely cause", "Next step", "Explained"]
+    titles = ["Severity", "Hosts", "Object", "Found", "Expected", *(["Accepted"] if noted else []), "Likely cause", "Next step", "Code"]
     return _table(titles, [_row(group, hosts, noted=noted) for group, hosts in groups], "findings-table")
 
 
@@ -123,7 +123,7 @@ def _sections(
     faults = [(group_of(fault.deviation), fault.hosts) for fault in fleet.faults]
     errors, warnings, accepted = map(groups_of, (fleet.errors, fleet.warnings, fleet.accepted))
     for name, title, groups in (
-        ("fabric", "Of the whole fabric", faults),
+        ("fabric", "Faults of a whole fabric", faults),
         ("deviations", "Deviations", errors),
         ("warnings", "Warnings", warnings),
         ("accepted", "Accepted", accepted),
@@ -136,8 +136,9 @@ def _sections(
             )
     if differences:
         lines = (tag("li", difference_of(each, full=True)) for each in differences)
-        yield "versions", "Different versions", _section("versions", "Different versions", "no deviation by itself", tag("ul", *lines, class_="panel gaps"))
-    yield "nodes", "Nodes", _section("nodes", "Nodes", "those that deviate first", _nodes(results, fleet))
+        gaps = tag("ul", *lines, class_="panel gaps")
+        yield "versions", "Different versions", _section("versions", "Different versions", "not deviations in themselves", gaps)
+    yield "nodes", "Nodes", _section("nodes", "Nodes", "deviating nodes first", _nodes(results, fleet))
     codes = sorted({group.code for groups in (faults, errors, warnings, accepted) for group, _hosts in groups} & _CODES)
     if codes:
         entries = (tag("div", tag("dt", code), tag("dd", *_marked(explained.get(code, ""))), id="code-" + code) for code in codes)
@@ -164,8 +165,8 @@ def nodes_page(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping
     nav = tag("nav", *(tag("a", title, href="#" + name) for name, title, _content in sections), aria_label="Sections")
     figures = tag(
         "dl",
-        _figure("Deviate", deviating, "error"),
-        _figure("Wait for the fabric", waiting, "notice"),
+        _figure("Deviating", deviating, "error"),
+        _figure("Waiting for the fabric", waiting, "notice"),
         _figure("As declared", good, "ok"),
         _figure("Hosts", len(fleet.hosts)),
     )

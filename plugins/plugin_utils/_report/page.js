@@ -514,7 +514,7 @@
   const plain = (id, title, kind) => ({ id, title, kind, value: (row) => row[id] });
   const severityColumn = { id: "severity", title: "Severity", kind: "severity", value: (row) => 3 - SEVERITIES.indexOf(row.severity), show: (row) => severity(row.severity) };
   const objectColumn = (title) => ({ id: "object", title, value: (row) => row.object, show: (row) => (row.nodes.length || row.links.length ? jump(row.object, () => showFinding(findings.indexOf(row), true)) : row.object) });
-  const codeColumn = { id: "code", title: "Explained", kind: "code", value: (row) => row.code, show: (row) => link(row.code) };
+  const codeColumn = { id: "code", title: "Code", kind: "code", value: (row) => row.code, show: (row) => link(row.code) };
   const state = (row) => (row.lost ? "lost" : STATES[row.state]);
   const stateColumn = { id: "state", title: "State", kind: "severity", value: (row) => 3 - row.state, show: (row) => el("span", { class: STATES[row.state] }, state(row)) };
   const nodeTable = () => table("nodes", nodes, [

@@ -46,7 +46,7 @@ class IfupdownDriver(Driver):
                 self._run(["ifdown", "--force", name], ok=None)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        for interface in todo.live:
+        for interface in (each for each in todo.live if each.name in todo.touched):
             netdev = found.netdevs.get(interface.name)
             # What ifupdown has up by another stanza, it sets up by ours.
             if netdev is not None and not IFUPDOWN.dissent(interface.name, found):
@@ -104,7 +104,7 @@ class Ifupdown(Backend):
         return "".join(line for line in text.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(text)
 
     def held(self, found: Found) -> frozenset[str] | None:
-        return frozenset(self.active(found))
+        return frozenset(name for name in self.active(found) if not self.dissent(name, found))
 
 
 IFUPDOWN = Ifupdown()

@@ -64,7 +64,7 @@ class NetworkdDriver(Driver):
 
         Whatever it answers, what is left to do in the end is the better message.
         """
-        late = [interface for interface in again.live if again.touches(interface.name, ("device", *ASPECTS))]
+        late = [each for each in again.live if each.name in again.dissenting or again.touches(each.name, ("device", *ASPECTS))]
         names = {interface.name if interface.name in found.netdevs else interface.parent for interface in late}
         there = sorted(name for name in names if name in found.netdevs)
         if there:

@@ -109,7 +109,8 @@ class NetworkManagerDriver(Driver):
         self._run(["nmcli", "connection", "reload"])
         active = read_active(self._run)
         for interface in todo.live:
-            if not interface.master:
+            names = (interface.name, *(interface.bond.ports if interface.bond is not None else ()))
+            if not interface.master and todo.touched.intersection(names):
                 self._bring(interface, todo, active.get(interface.name))
 
     def _bring(self, interface: Interface, todo: IpoibPlan, active: Active | None) -> None:
@@ -128,9 +129,10 @@ class NetworkManagerDriver(Driver):
         return any(active.activating and self._is_ours(name, active) for name, active in NETWORKMANAGER.active(found).items())
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
-        bonds = {interface.master for interface in again.live if interface.master and again.touches(interface.name, (*HARD, *SOFT))}
+        late = {each.name for each in again.live if each.name in again.dissenting or again.touches(each.name, (*HARD, *SOFT))}
         for interface in again.live:
-            if not interface.master and (interface.name in bonds or again.touches(interface.name, (*HARD, *SOFT))):
+            names = (interface.name, *(interface.bond.ports if interface.bond is not None else ()))
+            if not interface.master and late.intersection(names):
                 self._up(interface.name, None)
 
 

@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 
 STATUS = ("wicked", "ifstatus", "--brief", "all")
 # What it says of an interface that it has not set up by its file. None of these is `setup-in-progress`, which stays as long as there is no carrier.
-REFUSALS = frozenset(("device-unconfigured", "device-not-enabled", "device-not-running", "config-changed", "no-config", "no-device"))
+REFUSALS = frozenset(("device-unconfigured", "device-not-running"))
 
 
 def parse_status(stdout: str) -> dict[str, Standing]:
@@ -40,22 +40,20 @@ class WickedDriver(Driver):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        names = self._late(todo, changed)
+        # Routes of an interface may lose their file alone.
+        late = {each.name for each in todo.live if any(_wicked.path_of(each.name, kind) in changed for kind in _wicked.KINDS)}
+        names = self._with_ports(todo, todo.touched | late)
         if names:
             self._run(["wicked", "ifreload", *names], timeout=UP_TIMEOUT)
 
     @staticmethod
-    def _late(todo: IpoibPlan, changed: t.Sequence[str]) -> list[str]:
-        """The interfaces of which a file or the state differs; a bond stands for its ports."""
-
-        def is_late(name: str) -> bool:
-            return todo.touches(name) or any(_wicked.path_of(name, kind) in changed for kind in _wicked.KINDS)
-
-        late = {interface.master or interface.name for interface in todo.live if is_late(interface.name)}
+    def _with_ports(todo: IpoibPlan, names: t.Collection[str]) -> list[str]:
+        """The live ones of these interfaces; a bond stands for its ports."""
+        late = {interface.master or interface.name for interface in todo.live if interface.name in names}
         return [interface.name for interface in todo.live if interface.name in late]
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
-        names = self._late(again, ())
+        names = self._with_ports(again, again.touched | again.dissenting)
         if names:
             self._run(["wicked", "ifup", *names], ok=None, timeout=UP_TIMEOUT)
 

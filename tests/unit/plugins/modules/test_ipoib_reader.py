@@ -9,16 +9,20 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import _interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import result
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
 from ipoib_node import FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
+IB1: list[t.Any] = [{"name": "ib1", "addresses": ["10.21.0.1/24"]}]
+MOVED: list[t.Any] = [{"name": "ib1", "addresses": ["10.21.0.2/24"]}]
+SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
 OURS = "/etc/systemd/network/50-rdma-ib0.network"
 GENERATED = "/run/systemd/network/10-netplan-ib0.network"
 CASES = [
@@ -66,7 +70,7 @@ def test_a_run_waits_for_it_and_ends_with_what_it_says(tmp_path: pathlib.Path, s
         return
     with pytest.raises(CommandFailed) as raised:
         node.call(interfaces=IB0)
-    assert "ib0 is %s, as it says itself" % words in raised.value.msg
+    assert "left: the back-end reports ib0 as %s; see" % words in raised.value.msg
     assert raised.value.details["changed"]
 
 
@@ -88,4 +92,67 @@ def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path)
     say(node, "ifupdown", "ib1=ib1")
     found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": ""})
     (finding,) = _interfaces(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
-    assert result(finding)["next_step"] == "run 'ip address flush dev ib0; ifup --force ib0', or see 'ifquery --state' and 'ip address'"
+    command = "ip address flush dev ib0; ifup --force ib0"
+    assert result(finding)["next_step"] == "run '%s' (this interrupts its traffic); for the cause, see 'ifquery --state' and 'ip address'" % command
+    # To whom it would cut off, no command is given.
+    found = condensed(look_whole(node, SSH, str(tmp_path)), {"ib0": ""})
+    (finding,) = _interfaces(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
+    assert result(finding)["next_step"] == (
+        "the connection to this node goes through it, so have it configured over another one; for the cause, see 'ifquery --state' and 'ip address'"
+    )
+
+
+@pytest.mark.parametrize(("stack", "said", "words"), [case for case in CASES if case[2]])
+def test_what_works_is_left_alone_while_another_interface_changes(tmp_path: pathlib.Path, stack: str, said: str, words: str) -> None:
+    """ib0 has its addresses from elsewhere: from the initramfs, or by hand. Nothing is waited for, and verify tells."""
+    node = FakeNode(tmp_path, stack, ports=2)
+    for name in ("ib0", "ib1"):
+        node.appear(name)
+        node.set(name, "ifindex", "7" if name == "ib0" else "8")
+    node.call(interfaces=[*IB0, *IB1])
+    if stack == "ifupdown":
+        node.write("run/network/ifstate", "ib1=ib1" if said == "ib1=ib1" else said + "\nib1=ib1")
+    else:
+        say(node, stack, said)
+    if stack == "networkmanager":
+        node.active = {uuid: name for uuid, name in node.active.items() if name != "ib0"}
+    ib0 = "%s: %s reports it as %s, although its state is the declared one; this run leaves it alone: " % ("ib0", stack, words)
+    # With netplan all interfaces are in one file; only networkd tells them apart.
+    changed = MOVED if stack != "netplan" else IB1
+    checked = node.call(environ=SSH, check=True, interfaces=[*IB0, *changed])
+    done = node.call(environ=SSH, interfaces=[*IB0, *changed])
+    assert done["changes"] == checked["changes"]
+    assert done["changed"] is (stack != "netplan")
+    assert [[text.startswith(ib0) for text in each["reasons"]] for each in (checked, done)] == [[True], [True]]
+    assert not [line for line in node.argv if "ib0" in line]
+    assert node.addresses["ib0"] == ["10.20.0.1/24"]
+    found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": "", "ib1": ""})
+    known = unchanged({"interfaces": [*IB0, *changed]}, found)
+    assert known is not None
+    assert [text.startswith(ib0) for text in known["reasons"]] == [True]
+    findings = _interfaces(Options([*IB0, *changed], allow_removal=True), found, interfaces_of([*IB0, *changed]))
+    assert [(each.subject, each.aspect) for each in findings] == [("ib0", _finding.MANAGER)]
+
+
+@pytest.mark.parametrize("stack", ["ifupdown"])
+@pytest.mark.parametrize("said", ["ib0=storage", "ib1=ib1"])
+def test_a_change_that_brings_it_up_again_needs_a_way_back(tmp_path: pathlib.Path, stack: str, said: str) -> None:
+    node = FakeNode(tmp_path, stack)
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+    say(node, stack, said)
+    wanted: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24", "10.20.0.3/24"]}]
+    with pytest.raises(Refused, match="ib0 would be brought up again by ifupdown"):
+        node.call(environ=SSH, interfaces=wanted)
+
+
+def test_what_the_run_changes_is_told_again_until_the_back_end_agrees(tmp_path: pathlib.Path) -> None:
+    """The kernel shows the declared state, so the plan is empty; only the back-end says otherwise."""
+    for number, stack in enumerate(("systemd-networkd", "networkmanager")):
+        node = FakeNode(tmp_path / str(number), stack)
+        node.appear("ib0")
+        say(node, stack, "ADMIN_STATE=unmanaged" if stack == "systemd-networkd" else "unmanaged")
+        with pytest.raises(CommandFailed):
+            node.call(interfaces=IB0)
+        nudges = ("networkctl reconfigure ib0", "nmcli --wait 60 connection up id rdma-ib0")
+        assert sum(line in nudges for line in node.argv) > (stack == "networkmanager"), node.argv

@@ -103,7 +103,7 @@ def test_one_fault_of_the_fabric_is_one_finding() -> None:
     text = text_of(results)
     assert text.splitlines()[-8:] == [
         "",
-        "Of the whole fabric:",
+        "Faults of a whole fabric:",
         "  node[1-7,9] (8 hosts): " + silent,
         "",
         "Deviations:",
@@ -128,7 +128,7 @@ def test_a_fail_over_is_a_warning_once() -> None:
     results = {name: result("0x2", [moved], result="NOTED") for name in ("node1", "node2", "node3")}
     assert deviations_of(results) == {}
     lines = text_of(results).splitlines()
-    assert lines[-4] == "Of the whole fabric:" and lines[-3].startswith(
+    assert lines[-4] == "Faults of a whole fabric:" and lines[-3].startswith(
         "  node[1-3]: subnet manager of fabric ib: wanted one master on node9, found the master"
     )
     assert lines[-1] == "3 as declared but for what is listed above."

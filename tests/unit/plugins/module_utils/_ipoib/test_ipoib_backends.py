@@ -173,7 +173,9 @@ def test_whether_netplan_knows_the_mode_is_in_its_list_of_features(tmp_path: pat
 def test_nmcli_activates_bonds_and_never_ports_by_the_name_of_whoever_wrote_the_profile(backend: Backend, profiles: list[str]) -> None:
     run = Says("")
     found = Found(backends={"netplan": Presence(settings={"renderer": _netplan.NETWORKMANAGER})})
-    backend.drive(Tools(run, mock.Mock()), found, OVER_CHILDREN).apply(IpoibPlan(Plan(), OVER_CHILDREN), (), found)
+    backend.drive(Tools(run, mock.Mock()), found, OVER_CHILDREN).apply(
+        IpoibPlan(Plan(), OVER_CHILDREN, touched=frozenset(each.name for each in OVER_CHILDREN)), (), found
+    )
     assert [argv[-1] for argv in run.calls if argv[-4:-2] == ["connection", "up"]] == profiles
 
 

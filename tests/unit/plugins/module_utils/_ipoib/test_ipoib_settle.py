@@ -42,9 +42,9 @@ class Node:
 
     def settle(self) -> None:
         stack: t.Any = self
-        applier = _apply.Applier(mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge, dissents=lambda _found: {})
+        applier = _apply.Applier(mock.Mock(), mock.Mock(), mock.Mock(), backend=NETWORKMANAGER, look=mock.Mock(), replan=self.judge)
         with mock.patch.object(_apply, "time", mock.Mock(sleep=self.sleep, monotonic=lambda: self.time)):
-            applier._settle(self.judge(None), stack)
+            applier._settle(stack, ())
 
 
 def test_it_is_told_again_ever_less_often() -> None:

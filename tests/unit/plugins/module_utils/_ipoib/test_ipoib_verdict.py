@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import pathlib
 import typing as t
+from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Evidence, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown import STATE, up_interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IFUPDOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import STATUS, WICKED, parse_status
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Standing
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._verdict import dissents_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
 # `ifquery --state` of ifupdown 0.8.41 on Debian 12, and /run/network/ifstate there: ib0 is up, `ifup ib1=storage` as well; `ifup ib2` and `ifup ib9` failed.
 IFQUERY = "ib1=storage\nib0=ib0\n"
@@ -77,6 +82,26 @@ def test_wicked_is_asked_where_it_is_in_use() -> None:
     assert [WICKED.dissent(name, found) for name in ("ib0", "ib0.8001", "ib1", "ib7")] == ["", "", "device-unconfigured", ""]
     port = found._replace(netdevs={"ib1": Netdev("ib1", "ipoib", master="bond0")})
     assert WICKED.dissent("ib1", port) == ""
+
+
+@pytest.mark.parametrize("state", ["config-changed", "no-config", "device-not-enabled"])
+def test_wicked_says_of_an_interface_that_is_there_only_two_things_against_it(state: str) -> None:
+    """The others are answers of `wicked ifcheck`, or stand for an interface that is not there."""
+    found = Found(netdevs={"ib0": Netdev("ib0", "ipoib")}, backends={"wicked": Presence(standings={"ib0": Standing(state)})})
+    assert WICKED.dissent("ib0", found) == ""
+
+
+def test_wicked_is_told_again_of_what_dissents() -> None:
+    """The kernel shows the declared state, so nothing is left to do."""
+    run = _Runner("")
+    found = Found(netdevs={name: Netdev(name, "ipoib") for name in ("ib0", "ib1")}, backends={"wicked": Presence(standings=parse_status(IFSTATUS))})
+    interfaces = (Interface("ib0", "datagram"), Interface("ib1", "datagram"))
+    todo = IpoibPlan(Plan(), interfaces, dissents=dissents_of(interfaces, found, WICKED))
+    driver = WICKED.drive(Tools(run, mock.Mock()), found)  # type: ignore[arg-type]
+    driver.apply(todo, (), found)
+    assert run.seen == []
+    driver.nudge(todo, found)
+    assert run.seen == [("wicked", "ifup", "ib1")]
 
 
 @pytest.mark.parametrize(("settings", "words"), [({"version": "1.40"}, "unmanaged"), ({}, "")])
