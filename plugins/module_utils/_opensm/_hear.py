@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RUNNING, parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark, listen, read_log
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_tables import Tables
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Topic, parse_log
 
@@ -39,22 +40,31 @@ def sweeps_again(planned: Plan, bound: Bound) -> bool:
 
 
 def hear(run: Runner, bound: Bound, *, since: Mark, sweeps: bool, timeout: float) -> Told:
-    """What it says. `sweeps`: it has got a signal or was started behind the mark, so its next sweep is waited for, and the P_Key tables that it sets."""
+    """What it says. `sweeps`: it has got a signal or was started behind the mark, so its next sweep is waited for, and the P_Key tables that it sets.
+
+    The tables are read once a sweep has ended: before that they say nothing of the present file.
+    """
     instance, port = bound
     if not sweeps:
         return listen(run, instance.fabric, port)
     deadline = time.monotonic() + timeout
     flags = integer(parse_conf(read_text(instance.path(CONF))).get("log_flags", ""))
     silent = flags is not None and not flags & _INFO
-    before = listen(run, instance.fabric, port)
+    # One that goes on does not say again what it is.
+    state = listen(run, instance.fabric, None).log.state
+    tables = Tables(run, instance.fabric, port, deadline=deadline)
     while True:
-        told = listen(run, instance.fabric, port, since=since)
-        # One that goes on does not say again what it is.
-        told = told._replace(log=told.log._replace(state=told.log.state or before.log.state))
-        swept = bool(told.log.sweeps) or silent
-        if not told.is_master or (swept and not told.differences) or told.log.about(Topic.PARTITIONS) or time.monotonic() >= deadline:
+        told = listen(run, instance.fabric, None, since=since)
+        told = told._replace(log=told.log._replace(state=told.log.state or state))
+        if not told.is_master:
+            return told
+        swept, refused = bool(told.log.sweeps) or silent, bool(told.log.about(Topic.PARTITIONS))
+        if swept:
+            # The sweep may be one that was under way when opensm got the signal, so a difference may go with the next.
+            told = told._replace(differences=tables.differences())
+        if (swept and not told.differences) or refused or time.monotonic() >= deadline:
             # A log without sweeps behind the mark says nothing of the routing; the end of the log may.
-            return told if swept or not told.is_master else listen(run, instance.fabric, port)
+            return told if swept else listen(run, instance.fabric, None)
         time.sleep(INTERVAL_SECONDS)
 
 

@@ -31,9 +31,9 @@ _EVERYONE = ("ALL", "ALL_CAS")
 _MEMBERSHIPS = ("", "limited", "full", "both")
 # With a file, opensm itself adds these to the default partition.
 _ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
-# In an outline, in the place of the members by GUID.
 # Letters of a host in a comment, each of up to four bytes. Names in the DNS have up to 253.
 _MOST = 255
+# In an outline, in the place of the members by GUID.
 _LEFT_OUT = "# %d ports are left out here\n"
 _COUNTED = re.compile("# ([0-9]{1,7}) ports are left out here\n")
 # What opensm makes without a file.

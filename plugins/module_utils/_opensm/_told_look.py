@@ -6,42 +6,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PARTITIONS, file_path, unit_name
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
-    MOST_MEMBERS,
-    Difference,
-    Told,
-    differences,
-    engines_of,
-    expected,
-    named_ports,
-    public_key,
-    suspects_first,
-    table_of,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import file_path, unit_name
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told, engines_of
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_tables import Tables
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import command, parse_port_lids
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import parse_pkeys as parse_all_pkeys
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import parse_pkeys, pkeys_query
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 _PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
-# For the records of a whole fabric.
-_ALL_SECONDS = 60
 
 
 class Mark(t.NamedTuple):
@@ -76,42 +58,6 @@ def read_log(path: str, since: Mark = START) -> str:
         return ""
 
 
-def read_table(root: str, port: Port) -> dict[int, bool]:
-    """The P_Key table of a port of this node, as the driver has it."""
-    place = under(root, "/sys/class/infiniband/%s/ports/%d" % (port.device, port.port))
-    return table_of(hexadecimal(attribute(place, "pkeys", index), 0) for index in entries(place, "pkeys"))
-
-
-def _remembered(run: Runner, port: Port, key: str) -> dict[str, dict[int, bool]]:
-    """The P_Key tables of all ports in the fabric, as opensm has set them; empty where it does not tell."""
-    try:
-        ports = parse_port_lids(run(command(port.device, port.port, "NR"), timeout=_ALL_SECONDS).stdout)
-        blocks = parse_all_pkeys(run(command(port.device, port.port, "PKTR", key=key), timeout=_ALL_SECONDS).stdout)
-    except RdmaError:
-        return {}
-    found: dict[str, list[int]] = {guid: [] for guid in ports.values()}
-    for block in blocks:
-        found.get(ports.get((block.lid, block.port), ""), []).extend(block.pkeys)
-    return {guid: table_of(pkeys) for guid, pkeys in found.items()} if blocks else {}
-
-
-def _differences(run: Runner, port: Port, text: str, *, key: str, root: str) -> tuple[Difference, ...]:
-    own = read_table(root, port)
-    found = differences(expected(text, port.port_guid, own=True), own, port.name) if own else ()
-    if not run.has("smpquery"):
-        return found
-    members = [guid for guid in named_ports(text) if guid != port.port_guid]
-    if len(members) > MOST_MEMBERS and key and run.has("saquery"):
-        tables = _remembered(run, port, key)
-        members = suspects_first(text, members, tables) if tables else members
-    for guid in members[:MOST_MEMBERS]:
-        with contextlib.suppress(RdmaError):
-            output = run(pkeys_query(port.device, port.port, guid), ok=None, timeout=20)
-            if output.rc == 0:
-                found += differences(expected(text, guid, own=False), table_of(parse_pkeys(output.stdout)), "port GUID %s" % guid)
-    return found
-
-
 def _process(run: Runner, fabric: str) -> tuple[int, float]:
     """How often systemd has started the unit by itself, and the seconds since the last start."""
     shown = run(["systemctl", "show", "--no-pager", "-p", ",".join(_PROPERTIES), "--", unit_name(fabric)], ok=None, timeout=20).stdout
@@ -132,4 +78,4 @@ def listen(run: Runner, fabric: str, port: Port | None, *, since: Mark = START, 
     told = Told(fabric, engines_of(keys), parse_log(read_log(under(root, keys.get("log_file", "")), since)), restarts, seconds)
     if port is None or not told.is_master:
         return told
-    return told._replace(differences=_differences(run, port, read_text(under(root, file_path(fabric, PARTITIONS))), key=public_key(keys), root=root))
+    return told._replace(differences=Tables(run, fabric, port, root=root).differences())
