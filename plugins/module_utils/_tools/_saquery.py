@@ -30,7 +30,7 @@ _PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
 _CODE = 0x3F
 # A node description is the last field, and may say anything.
 _NODE = re.compile(
-    r"^NodeRecord dump:\n\s*lid\.+([0-9]{1,5})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*node_type\.+([^\n]*)\n"
+    r"^NodeRecord dump:\n\s*lid\.+([0-9]{1,5})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*node_type\.+([^\n.][^\n]*)\n"
     r"(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_guid\.+(0x[0-9a-f]{16})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_num\.+([0-9]{1,3})$",
     re.MULTILINE,
 )
