@@ -20,6 +20,11 @@ _FORMER = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
 
 
+def root_hint(exc: OSError) -> str:
+    """The next step where rights are missing. It does not help root, nor where a disk is full or read-only."""
+    return ". Run the task as root." if isinstance(exc, PermissionError) and os.geteuid() != 0 else ""
+
+
 def _take(stream: t.TextIO, pci: str, patience: float) -> None:
     if not comes(lambda: locks(stream), patience, _PAUSE_SECONDS):
         stream.seek(0)
@@ -46,7 +51,7 @@ def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> 
                 if former is not None:
                     _take(stack.enter_context(former), pci, patience)
         except OSError as exc:
-            raise Unsupported("the adapter can't be locked: %s. Run the task as root." % exc) from exc
+            raise Unsupported("the adapter can't be locked: %s%s" % (exc, root_hint(exc))) from exc
         yield
 
 

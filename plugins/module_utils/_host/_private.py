@@ -12,17 +12,19 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
+from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY, root_hint
 from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
 
+# Nothing else is in it, so that what a killed process has left can be told.
+FOLDER = "/run/rdma-ofed/preview"
 _LOCK = "private"
 _SECONDS, _PAUSE_SECONDS = 900.0, 0.5
 
 
 @contextlib.contextmanager
 def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[None]:
-    """The files are there within, for root alone. Of two runs, one waits for the other: it would remove what the other one reads."""
+    """The files, all in FOLDER, are there within, for root alone. Of two runs, one waits for the other: it would remove what the other one reads."""
     if not files:
         yield
         return
@@ -32,16 +34,31 @@ def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[Non
             lock = stack.enter_context(lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK))
             if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
                 raise Refused("another run of this collection has asked the package manager of this node for %d s; wait for it to end" % _SECONDS)
+            stack.callback(_empty, under(root, FOLDER))
+            _empty(under(root, FOLDER))
             for path, text in paths.items():
-                stack.callback(_remove, path)
                 os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
                 write_text(path, text, 0o600)
         except OSError as exc:
-            raise Unsupported("a file with the password of the repository can't be written: %s. Run the task as root." % exc) from exc
+            raise Unsupported("a file with the password of the repository can't be written: %s%s" % (exc, root_hint(exc))) from exc
         yield
 
 
-def _remove(path: str) -> None:
-    for remove, name in ((os.unlink, path), (os.rmdir, os.path.dirname(path))):
+def remove_left(root: str = "/") -> None:
+    """Remove the files of a process that was killed: the kernel has released its lock. Those of a run that is at work stay."""
+    folder = under(root, FOLDER)
+    if not os.path.isdir(folder):
+        return
+    # Whoever may not remove them could not have written them.
+    with contextlib.suppress(OSError), lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
+        if locks(lock):
+            _empty(folder)
+
+
+def _empty(folder: str) -> None:
+    names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else []
+    for name in names:
         with contextlib.suppress(OSError):
-            remove(name)
+            os.unlink(os.path.join(folder, name))
+    with contextlib.suppress(OSError):
+        os.rmdir(folder)

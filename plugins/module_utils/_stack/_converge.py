@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import REC
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under, write_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import remove_left
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
@@ -217,6 +218,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     job = _earlier(module, root)
     if job is not None and job.running:
         return _running(job, root)
+    remove_left(root)
     found = look(run, root) if job is None else _conclude(run, job, root)
     require_none(problems(role_variables(parameters), {"os": found.os._asdict(), "machine": {"architecture": os.uname().machine}}))
     wanted = wanted_of(parameters, found, root)

@@ -72,6 +72,7 @@ def look(run: Runner, root: str = "/") -> Found:
         begun=job.memo.get("wanted", {}) if job is not None else {},
         protection=read_text(under(root, family.manager.protection_path)) if family.manager.protection_path else "",
         can_protect=family.manager.can_lock(root),
+        folders=family.manager.repository_folders(root),
         files={path: read_text(under(root, path)) for path in family.manager.files_of(None)},
     )
 
@@ -87,7 +88,7 @@ def with_alternatives(run: Runner, wanted: Wanted, found: Found, *, root: str = 
     if not names:
         return found
     with private_files(found.manager.preview_files(address), root):
-        offers = found.manager.offers(run, names, address, lifted=found.protected)
+        offers = found.manager.offers(run, names, address, lifted=found.protected, folders=found.folders)
     if address:
         return found._replace(alternatives={name: versions[0] for name, versions in offers.items() if versions})
     return found._replace(alternatives=distribution_versions(offers, found.stack.ofed_version))

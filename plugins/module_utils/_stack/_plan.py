@@ -110,7 +110,8 @@ def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: 
     also = found.manager.install_words(wanted.metapackage, release, more)
     versions = {} if stays else {name: version for name, version in found.alternatives.items() if name not in (wanted.metapackage, *more)}
     argv = found.manager.replace_argv(versions, gone, also=also, repository=address)
-    return StackPlan(removes=tuple(gone), simulate=(found.manager.preview_argv(argv, address, lifted=found.protected),)), argv
+    preview = found.manager.preview_argv(argv, address, lifted=found.protected, folders=found.folders)
+    return StackPlan(removes=tuple(gone), simulate=(preview,)), argv
 
 
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:

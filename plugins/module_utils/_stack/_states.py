@@ -98,6 +98,8 @@ class Found(t.NamedTuple):
     """The purpose of the last job, as of `Wanted.purpose`."""
     files: t.Mapping[str, str] = {}
     """Contents of the repository files."""
+    folders: tuple[str, ...] = ()
+    """Where the package manager finds files of repositories, as of `Manager.repository_folders`."""
     protection: str = ""
     """Content of the file that keeps packages from being replaced."""
     can_protect: bool = True

@@ -134,7 +134,7 @@ class Apt(Manager):
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["%s-" % name for name in sorted(gone)]
         return (*self.remove, *words, *also)
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> tuple[str, ...]:
         # A pin counts for nothing where the version is named, and none is left for what is not installed.
         return simulate(argv)
 
@@ -144,7 +144,7 @@ class Apt(Manager):
     def preview_failure(self, output: Output) -> str:
         return (output.stderr or output.stdout).strip() if output.rc else ""
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> dict[str, list[str]]:
         return parse_madison(run(["apt-cache", "madison", *names], ok=None, timeout=120).stdout)
 
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:

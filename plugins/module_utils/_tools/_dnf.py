@@ -12,8 +12,9 @@ import shlex
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import FOLDER
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Transaction, address_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import PREVIEW, RpmManager, rpm_uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -28,7 +29,7 @@ _DECLINED = "Error: Operation aborted."
 _AVAILABLE = "Available Packages"
 # The repository of the site while it is not declared yet.
 _PREVIEW = "rdma-ofed-preview"
-_PREVIEW_FILE = "%s/%s.repo" % (PREVIEW, _PREVIEW)
+_PREVIEW_FILE = "%s/%s.repo" % (FOLDER, _PREVIEW)
 # Where it looks for repositories by default (ConfigMain.cpp of libdnf).
 _FOLDERS = ("/etc/yum.repos.d", "/etc/yum/repos.d", "/etc/distro.repos.d")
 # The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
@@ -72,11 +73,11 @@ def parse_available(stdout: str) -> dict[str, list[str]]:
     return found
 
 
-def _preview_words(address: Address, *, alone: bool) -> list[str]:
+def _preview_words(address: Address, folders: t.Sequence[str], *, alone: bool) -> list[str]:
     """The options that add the repository at that address, in place of all others where it is `alone`."""
     others = "--disablerepo=%s" % ("*" if alone else "rdma-ofed*")
     if address.user:
-        return [others, "--setopt=reposdir=%s" % ",".join((*_FOLDERS, PREVIEW)), "--enablerepo=" + _PREVIEW]
+        return [others, "--setopt=reposdir=%s" % ",".join((*(folders or _FOLDERS), FOLDER)), "--enablerepo=" + _PREVIEW]
     words = [others, "--repofrompath=%s,%s" % (_PREVIEW, rpm_uri(address.plain))]
     return [*words, "--enablerepo=" + _PREVIEW] if alone else [*words, *("--setopt=%s.%s" % (_PREVIEW, each) for each in ("priority=10", "gpgcheck=0"))]
 
@@ -117,10 +118,10 @@ class Dnf(RpmManager):
         command = "dnf --assumeyes --allowerasing --setopt=clean_requirements_on_remove=0%s" % options
         return ("sh", "-c", _TRANSACTION.format(command), "dnf", *lines, "run")
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> tuple[str, ...]:
         options = "--assumeno" + (" " + _UNLOCKED if lifted else "")
         if repository:
-            options += " " + " ".join(map(shlex.quote, _preview_words(address_of(repository), alone=False)))
+            options += " " + " ".join(map(shlex.quote, _preview_words(address_of(repository), folders, alone=False)))
         if argv[0] == "dnf":
             return (argv[0], *shlex.split(options), *argv[2:])
         return tuple(word.replace("dnf --assumeyes", "dnf " + options) for word in argv)
@@ -145,10 +146,10 @@ class Dnf(RpmManager):
         lines = (output.stdout + "\n" + output.stderr).splitlines()
         return " ".join(line for line in lines if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> dict[str, list[str]]:
         where = ["--disablerepo=rdma-ofed*"]
         if repository:
-            where = _preview_words(address_of(repository), alone=True)
+            where = _preview_words(address_of(repository), folders, alone=True)
         where += [_UNLOCKED] if lifted else []
         found = parse_available(run(["dnf", "--quiet", *where, "list", "--showduplicates", "--available", *names], ok=None, timeout=300).stdout)
         rest = [name for name in names if name not in found]
@@ -169,6 +170,11 @@ class Dnf(RpmManager):
     def kept(self, text: str) -> dict[str, str]:
         lines = (_KEPT.match(line) for line in text.splitlines())
         return {match.group(1): match.group(2) for match in lines if match}
+
+    def repository_folders(self, root: str = "/") -> tuple[str, ...]:
+        # Blanks begin a line that goes on with the value of the one before.
+        text = re.sub(r"\n[ \t]+(?=\S)", " ", read_text(os.path.join(root, _MAIN)))
+        return tuple(re.split(r"[,\s]+", _setting(text, "reposdir").strip(", "))) if _setting(text, "reposdir") else ()
 
     def can_lock(self, root: str = "/") -> bool:
         plugin, main = (read_text(os.path.join(root, path)) for path in (_LOCK_PLUGIN, _MAIN))

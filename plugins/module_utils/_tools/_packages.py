@@ -211,10 +211,11 @@ class Manager(abc.ABC):
         """
 
     @abc.abstractmethod
-    def preview_argv(self, argv: Argv, repository: str = "", *, lifted: bool = False) -> Argv:
+    def preview_argv(self, argv: Argv, repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> Argv:
         """The same transaction without any change. A repository at that address counts, whether it is declared yet or not.
 
         `lifted`: our protection of packages is there now, and will be lifted before the transaction. To apt it makes no difference.
+        `folders`: as `repository_folders` says.
         """
 
     def preview_files(self, repository: str) -> dict[str, str]:
@@ -230,10 +231,10 @@ class Manager(abc.ABC):
         """Why the transaction of `preview_argv` is not possible, as the manager tells it; "" where it is."""
 
     @abc.abstractmethod
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> dict[str, list[str]]:
         """The versions of the packages, best first, that the repository at that address has, or without one all others.
 
-        `lifted`: as of `preview_argv`.
+        `lifted`, `folders`: as of `preview_argv`.
         """
 
     @abc.abstractmethod
@@ -259,6 +260,10 @@ class Manager(abc.ABC):
     def is_protected(self, text: str) -> bool:
         """Whether the content `text` of `protection_path` keeps packages at their versions for us."""
         return self.protection(text, {}) != text
+
+    def repository_folders(self, root: str = "/") -> tuple[str, ...]:
+        """The folders that the site has its files of repositories in, where that is for the site to say; else nothing."""
+        return ()
 
     def can_lock(self, root: str = "/") -> bool:
         """Whether it can keep packages at their versions."""

@@ -18,8 +18,6 @@ if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
 
 RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
-# Of what is there for a preview alone.
-PREVIEW = "/run/rdma-ofed/preview"
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 _NEEDED_BY = re.compile(r"^[^\S\n]*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
 # A library, or one version of its interface: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).

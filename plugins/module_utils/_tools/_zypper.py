@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
+from ansible_collections.rdma.ofed.plugins.module_utils._host._private import FOLDER
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Repository, Transaction, address_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import PREVIEW, RPM_KEY, RpmManager, rpm_uri
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
@@ -21,7 +22,7 @@ _ERROR = re.compile(r'<message type="error">([^<]*)<')
 _ALIAS = "rdma-ofed"
 # A URL of a repository names one of the files here.
 CREDENTIALS = "/etc/zypp/credentials.d/"
-_PREVIEW_LOGIN = PREVIEW + "/credentials"
+_PREVIEW_LOGIN = FOLDER + "/credentials"
 
 
 def parse_solvables(xml: str) -> list[dict[str, str]]:
@@ -83,7 +84,7 @@ class Zypper(RpmManager):
         words = ["%s=%s" % pair for pair in sorted(versions.items())] + ["!" + name for name in sorted(gone)]
         return (*self.install, "--oldpackage", "--force-resolution", *also, *words)
 
-    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False) -> tuple[str, ...]:
+    def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> tuple[str, ...]:
         more = _preview_words(repository)
         return (*argv[:2], "--xmlout", *more, argv[2], self.trial, *argv[3:])
 
@@ -97,7 +98,7 @@ class Zypper(RpmManager):
     def preview_failure(self, output: Output) -> str:
         return " ".join(_ERROR.findall(output.stdout)) or (output.stderr or "zypper failed").strip() if output.rc not in self.done else ""
 
-    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False) -> dict[str, list[str]]:
+    def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> dict[str, list[str]]:
         more = _preview_words(repository)
         search = ("search", "--details", "--match-exact", "--type", "package")
         rows = parse_solvables(run(["zypper", "--non-interactive", "--xmlout", *more, *search, *names], ok=None, timeout=300).stdout)

@@ -194,3 +194,11 @@ def test_an_upgrade_that_was_interrupted_is_completed_by_a_run_without_consent(n
     use(node)
     assert ask(node, **DOCA)["stack"]["withheld"], "another stack than the one that was begun"
     assert ask(node, **bundle(node))["changed"]
+
+
+def test_a_run_removes_the_password_that_a_killed_one_has_left(node: Node) -> None:
+    left = node.root / "run/rdma-ofed/preview/rdma-ofed-preview.repo"
+    left.parent.mkdir(parents=True)
+    left.write_text("password=s3cr@t\n", encoding="utf-8")
+    ask(node, check=True, **bundle(node))
+    assert not left.exists()

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import os
 import pathlib
+import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _lock
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 
 
@@ -23,7 +25,15 @@ def test_a_card_has_one_lock_for_all_its_functions(tmp_path: pathlib.Path) -> No
         pass
 
 
-def test_a_place_that_can_not_be_written_to(tmp_path: pathlib.Path) -> None:
+def test_a_place_that_can_not_be_written_to(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "run").touch()
-    with pytest.raises(Unsupported, match="Run the task as root"), card_locks(("0000:03:00.0",), 0, str(tmp_path)):
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(Unsupported, match=r"Not a directory: '[^']*'\Z"), card_locks(("0000:03:00.0",), 0, str(tmp_path)):
+        pass
+
+    def refuse(folder: str, name: str) -> t.NoReturn:
+        raise PermissionError(13, "Permission denied", folder)
+
+    monkeypatch.setattr(_lock, "lock_file", refuse)
+    with pytest.raises(Unsupported, match=r"Permission denied: .* Run the task as root"), card_locks(("0000:03:00.0",), 0, str(tmp_path)):
         pass
