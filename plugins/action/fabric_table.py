@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._table import dif
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import line_of
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
+from ansible_collections.rdma.ofed.plugins.plugin_utils._end_of_run import host_of_run
 from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._nodes_page import nodes_page
@@ -41,6 +42,10 @@ class ActionModule(ControllerAction):
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         # All hosts of the play: those that failed or were unreachable belong in the table too.
         found = registered(task_vars, task_vars["ansible_play_hosts_all"], arguments["variable"])
+        for host, result in found.items():
+            if not result:
+                own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=())
+                result["why"] = "; ".join(own.reasons())
         if arguments["foresee"]:
             deviations = foreseen(found)
             if deviations:

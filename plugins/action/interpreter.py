@@ -41,6 +41,9 @@ class _Shell:
         return not self._run(("sh", "-c", 'command -v "$0"', tool)).rc
 
 
+_STEP = "see whether it is on, and whether the controller reaches it, as with 'ansible HOST -m ping'"
+
+
 class ActionModule(ValidatedAction):
     """One shell command where there is nothing to install."""
 
@@ -53,7 +56,7 @@ class ActionModule(ValidatedAction):
             result = self._answer(arguments, task_vars)
         except AnsibleConnectionFailure as exc:
             names = [host_of(task_vars), str(task_vars.get("ansible_host") or "")]
-            result = {"answers": False, "wrong": ["unreachable: %s" % generic(str(exc), names)]}
+            result = {"answers": False, "wrong": ["unreachable: %s. Next: %s" % (generic(str(exc), names).rstrip("."), _STEP)]}
         wrong = result.pop("wrong")
         return {**result, "left_out": left_out({WHOLE: wrong})}
 

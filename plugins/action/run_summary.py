@@ -9,11 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._run_summary import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, leaves_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, Host, generic, render
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import render
 from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
+from ansible_collections.rdma.ofed.plugins.plugin_utils._end_of_run import host_of_run
 
 
 class ActionModule(ControllerAction):
@@ -28,16 +26,8 @@ class ActionModule(ControllerAction):
         told = {str(host): [str(line) for line in lines] for host, lines in named.items()} if isinstance(named, dict) else {}
         hosts = {}
         for host in map(str, arguments["hosts"] or task_vars["ansible_play_hosts_all"]):
-            variables = task_vars["hostvars"][host]
-            leaves: dict[str, list[str]] = {}
-            for name in arguments["variables"]:
-                leaves.update(leaves_of(plain(dict(variables.get(name) or {}))))
-            failure = next((str(plain(variables[name])) for name in arguments["failures"] if variables.get(name)), "")
-            record = _looks.recall_record(host)
-            if failure and not record.kind:
-                record = record._replace(kind=FAILED, said=generic(failure, [host, str(variables.get("ansible_host") or "")]))
-            dropped = host not in alive or WHOLE in leaves or bool(failure)
-            hosts[host] = Host(dropped, leaves, record, host in named, told.get(host, ()), host in untouched)
+            own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=alive)
+            hosts[host] = own._replace(deviates=host in named, deviations=told.get(host, ()), untouched=host in untouched)
         show(render(hosts, predicted=bool(self._task.check_mode)))
         return {
             "done": [host for host, own in hosts.items() if own.is_done],

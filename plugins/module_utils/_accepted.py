@@ -20,7 +20,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 KEYS = ("code", "host", "port", "link", "until", "reason")
 _PLACES = ("host", "port", "link")
 _TEXTS = ("code", "host", "port", "reason")
-_CODES = tuple(code.value for code in Code)
+# Nothing is known of a host that was not checked, so nothing of it can be accepted.
+_CODES = tuple(code.value for code in Code if code != Code.UNCHECKED)
+_AWAY = "a host that is away is left out of a run with --limit '!HOST', or taken out of its group until it is back"
 _DATE = "a date such as 2026-12-31, the last day on which it counts"
 _ENDS = "one end of the link, or a list of both, such as leaf1/12: the name or GUID of a node, and the number of its port"
 
@@ -117,7 +119,8 @@ def _entry_problems(where: str, entry: t.Any) -> list[Problem]:
     found = unknown_keys(where, entry, KEYS)
     code = entry.get("code")
     if code not in _CODES:
-        found.append(Problem(where + ".code", code, "the code of a finding, see docs/findings.md", did_you_mean(code, _CODES)))
+        hint = _AWAY if code == Code.UNCHECKED.value else did_you_mean(code, _CODES)
+        found.append(Problem(where + ".code", code, "the code of a finding, see docs/findings.md", hint))
     for key in _TEXTS[1:]:
         if key in entry and not (isinstance(entry[key], str) and entry[key].strip()):
             hint = 'put it in quotes, such as "0000:03:00.0/1"' if key == "port" else ""

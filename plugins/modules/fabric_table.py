@@ -32,6 +32,17 @@ options:
     description: The name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
     type: str
     required: true
+  variables:
+    description:
+      - The variables in which each host has results with RV(rdma.ofed.validate_site#module:left_out). They tell why a host has no result.
+    type: list
+    elements: str
+    default: [rdma_site]
+  failures:
+    description: The variables in which a host that failed has what failed, in words.
+    type: list
+    elements: str
+    default: []
   foresee:
     description:
       - Whether to print only the deviations that no role mends, such as a link that is down, and nothing where there are none. It is for check mode,

@@ -96,7 +96,9 @@ def survey(results: Results) -> Fleet:
 
 
 def _unchecked(result: t.Mapping[str, t.Any]) -> Deviation:
-    """Nothing is known of a host without an outcome: it was unreachable, or the module failed."""
+    """Nothing is known of a host without an outcome: it was left out, or unreachable, or the module failed."""
+    if result.get("why"):
+        return _words.result(Finding(Code.UNCHECKED, Topic.HOST, found="not checked: %s" % result["why"]))
     why = "unreachable" if result.get("unreachable") else "not checked"
     # ansible-core 2.19 adds the place in the playbook and an excerpt.
     said = next((line.strip() for line in str(result.get("msg", "")).splitlines() if line.strip()), "")

@@ -10,6 +10,7 @@ import re
 import typing as t
 from xml.sax.saxutils import quoteattr
 
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
 
 if t.TYPE_CHECKING:
@@ -40,6 +41,8 @@ class Case(t.NamedTuple):
         if self.finding is None:
             return "  <testcase classname=%s name=%s/>" % (_attribute(self.group), _attribute(self.name))
         message = "found %s, expected %s; %s" % tuple(self.finding.get(key, "") for key in ("found", "expected", "next_step"))
+        if self.finding.get("accepted"):
+            message += "; " + words(self.finding["accepted"])
         group = _attribute("%s.%s" % (self.group, self.finding.get("code", "")))
         kind = "failure" if self.failed else "skipped"
         return "  <testcase classname=%s name=%s><%s message=%s/></testcase>" % (group, _attribute(self.name), kind, _attribute(message))

@@ -58,7 +58,7 @@ _MASTER = "one master on {wanted}"
 _MIXED, _ALIKE = "large packets between these hosts get lost", "declare one mode and one mtu for all hosts of the subnet in ipoib_interfaces"
 FORMS: t.Mapping[Code, Form] = {
     Code.DIFFERS: Form(next_step="{next}"),
-    Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}"),
+    Code.NO_PORT: Form("no such port", next_step="ports of this node: {detail}; correct rdma_ports, or see 'lspci -d 15b3:' for the card"),
     Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side{detail}"),
     Code.TOO_FEW_PORTS: Form(next_step="look at the cables and the switch ports of the others: {detail}"),
     Code.PORT_NOT_CONFIGURED: Form(cause="no subnet manager has configured the port yet", next_step="see 'sminfo', and opensm on the designated host"),

@@ -10,6 +10,8 @@ import typing as t
 
 OPTIONS: dict[str, t.Any] = {
     "variable": {"type": "str", "required": True},
+    "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
+    "failures": {"type": "list", "elements": "str", "default": []},
     "foresee": {"type": "bool", "default": False},
     "full": {"type": "bool", "default": False},
     "quiet": {"type": "bool", "default": False},

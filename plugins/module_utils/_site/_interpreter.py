@@ -46,6 +46,8 @@ exit 0
 """
 
 
+# What the engine of a container says.
+_OFF = re.compile(r"\bcontainer\b.* is not running", re.IGNORECASE)
 # What ssh adds.
 _CLOSED = re.compile(r"(?:Shared c|C)onnection to \S+ closed\.?\Z")
 
@@ -115,6 +117,8 @@ def silence(said: str, become: bool) -> str:
     lines = [line.strip().rstrip(".") for line in said.splitlines() if line.strip() and not _CLOSED.match(line.strip())]
     how = " with become" if become else ""
     step = "see become_method, and whether the user of the connection may use it" if become else "see the shell of the user of the connection"
+    if lines and _OFF.search(lines[-1]):
+        how, step = "", "start it"
     return "no command runs there%s: %s. Next: %s" % (how, lines[-1] if lines else "it printed nothing", step)
 
 

@@ -13,7 +13,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
 from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import grouped, hosts_in_short, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, words
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, causes, words
 
 FAILED, UNREACHABLE = "failed", "unreachable"
 # Letters of a line. What is longer stands in full in the output above.
@@ -97,7 +97,7 @@ def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
     """The summary. `predicted`: in check mode, nothing was changed."""
     bad = {name: hosts[name].reasons() for name in sorted(hosts, key=natural) if not hosts[name].is_done}
     changed = sum(host.record.changed for host in hosts.values())
-    dropped = sum(host.dropped for host in hosts.values())
+    dropped = sum(host.dropped and not host.deviates and (WHOLE in host.leaves or not host.leaves) for host in hosts.values())
     untouched = sum(host.untouched and not host.dropped for host in hosts.values())
     counts = [
         "%d of %s done" % (len(hosts) - len(bad), _hosts(len(hosts))),

@@ -184,14 +184,19 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
         "fabrics": [{"fabric": "ib", "master_guid": "0x1", "designated_host": ""}],
     }
     task_vars = {
-        "ansible_play_hosts_all": ["node1", "node2"],
-        "hostvars": {"node1": {"outcome": good}, "node2": {"outcome": {"unreachable": True, "msg": "no route"}}},
+        "ansible_play_hosts_all": ["node1", "node2", "rack9"],
+        "hostvars": {
+            "node1": {"outcome": good},
+            "node2": {"outcome": {"unreachable": True, "msg": "no route"}},
+            "rack9": {"looked": {"left_out": {"all": ["no Python"]}}},
+        },
     }
     plugin = action(fabric_table)
-    plugin.validate_argument_spec = lambda specification: (None, {"variable": "outcome", "foresee": False, "full": False, "quiet": False, "report_dir": ""})
+    arguments = {"variable": "outcome", "variables": ["looked"], "failures": [], "foresee": False, "full": False, "quiet": False, "report_dir": ""}
+    plugin.validate_argument_spec = lambda specification: (None, arguments)
     result = plugin.run(task_vars=task_vars)
-    assert result["deviations"] == {"node2": ["unreachable: no route"]}
-    assert "1 of 2 hosts deviate" in printed[0]
+    assert result["deviations"] == {"node2": ["unreachable: no route"], "rack9": ["not checked: no Python"]}
+    assert "2 of 3 hosts deviate" in printed[0]
 
 
 def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
@@ -241,6 +246,7 @@ def test_names_from_nodes_are_text_in_the_junit_file(tmp_path: pathlib.Path) -> 
         ("verify.unchecked", "node4", ["failure"]),
     ]
     assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("5", "3", "1")
+    assert "accepted until" in suite[2][0].attrib["message"]
 
 
 def test_check_mode_writes_no_report_of_the_hosts(tmp_path: pathlib.Path) -> None:

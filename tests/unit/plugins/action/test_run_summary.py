@@ -94,9 +94,12 @@ def test_a_look_that_is_ended_by_its_time_limit_has_left_the_reason() -> None:
 
 def test_a_host_that_no_command_reaches_is_left_out() -> None:
     result = run(interpreter, AnsibleConnectionFailure(REFUSED), arguments={"keep_failure": True})
-    assert result["left_out"]["all"] == ["unreachable: " + REFUSED.replace(" 10.0.0.1", "")] and "failed" not in result
+    (why,) = result["left_out"]["all"]
+    assert why.startswith("unreachable: %s. Next: see whether it is on" % REFUSED.replace(" 10.0.0.1", "")) and "failed" not in result
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "no sudo"}, arguments={"keep_failure": True})
     assert "no command runs there" in result["left_out"]["all"][0]
+    result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "Error: container a-node2 is not running"}, arguments={"keep_failure": True})
+    assert result["left_out"]["all"] == ["no command runs there: Error: container a-node2 is not running. Next: start it"]
 
 
 def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:

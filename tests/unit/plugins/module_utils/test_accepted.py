@@ -75,3 +75,8 @@ GOOD = {"code": "link_down", "host": "node7", "reason": "ordered"}
 def test_what_is_wrong_is_named(value: t.Any, expected: str) -> None:
     (problem,) = problems("rdma_accepted", value)
     assert str(problem).startswith(expected)
+
+
+def test_nothing_is_accepted_of_a_host_that_was_not_checked() -> None:
+    (problem,) = problems("rdma_accepted", [{"code": "unchecked", "host": "node2", "reason": "away for repair"}])
+    assert problem.variable == "rdma_accepted[0].code" and "--limit '!HOST'" in problem.hint

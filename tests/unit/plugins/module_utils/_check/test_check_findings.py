@@ -135,7 +135,8 @@ def test_nothing_deviates_on_a_good_node() -> None:
         ),
         pytest.param(
             seen(GOOD, ports=(PORT._replace(name="mlx5_1/1"),)),
-            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021))",
+            "port mlx5_0/1: wanted ACTIVE and LinkUp, found no such port (ports of this node: mlx5_1/1 (port GUID 0x0c42a10300000021); "
+            "correct rdma_ports, or see 'lspci -d 15b3:' for the card)",
             id="another port",
         ),
         pytest.param(

@@ -85,6 +85,15 @@ def test_few_hosts_are_told_in_full() -> None:
     assert render({"node1": Host(record=CHANGED)}, predicted=True) == "Summary: 1 of 1 host done, 1 would be changed"
 
 
+def test_a_host_that_answers_and_deviates_is_not_among_the_failed() -> None:
+    hosts = {
+        "node1": Host(True, deviates=True, deviations=["no such port"]),
+        "node2": Host(True, leaves=left_out({"ipoib": ["a profile configures ib0"]})),
+        "node3": Host(True, record=Record(kind=FAILED, said="no")),
+    }
+    assert render(hosts).startswith("Summary: 0 of 3 hosts done, 1 failed or unreachable, 2 left out in part or not as declared\n")
+
+
 def test_what_a_host_recovered_from_is_no_reason() -> None:
     """A task that failed and was rescued has left a record, too."""
     assert render({"node1": Host(record=Record(True, FAILED, "A task", "no"))}) == "Summary: 1 of 1 host done, 1 changed"

@@ -1,0 +1,27 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a run knows of a host at its end: what it was left out of, what failed there, and what its tasks have left behind."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, leaves_of
+from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, Host, generic
+from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+
+
+def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Iterable[str], failures: t.Iterable[str], alive: t.Container[str]) -> Host:
+    """`variables` have results with `left_out`, `failures` what failed in words. `alive` are the hosts that neither failed nor were unreachable."""
+    own = task_vars["hostvars"][host]
+    leaves: dict[str, list[str]] = {}
+    for name in variables:
+        leaves.update(leaves_of(plain(dict(own.get(name) or {}))))
+    failure = next((str(plain(own[name])) for name in failures if own.get(name)), "")
+    record = _looks.recall_record(host)
+    if failure and not record.kind:
+        record = record._replace(kind=FAILED, said=generic(failure, [host, str(own.get("ansible_host") or "")]))
+    return Host(host not in alive or WHOLE in leaves or bool(failure), leaves, record)
