@@ -104,7 +104,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames}
-    cuts = _cutting(found, live, removed=removed, backend=backend, touched=touched)
+    cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=touched), *_cutting_parents(found, live, dissents))
     if cuts and not wanted.rollback:
         raise Refused(
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
@@ -260,6 +260,16 @@ def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record
         if interface.name in touched and not interface.master and held is not None and interface.name not in held:
             cuts.append("%s would be brought up again by %s" % (interface.name, backend.name))
     return tuple(cuts)
+
+
+def _cutting_parents(found: Found, interfaces: Interfaces, dissents: t.Sequence[Dissent]) -> list[str]:
+    """A back-end makes a child by its parent, which it sets up for that where it has not."""
+    strange = {dissent.name: dissent.backend for dissent in dissents if dissent.carries_run}
+    return [
+        "%s would be set up by %s for its P_Key child %s" % (interface.parent, strange[interface.parent], interface.name)
+        for interface in interfaces
+        if interface.is_child and interface.name not in found.netdevs and interface.parent in strange
+    ]
 
 
 def _rank(found: Found, name: str) -> int:

@@ -146,6 +146,18 @@ def test_a_change_that_brings_it_up_again_needs_a_way_back(tmp_path: pathlib.Pat
         node.call(environ=SSH, interfaces=wanted)
 
 
+@pytest.mark.parametrize(("stack", "said"), [("systemd-networkd", "ADMIN_STATE=unmanaged"), ("ifupdown", "lo=lo")])
+def test_a_child_of_what_works_otherwise_needs_a_way_back(tmp_path: pathlib.Path, stack: str, said: str) -> None:
+    """networkd makes a child when it configures the parent, and ifup brings up the parent first."""
+    node = FakeNode(tmp_path, stack)
+    node.appear("ib0")
+    node.call(interfaces=IB0)
+    say(node, stack, said)
+    child: dict[str, t.Any] = {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.22.0.1/24"]}
+    with pytest.raises(Refused, match="ib0 would be set up by %s for its P_Key child ib0.8001" % stack):
+        node.call(environ=SSH, interfaces=[*IB0, child])
+
+
 def test_what_the_run_changes_is_told_again_until_the_back_end_agrees(tmp_path: pathlib.Path) -> None:
     """The kernel shows the declared state, so the plan is empty; only the back-end says otherwise."""
     for number, stack in enumerate(("systemd-networkd", "networkmanager")):
