@@ -63,7 +63,7 @@ options:
         C(verify-findings.html), a page for a browser that needs no network. Each file is replaced.
       - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
         deviating nodes first.
-      - The XML file has a test case for each finding, and one that passes for each host without any.
+      - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
     type: path
     default: ""
 seealso:

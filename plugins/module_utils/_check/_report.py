@@ -32,12 +32,16 @@ class Case(t.NamedTuple):
     name: str
     finding: Deviation | None = None
     """What is wrong; None where nothing is."""
+    waits: bool = False
+    """Whether only a fault of its fabric keeps the host from being as declared."""
 
     @property
     def failed(self) -> bool:
         return self.finding is not None and is_error(self.finding)
 
     def text(self) -> str:
+        if self.waits:
+            return '  <testcase classname=%s name=%s><skipped message="it waits for the fabric"/></testcase>' % tuple(map(_attribute, (self.group, self.name)))
         if self.finding is None:
             return "  <testcase classname=%s name=%s/>" % (_attribute(self.group), _attribute(self.name))
         message = "found %s, expected %s; %s" % tuple(self.finding.get(key, "") for key in ("found", "expected", "next_step"))
@@ -49,9 +53,9 @@ class Case(t.NamedTuple):
 
 
 def junit(suite: str, cases: t.Sequence[Case]) -> str:
-    """A failure for each error, skipped for what is less, such as a warning, or a finding that is accepted."""
+    """A failure for each error, skipped for what is less, such as a warning, a finding that is accepted, or a host that waits for its fabric."""
     failures = sum(case.failed for case in cases)
-    skipped = sum(case.finding is not None for case in cases) - failures
+    skipped = sum(case.waits or case.finding is not None for case in cases) - failures
     head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">' % (_attribute(suite), len(cases), failures, skipped)
     return "\n".join(['<?xml version="1.0" encoding="utf-8"?>', head, *(case.text() for case in cases), "</testsuite>", ""])
 
@@ -59,10 +63,11 @@ def junit(suite: str, cases: t.Sequence[Case]) -> str:
 def cases_of(fleet: Fleet) -> list[Case]:
     """One for each fault of a fabric, one for each finding of a host, and one for each host that has none."""
     cases = [Case("verify", "fabric %s: %s" % (fault.fabric, fault.deviation["object"]), fault.deviation) for fault in fleet.faults]
+    waiting = fleet.waiting
     for host in fleet.hosts:
         own = [each for kind in (fleet.errors, fleet.warnings, fleet.accepted) for each in kind.get(host, ())]
         # What is wrong with the host itself has no object.
-        cases += [Case("verify", ": ".join(filter(None, (host, each["object"]))), each) for each in own] or [Case("verify", host)]
+        cases += [Case("verify", ": ".join(filter(None, (host, each["object"]))), each) for each in own] or [Case("verify", host, waits=host in waiting)]
     return cases
 
 
