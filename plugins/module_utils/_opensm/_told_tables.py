@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import typing as t
 
@@ -57,7 +58,7 @@ class Tables:
         self._members: dict[str, tuple[Difference, ...]] | None = None
 
     def _left(self) -> float:
-        return float("inf") if self._deadline is None else max(0.0, self._deadline - time.monotonic())
+        return math.inf if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def _query(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), *, seconds: float) -> Output:
         # timeout(1) takes 0 for no limit.
