@@ -21,7 +21,8 @@ def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
     assert set(executions) == {"node1", "node2", "node3"}
     assert budget.exceeded(executions, managers) == []
     tasks = budget.tasks(run.output)
-    assert max(tasks[host] for host in executions if host not in managers) <= budget.TASKS, tasks
+    *others, waits = sorted(tasks[host] for host in executions if host not in managers)
+    assert max(others) <= budget.TASKS and waits <= budget.TASKS + budget.WAITING, tasks
 
 
 @pytest.mark.quick

@@ -16,6 +16,8 @@ COMPUTE_NODE = 2
 SM_NODE = 3
 TASKS = 20
 """Of a compute node. The controller forks a worker for each, also for one that is skipped: 25 ms of a processor."""
+WAITING = 2
+"""One compute node, of however many, also waits in the two plays of subnet managers: where all hosts of a play fail, Ansible ends the run for all."""
 
 
 def managers(inventory: pathlib.Path) -> set[str]:
