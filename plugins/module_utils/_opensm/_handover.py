@@ -18,6 +18,7 @@ import typing as t
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
@@ -158,23 +159,13 @@ def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patien
         if unit:
             # A master may have missed a standby that started. Its sweep finds it.
             Systemd(run).reload(unit)
-        if _comes_about(followed, patience):
+        if comes(followed, patience, INTERVAL_SECONDS):
             return ""
         if _master(run, port):
             return "on port %s it is master, and no other subnet manager stands by" % port.name
     except RdmaError as exc:
         return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
     return "on port %s no subnet manager answers, so it is not known who follows" % port.name
-
-
-def _comes_about(condition: t.Callable[[], bool], patience: float) -> bool:
-    """Whether the condition is true within `patience` seconds."""
-    deadline = time.monotonic() + patience
-    while not condition():
-        if time.monotonic() >= deadline:
-            return False
-        time.sleep(INTERVAL_SECONDS)
-    return True
 
 
 def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
@@ -188,7 +179,7 @@ def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> 
     """After masters were stopped: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll."""
     deadline = time.monotonic() + timeout
     for port in ports:
-        if not _comes_about(functools.partial(_has_moved, run, port), deadline - time.monotonic()):
+        if not comes(functools.partial(_has_moved, run, port), deadline - time.monotonic(), INTERVAL_SECONDS):
             raise CommandFailed(
                 "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
                 "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
@@ -229,7 +220,7 @@ def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, po
             Systemd(run).reload(unit)
             # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
             # One that never takes over notices by itself that this one has ended.
-            _comes_about(functools.partial(_has_moved, run, port), patience)
+            comes(functools.partial(_has_moved, run, port), patience, INTERVAL_SECONDS)
 
 
 def _has_joined(run: Runner, port: Port) -> bool:
@@ -254,7 +245,7 @@ def joining(module: AnsibleModule, run: Runner, unit: str, *, port: Port, patien
         return
     with _in_file(module, lowered):
         yield
-        _comes_about(functools.partial(_has_joined, run, port), patience)
+        comes(functools.partial(_has_joined, run, port), patience, INTERVAL_SECONDS)
     Systemd(run).reload(unit, attempt=True)
 
 

@@ -76,3 +76,14 @@ def test_no_play_with_roles_ends_without_it(name: str) -> None:
             assert not {"ansible.builtin.include_role", "ansible.builtin.import_role"} & set(task), (each["name"], task["name"])
             if "block" in task and "rdma.ofed.rdma_facts" not in task["block"][0]:
                 assert task["rescue"][-1]["ansible.builtin.import_tasks"] == "shared/fail.yml", (each["name"], task["name"])
+
+
+@pytest.mark.parametrize("pattern", ["rdma", "a,b", "a:b"])
+def test_one_other_host_waits_in_the_play_of_the_subnet_managers(tmp_path: pathlib.Path, pattern: str) -> None:
+    groups = {"a": ["node1", "node2"], "b": ["node3", "node4"], "rdma": ["node1", "node2", "node3", "node4"], "opensm": ["node3"]}
+    (tmp_path / "hosts.json").write_text(json.dumps({name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}))
+    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", str(PLAYBOOKS / "site.yml"), "--list-hosts", "-e", "rdma_hosts=" + pattern]
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), LC_ALL="C.UTF-8", HOME=str(tmp_path))
+    said = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False).stdout
+    play = said.partition("Start the designated subnet manager of each fabric")[2].partition("play #")[0]
+    assert "hosts (2)" in play and "node3" in play, said
