@@ -17,13 +17,14 @@ import typing as t
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
-from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import progress
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import check_here
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import OTHER_FILE
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, host_of
+
+from ..module_utils._errors import RdmaError
+from ..module_utils._foreign import shown
+from ..module_utils._host._download import digest_of
+from ..module_utils._host._job import progress
+from ..module_utils._stack._bundle import check_here
+from ..module_utils._stack._bundle_place import OTHER_FILE
+from ..plugin_utils._actions import CollectionAction, host_of
 
 _INTERNAL = ("attach", "digest", "staged")
 # What the module returns about a bundle that is not on the node.

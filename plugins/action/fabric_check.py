@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _concern
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, completed
+from ..module_utils._check import _concern
+from ..module_utils._schema._fabric_check import OPTIONS
+from ..plugin_utils._actions import CollectionAction, completed
 
 
 class ActionModule(CollectionAction):

@@ -10,19 +10,19 @@ import json
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import survey
-from ansible_collections.rdma.ofed.plugins.module_utils._check._report import as_data, cases_of, junit
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import differences_of, foreseen, render, render_foreseen
-from ansible_collections.rdma.ofed.plugins.module_utils._check._words import line_of
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
-from ansible_collections.rdma.ofed.plugins.plugin_utils._end_of_run import host_of_run
-from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._nodes_page import nodes_page
+from ..module_utils._check._fleet import survey
+from ..module_utils._check._report import as_data, cases_of, junit
+from ..module_utils._check._table import differences_of, foreseen, render, render_foreseen
+from ..module_utils._check._words import line_of
+from ..module_utils._schema._fabric_table import OPTIONS
+from ..plugin_utils._actions import ControllerAction, registered, show
+from ..plugin_utils._end_of_run import host_of_run
+from ..plugin_utils._files import moment, write_file
+from ..plugin_utils._report._document import explanations
+from ..plugin_utils._report._nodes_page import nodes_page
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Fleet, Results
+    from ..module_utils._check._fleet import Fleet, Results
 
 
 def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> str:

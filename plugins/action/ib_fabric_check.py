@@ -10,22 +10,22 @@ import json
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import counts, entries_of
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import problems as accepted_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, unknown_nodes
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_check import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, show
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, extended, parse_history, run_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import page
+from ..module_utils._accepted import counts, entries_of
+from ..module_utils._accepted import problems as accepted_problems
+from ..module_utils._check._table import verdict
+from ..module_utils._errors import RdmaError, require_none
+from ..module_utils._fabric import _health_report
+from ..module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
+from ..module_utils._fabric._health import Expected, unknown_nodes
+from ..module_utils._foreign import read_table
+from ..module_utils._schema._ib_fabric_check import OPTIONS
+from ..module_utils._site._plain import plain
+from ..plugin_utils._actions import ValidatedAction, show
+from ..plugin_utils._facts_of_run import facts_of
+from ..plugin_utils._files import moment, write_file
+from ..plugin_utils._report._content import Report, extended, parse_history, run_of
+from ..plugin_utils._report._document import explanations
+from ..plugin_utils._report._page import page
 
 _SAVE = "fabric_save_baseline=true of the playbook rdma.ofed.fabric, or save=true of this module"
 _SHOWN = 20

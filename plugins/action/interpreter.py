@@ -11,18 +11,19 @@ import typing as t
 
 from ansible.errors import AnsibleConnectionFailure
 from ansible.release import __version__
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._interpreter import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site import _interpreter
-from ansible_collections.rdma.ofed.plugins.module_utils._site._interpreter import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, left_out
-from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import generic
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import DISCOVERED, declared_python
+
+from ..module_utils._host._run import Output
+from ..module_utils._schema._interpreter import OPTIONS
+from ..module_utils._site import _interpreter
+from ..module_utils._site._interpreter import Found
+from ..module_utils._site._leaving import WHOLE, left_out
+from ..module_utils._site._machines import machine_marks
+from ..module_utils._site._summary import generic
+from ..plugin_utils._actions import ValidatedAction, host_of
+from ..plugin_utils._pythons import DISCOVERED, declared_python
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from ..module_utils._distro._family import Family
 
 _NO_FAMILY = "%s: no package of Python is known for the distribution %s; install Python %d.%d or later by hand"
 _NO_ROOT = "%s: to install Python takes root; run it with -b (become)"

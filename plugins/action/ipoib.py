@@ -12,10 +12,11 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleConnectionFailure
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
+
+from ..module_utils._ipoib import _concern
+from ..module_utils._ipoib._found import Found
+from ..module_utils._schema._ipoib import OPTIONS
+from ..plugin_utils._actions import PlannedAction
 
 UNPROVEN = (
     "no new connection has proved the change, so the node reverts it %d s after its beginning: %s. "

@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
+from ..module_utils._kmod import _concern
+from ..module_utils._kmod._found import Seen
+from ..module_utils._schema._kernel_modules import OPTIONS
+from ..plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.action.driver_stack import ActionModule as JobAction
+from .driver_stack import ActionModule as JobAction
 
 
 class ActionModule(JobAction):

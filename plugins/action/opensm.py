@@ -9,10 +9,10 @@ The documentation is in the module of the same name.
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import PlannedAction
+from ..module_utils._opensm import _concern
+from ..module_utils._opensm._found import Found
+from ..module_utils._schema._opensm import OPTIONS
+from ..plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):

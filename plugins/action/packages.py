@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, due, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import Foreseen
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ValidatedAction, host_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+from ..module_utils._distro._registry import by_name, due, names_of
+from ..module_utils._packages._converge import Foreseen
+from ..module_utils._schema._packages import OPTIONS
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import ValidatedAction, host_of
+from ..plugin_utils._facts_of_run import facts_of
 
 
 def _place(host: str) -> str:

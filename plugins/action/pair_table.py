@@ -10,12 +10,12 @@ import json
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import verdict
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._pair_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
-from ansible_collections.rdma.ofed.plugins.plugin_utils._files import moment, write_file
+from ..module_utils._check._table import verdict
+from ..module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
+from ..module_utils._schema._pair_table import OPTIONS
+from ..module_utils._site._plain import plain
+from ..plugin_utils._actions import ControllerAction, show
+from ..plugin_utils._files import moment, write_file
 
 _ABSENT = "it has no result; see its tasks above"
 

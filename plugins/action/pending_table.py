@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._pending_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of, render
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
+from ..module_utils._schema._pending_table import OPTIONS
+from ..module_utils._site._pending import pending_of, render
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import ControllerAction, show
 
 
 class ActionModule(ControllerAction):

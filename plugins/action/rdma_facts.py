@@ -10,15 +10,16 @@ import typing as t
 
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import generic
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import CollectionAction, host_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of, marked
-from ansible_collections.rdma.ofed.plugins.plugin_utils._pythons import declared_python
+
+from ..module_utils._ipoib import _concern as ipoib
+from ..module_utils._kmod import _concern as kernel_modules
+from ..module_utils._schema._rdma_facts import OPTIONS
+from ..module_utils._site._plain import plain
+from ..module_utils._site._summary import generic
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import CollectionAction, host_of
+from ..plugin_utils._facts_of_run import facts_of, marked
+from ..plugin_utils._pythons import declared_python
 
 
 def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -9,13 +9,13 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._refusal_table import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import Claim, shared
-from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import grouped, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, leaves_of, words
-from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import same_machines
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, registered, show
+from ..module_utils._schema._refusal_table import OPTIONS
+from ..module_utils._site._foresight import Claim, shared
+from ..module_utils._site._groups import grouped, lines
+from ..module_utils._site._leaving import causes, leaves_of, words
+from ..module_utils._site._machines import same_machines
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import ControllerAction, registered, show
 
 _WRONG = "invalid input, nothing was changed. %s"
 _STRICT = "rdma_strict is set, and nothing was changed on any host. %s"

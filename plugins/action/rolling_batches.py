@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import read_members
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._rolling_batches import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import serial_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import batches, problems
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
+from ..module_utils._errors import require_none
+from ..module_utils._hosts import fold
+from ..module_utils._opensm._placement import read_members
+from ..module_utils._schema._rolling_batches import OPTIONS
+from ..module_utils._site._problems import serial_problems
+from ..module_utils._site._rolling import batches, problems
+from ..plugin_utils._actions import ControllerAction, show
 
 
 class ActionModule(ControllerAction):

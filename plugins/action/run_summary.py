@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._run_summary import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import render
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
-from ansible_collections.rdma.ofed.plugins.plugin_utils._end_of_run import host_of_run
+from ..module_utils._schema._run_summary import OPTIONS
+from ..module_utils._site._summary import render
+from ..plugin_utils._actions import ControllerAction, show
+from ..plugin_utils._end_of_run import host_of_run
 
 
 class ActionModule(ControllerAction):

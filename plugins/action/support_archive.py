@@ -11,10 +11,10 @@ import shutil
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_archive import OPTIONS
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, show
-from ansible_collections.rdma.ofed.plugins.plugin_utils._support_join import join
+from ..module_utils._errors import RdmaError
+from ..module_utils._schema._support_archive import OPTIONS
+from ..plugin_utils._actions import ControllerAction, show
+from ..plugin_utils._support_join import join
 
 
 class ActionModule(ControllerAction):

@@ -9,28 +9,29 @@ from __future__ import annotations
 import typing as t
 
 from ansible.errors import AnsibleError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _concern as opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as OpensmFound
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, SECRET
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import port_guids
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER, RESTING
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._validate_site import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, claims_of, takes_part
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import arguments as given
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, left_out
-from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, Placement, host_problems, node_problems, placement
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import distribution_notes, settled, unknown_distribution
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._actions import ControllerAction, completed, host_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_of
+
+from ..module_utils._errors import Problem
+from ..module_utils._foreign import is_true
+from ..module_utils._gpudirect import _input as gpudirect
+from ..module_utils._opensm import _concern as opensm
+from ..module_utils._opensm._data import declared_for
+from ..module_utils._opensm._found import Found as OpensmFound
+from ..module_utils._opensm._options import HIDDEN, SECRET
+from ..module_utils._opensm._partitions import port_guids
+from ..module_utils._opensm._placement import MASTER, RESTING
+from ..module_utils._record import decode
+from ..module_utils._schema._validate_site import OPTIONS
+from ..module_utils._site._foresight import CONCERNS, claims_of, takes_part
+from ..module_utils._site._foresight import arguments as given
+from ..module_utils._site._leaving import WHOLE, left_out
+from ..module_utils._site._machines import machine_marks
+from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
+from ..module_utils._site._plain import plain
+from ..module_utils._site._problems import ROLES, Placement, host_problems, node_problems, placement
+from ..module_utils._stack._input import distribution_notes, settled, unknown_distribution
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import ControllerAction, completed, host_of
+from ..plugin_utils._facts_of_run import facts_of
 
 
 def _refusals(

@@ -50,11 +50,11 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._site import _pending
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import Problem, require_none
+from ..module_utils._foreign import BOOLEAN, is_boolean, is_true
+from ..module_utils._site import _pending
+from ..module_utils._site._plain import plain
+from ..plugin_utils._filters import module_of
 
 
 def activation(entries: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any = False, prefer_reboot: t.Any = False) -> str:

@@ -38,10 +38,10 @@ _value:
   type: str
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import InvalidInput, Problem
+from ..module_utils._opensm._fabrics import DEFAULT_FABRIC
+from ..module_utils._opensm._placement import Groups, Hostvars, elect, members_for
+from ..plugin_utils._filters import module_of
 
 
 def designated_sm(groups: Groups, hostvars: Hostvars, fabric: str = DEFAULT_FABRIC) -> str:

@@ -41,9 +41,9 @@ _value:
 import collections.abc
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_FABRIC
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import GROUP, Groups, Hostvars, elect, read_members
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._opensm._fabrics import DEFAULT_FABRIC
+from ..module_utils._opensm._placement import GROUP, Groups, Hostvars, elect, read_members
+from ..plugin_utils._filters import module_of
 
 
 class _Own(collections.abc.Mapping[str, t.Any]):

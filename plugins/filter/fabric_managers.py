@@ -61,12 +61,12 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, members_for
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._foreign import is_true
+from ..module_utils._opensm._data import guids_of
+from ..module_utils._opensm._fabrics import fabrics_of
+from ..module_utils._opensm._placement import Groups, Hostvars, elect, members_for
+from ..plugin_utils._facts_of_run import facts_by_host
+from ..plugin_utils._filters import module_of
 
 
 def _is_in_line(host: str, line: t.Sequence[str], standby: bool) -> bool:

@@ -45,11 +45,11 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import Endpoint, table
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import bandwidth
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import RdmaError, describe
+from ..module_utils._foreign import integer
+from ..module_utils._gpudirect._bench import Endpoint, table
+from ..module_utils._tools._measure import bandwidth
+from ..plugin_utils._filters import module_of
 
 
 def _is_end(end: t.Any) -> bool:

@@ -53,11 +53,11 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import RdmaError, describe
+from ..module_utils._foreign import integer
+from ..module_utils._gpudirect._bench import endpoint
+from ..module_utils._record import as_data
+from ..plugin_utils._filters import module_of
 
 
 def gpudirect_endpoint(facts: t.Any, help_text: t.Any, gpu: t.Any = 0, device: t.Any = "", way: t.Any = "auto") -> dict[str, t.Any]:

@@ -45,10 +45,10 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import ROLES, merged
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import Problem, require_none
+from ..module_utils._site._leaving import ROLES, merged
+from ..module_utils._site._plain import plain
+from ..plugin_utils._filters import module_of
 
 
 def left_out(leaves: t.Any, role: t.Any, reasons: t.Any = ()) -> dict[str, list[str]]:

@@ -43,8 +43,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import merge, pending_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._site._pending import merge, pending_of
+from ..plugin_utils._filters import module_of
 
 
 def merge_pending(entries: t.Any, *more: t.Any) -> list[dict[str, t.Any]]:

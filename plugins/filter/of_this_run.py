@@ -36,8 +36,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _facts_of_run
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..plugin_utils import _facts_of_run
+from ..plugin_utils._filters import module_of
 
 
 def of_this_run(facts: t.Any) -> dict[str, t.Any]:

@@ -51,11 +51,11 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import names_of, partitions_of, port_guids_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._opensm._data import names_of, partitions_of, port_guids_of
+from ..module_utils._opensm._placement import Groups, Hostvars
+from ..module_utils._site._plain import plain
+from ..plugin_utils._facts_of_run import facts_by_host
+from ..plugin_utils._filters import module_of
 
 
 def opensm_data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], hosts: t.Sequence[str], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -44,10 +44,10 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import declared_for
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars, elect, read_members
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._opensm._data import declared_for
+from ..module_utils._opensm._placement import Groups, Hostvars, elect, read_members
+from ..module_utils._site._plain import plain
+from ..plugin_utils._filters import module_of
 
 
 def opensm_declared(groups: Groups, hostvars: Hostvars, host: str, designated: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:

@@ -49,12 +49,12 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import guids_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import facts_by_host
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._foreign import is_true
+from ..module_utils._opensm import _placement
+from ..module_utils._opensm._data import guids_of
+from ..module_utils._opensm._fabrics import fabrics_of
+from ..plugin_utils._facts_of_run import facts_by_host
+from ..plugin_utils._filters import module_of
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 

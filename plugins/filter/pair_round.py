@@ -47,12 +47,12 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._rounds import SCOPES, pairs_of, rounds
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import RdmaError, describe
+from ..module_utils._foreign import integer
+from ..module_utils._hosts import natural
+from ..module_utils._pairs._rounds import SCOPES, pairs_of, rounds
+from ..module_utils._words import some
+from ..plugin_utils._filters import module_of
 
 
 def _is_end(end: t.Any) -> bool:

@@ -38,8 +38,8 @@ _value:
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import pending_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._site._pending import pending_of
+from ..plugin_utils._filters import module_of
 
 
 def pending_words(entries: t.Any) -> list[str]:

@@ -53,12 +53,12 @@ _value:
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, describe
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _fabric_hosts
-from ansible_collections.rdma.ofed.plugins.plugin_utils._filters import module_of
+from ..module_utils._errors import RdmaError, describe
+from ..module_utils._fabric._baseline import parse_baseline
+from ..module_utils._site._plain import plain
+from ..module_utils._words import some
+from ..plugin_utils import _fabric_hosts
+from ..plugin_utils._filters import module_of
 
 
 def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str] | None = None, root: str = "fabric") -> str:

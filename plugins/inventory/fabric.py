@@ -63,12 +63,13 @@ import typing as t
 
 from ansible.errors import AnsibleParserError
 from ansible.plugins.inventory import BaseInventoryPlugin, Constructable
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import describe
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
-from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import Home, homes, is_host_name
-from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import untrusted
+
+from ..module_utils._errors import describe
+from ..module_utils._fabric._baseline import parse_baseline
+from ..module_utils._foreign import shown
+from ..module_utils._words import some
+from ..plugin_utils._fabric_hosts import Home, homes, is_host_name
+from ..plugin_utils._untrusted import untrusted
 
 # What playbooks of the collection run on. A host that is called so would be one of them.
 _RESERVED = ("all", "ungrouped", "rdma", "opensm", "gpu")

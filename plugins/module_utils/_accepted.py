@@ -13,9 +13,9 @@ import datetime
 import fnmatch
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, did_you_mean, unknown_keys
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ._errors import Problem, did_you_mean, unknown_keys
+from ._finding import Code
+from ._foreign import decimal
 
 KEYS = ("code", "host", "port", "link", "until", "reason")
 _PLACES = ("host", "port", "link")

@@ -12,10 +12,10 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+    from ._plan import Change
 
 # What a finding has in place of the content of a file: no value that a node can have.
 DECLARED = "<declared>"

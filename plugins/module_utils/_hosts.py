@@ -10,7 +10,7 @@ import re
 import typing as t
 from collections.abc import Iterable, Mapping
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from ._foreign import decimal
 
 T = t.TypeVar("T")
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from . import _words
+from ._errors import CommandFailed
 
 # What a change needs before it is effective, mildest first.
 # "upgrade" is no step of this run: it waits for consent, or for the playbook of that name.

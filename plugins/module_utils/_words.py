@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown
+from ._foreign import shown
 
 if t.TYPE_CHECKING:
     import enum

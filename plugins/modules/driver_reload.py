@@ -183,9 +183,9 @@ job:
 import os
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_reload import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._reload._converge import converge
+from ..module_utils._schema._driver_reload import OPTIONS
 
 
 def main() -> None:

@@ -277,9 +277,9 @@ problems:
   sample: ["ofed_version is '23.10'; allowed: a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"]
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._driver_stack import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._converge import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._driver_stack import OPTIONS
+from ..module_utils._stack._converge import converge
 
 
 def main() -> None:

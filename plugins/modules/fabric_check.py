@@ -408,9 +408,9 @@ waited:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
+from ..module_utils._check._check import check
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._fabric_check import OPTIONS
 
 
 def main() -> None:

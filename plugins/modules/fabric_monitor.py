@@ -131,9 +131,9 @@ reasons:
   sample: []
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_monitor import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._monitor._converge import converge
+from ..module_utils._schema._fabric_monitor import OPTIONS
 
 
 def main() -> None:

@@ -80,9 +80,9 @@ reason:
   sample: iblinkinfo is not installed on this node
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._active_ports import compare, remember
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_ports import OPTIONS
+from ..module_utils._check._active_ports import compare, remember
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._fabric_ports import OPTIONS
 
 
 def main() -> None:

@@ -73,9 +73,9 @@ missing:
   sample: [{name: mount /scratch, detail: "lustre from 10.1.0.9@o2ib:/scratch"}]
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._file_systems import compare, remember
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._file_systems import OPTIONS
+from ..module_utils._check._file_systems import compare, remember
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._file_systems import OPTIONS
 
 
 def main() -> None:

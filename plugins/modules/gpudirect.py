@@ -168,9 +168,9 @@ reasons:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import OPTIONS
+from ..module_utils._gpudirect._apply import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._gpudirect import OPTIONS
 
 
 def main() -> None:

@@ -336,9 +336,9 @@ seconds:
 
 import gc
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import Node, report
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS
+from ..module_utils._fabric._counter_report import Node, report
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._ib_counters import OPTIONS
 
 
 def main() -> None:

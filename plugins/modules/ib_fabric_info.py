@@ -359,9 +359,9 @@ seconds:
 
 import gc
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import report
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
+from ..module_utils._fabric._report import report
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._ib_fabric_info import OPTIONS
 
 
 def main() -> None:

@@ -183,9 +183,9 @@ stopped:
   sample: [ibping]
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._node import Node, work
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_pair_test import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._pairs._node import Node, work
+from ..module_utils._schema._ib_pair_test import OPTIONS
 
 
 def main() -> None:

@@ -185,9 +185,9 @@ after:
   sample: *sample
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_control import control
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_port import OPTIONS
+from ..module_utils._fabric._port_control import control
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._ib_port import OPTIONS
 
 
 def main() -> None:

@@ -309,10 +309,10 @@ problems:
 
 import os
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._ipoib._apply import converge
+from ..module_utils._ipoib._concern import Options
+from ..module_utils._schema._ipoib import OPTIONS
 
 
 def main() -> None:

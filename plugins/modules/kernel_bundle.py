@@ -118,9 +118,9 @@ job:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._bundle import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_bundle import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._kernel._bundle import converge
+from ..module_utils._schema._kernel_bundle import OPTIONS
 
 
 def main() -> None:

@@ -203,9 +203,9 @@ backup_files:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._kmod._apply import converge
+from ..module_utils._schema._kernel_modules import OPTIONS
 
 
 def main() -> None:

@@ -108,9 +108,9 @@ job:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_policy import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._kernel._converge import converge
+from ..module_utils._schema._kernel_policy import OPTIONS
 
 
 def main() -> None:

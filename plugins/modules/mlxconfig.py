@@ -215,9 +215,9 @@ backup_files:
   elements: str
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxconfig import OPTIONS
+from ..module_utils._firmware._config_apply import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._mlxconfig import OPTIONS
 
 
 def main() -> None:

@@ -192,9 +192,9 @@ adapters:
 
 import os
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxfwreset import OPTIONS
+from ..module_utils._firmware._reset_apply import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._mlxfwreset import OPTIONS
 
 
 def main() -> None:

@@ -217,9 +217,9 @@ ports:
           type: int
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import look
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._mlxlink_info import OPTIONS
+from ..module_utils._firmware._links import look
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._mlxlink_info import OPTIONS
 
 
 def main() -> None:

@@ -294,9 +294,9 @@ not_burned:
   elements: str
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_apply import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._mstflint import OPTIONS
+from ..module_utils._firmware._image_apply import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._mstflint import OPTIONS
 
 
 def main() -> None:

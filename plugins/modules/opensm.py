@@ -337,9 +337,9 @@ fabrics:
       master: {port_guid: "0x7cfe90030016aef1", lid: 1, priority: 13, here: true}
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._opensm._converge import converge
+from ..module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:

@@ -142,10 +142,10 @@ seconds:
   sample: 0.11
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._report import report
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm_info import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._opensm._master import known_of
+from ..module_utils._opensm._report import report
+from ..module_utils._schema._opensm_info import OPTIONS
 
 
 def main() -> None:

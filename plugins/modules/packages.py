@@ -144,9 +144,9 @@ transaction:
       sample: []
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._packages._converge import converge
+from ..module_utils._schema._packages import OPTIONS
 
 
 def main() -> None:

@@ -636,14 +636,15 @@ left_out:
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gather import gather
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer, require_root
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._rdma_facts import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
+from ..module_utils._facts._gather import gather
+from ..module_utils._host._answer import answer, require_root
+from ..module_utils._schema._rdma_facts import OPTIONS
+from ..module_utils._site._looks import Node, look_at
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from ..module_utils._host._run import Runner
 
 
 def main() -> None:

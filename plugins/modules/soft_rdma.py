@@ -111,9 +111,9 @@ reasons:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._soft_rdma import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._apply import converge
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._soft_rdma import OPTIONS
+from ..module_utils._softrdma._apply import converge
 
 
 def main() -> None:

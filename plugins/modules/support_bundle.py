@@ -99,9 +99,9 @@ size:
   sample: 184320
 """
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._support_bundle import OPTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._support._collect import collect
+from ..module_utils._host._answer import answer
+from ..module_utils._schema._support_bundle import OPTIONS
+from ..module_utils._support._collect import collect
 
 
 def main() -> None:

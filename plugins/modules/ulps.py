@@ -131,9 +131,9 @@ problems:
 
 import platform
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._answer import answer
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ulps import OPTIONS
+from ..module_utils._host._answer import answer
+from ..module_utils._protocols._converge import converge
+from ..module_utils._schema._ulps import OPTIONS
 
 
 def main() -> None:

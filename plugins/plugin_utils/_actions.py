@@ -19,13 +19,14 @@ from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible.plugins.action import ActionBase
 from ansible.plugins.loader import filter_loader
 from ansible.utils.display import Display
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, generic
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import untrusted
+
+from ..module_utils._errors import RdmaError
+from ..module_utils._foreign import shown_lines
+from ..module_utils._record import decode
+from ..module_utils._site._plain import plain
+from ..module_utils._site._summary import FAILED, UNREACHABLE, generic
+from . import _looks
+from ._untrusted import untrusted
 
 # The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
 # A worker that does not find them here says what is wrong.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, leaves_of
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, Host, generic
-from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
+from ..module_utils._site._leaving import WHOLE, leaves_of
+from ..module_utils._site._plain import plain
+from ..module_utils._site._summary import FAILED, Host, generic
+from . import _looks
 
 
 def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Iterable[str], failures: t.Iterable[str], alive: t.Container[str]) -> Host:

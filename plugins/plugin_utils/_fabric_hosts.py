@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import model_of
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer, shown
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import LEAF, peers_of, ranks_of
+from ..module_utils._fabric._choice import names_of
+from ..module_utils._firmware._devices import model_of
+from ..module_utils._foreign import decimal, integer, shown
+from ._report._rank import LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture
+    from ..module_utils._fabric._baseline import Node, Picture
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
 # RFC 1123, with the underscores that sites use. A name of digits, or behind 0x, is an address for the resolver: 2130706433 is 127.0.0.1.

@@ -14,7 +14,8 @@ import os
 import typing as t
 
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+from ..module_utils._site._plain import plain
 
 # Among the facts: the run that gathered them.
 RUN = "run"

@@ -10,7 +10,7 @@ import os
 import tempfile
 import time
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
+from ..module_utils._errors import RdmaError
 
 
 def moment() -> str:

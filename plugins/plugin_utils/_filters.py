@@ -10,11 +10,12 @@ import functools
 import typing as t
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown, shown_lines
-from ansible_collections.rdma.ofed.plugins.plugin_utils._untrusted import distrust_result
 from jinja2 import pass_context
 from jinja2.runtime import Context
+
+from ..module_utils._errors import RdmaError
+from ..module_utils._foreign import shown, shown_lines
+from ._untrusted import distrust_result
 
 
 def module_of(function: t.Callable[..., t.Any]) -> type:

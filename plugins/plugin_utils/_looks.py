@@ -19,9 +19,10 @@ import time
 import typing as t
 
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_json
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Record
+
+from ..module_utils._foreign import read_json
+from ..module_utils._opensm._placement import Election
+from ..module_utils._site._summary import Record
 
 _LOOKS, _ELECTED, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-elected", "rdma-ofed-records", "rdma-ofed-silent"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.

@@ -9,7 +9,8 @@ from __future__ import annotations
 import typing as t
 
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
+
+from ..module_utils._site._plain import plain
 
 if t.TYPE_CHECKING:
     from ansible.template import Templar

@@ -15,7 +15,7 @@ import tempfile
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
+from ..module_utils._foreign import read_table
 
 MANIFEST = "manifest.json"
 # A manifest that is larger is none of ours.

@@ -13,15 +13,16 @@ import json
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import active_ports
+from .._errors import RdmaError
+from .._facts._asked import asked_port
+from .._foreign import read_table
+from .._host._files import apply_file, file_change, read_text, under
+from .._tools._iblinkinfo import active_ports
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 RECORD = "/var/lib/rdma.ofed/fabric/ports.json"
 PAUSE_SECONDS = 5.0

@@ -10,26 +10,26 @@ import itertools
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Found, Wanted, WantedFirmware
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as images
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as burning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import examine
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each, outcomes, read_devices, select_devices, title
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import ask, of_link, targets
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint
+from .._errors import InvalidInput, RdmaError, require_none
+from .._finding import Code
+from .._firmware import _image_look as images
+from .._firmware import _image_plan as burning
+from .._firmware._config_apply import examine
+from .._firmware._devices import each, outcomes, read_devices, select_devices, title
+from .._firmware._image_fetch import CACHE
+from .._firmware._input import wanted_of
+from .._firmware._links import ask, of_link, targets
+from .._firmware._session import Session, find_tools
+from .._host._run import first_tool
+from .._tools import _flint
+from ._findings import checked_ports
+from ._types import Differences, Found, Wanted, WantedFirmware
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted as WantedConfig
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._finding import Finding
+    from .._firmware._devices import Device
+    from .._firmware._input import Wanted as WantedConfig
+    from .._host._run import Runner
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
 

@@ -10,16 +10,17 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import look_at_adapters
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
+from .._errors import RdmaError, require_none
+from ._adapters import look_at_adapters
+from ._input import problems, wanted_of
+from ._look import look
+from ._outcome import Outcome, judge
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
+    from ._types import Wanted
 
 # Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
 PAUSE = 2.0

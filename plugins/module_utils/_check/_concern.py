@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import fabric_port, scope_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
-from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import Undecided
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of, is_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
+from .._errors import RdmaError
+from .._gpudirect._found import Found as Gpus
+from .._ipoib import _concern as ipoib
+from .._ipoib._found import Found as Ipoib
+from .._ipoib._registry import Undecided
+from .._ipoib._wanted import interfaces_of, is_guid
+from .._kmod import _concern as kernel_modules
+from .._kmod._found import Seen
+from .._record import decode
+from ._findings import fabric_port, scope_of
+from ._input import problems, wanted_of
+from ._live import Live
+from ._outcome import judge
+from ._types import Found
 
 _T = t.TypeVar("_T")
 

@@ -13,12 +13,12 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Daemon
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import UNLIMITED
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import path_of
+from .._facts._sysfs import attribute, entries, link_name, process_ids
+from .._foreign import decimal
+from .._host._files import under
+from .._kmod._limits import UNLIMITED
+from .._opensm._processes import path_of
+from ._live import Daemon
 
 NAMES = frozenset(("slurmd", "pbs_mom", "containerd", "dockerd", "sshd"))
 _SSHD = "sshd"

@@ -15,20 +15,21 @@ import platform
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, in_stack, parse_proc_modules, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table, parse_route4, parse_route6
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import parse_hosts, parse_mounts, read_sessions
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import mount_users, session_users
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
+from .._facts._kernels import module_files
+from .._facts._modules import PEERS, in_stack, parse_proc_modules, read_loaded
+from .._facts._netdevs import seen_netdevs
+from .._facts._sockets import Table, parse_route4, parse_route6
+from .._facts._storage import parse_hosts, parse_mounts, read_sessions
+from .._facts._sysfs import attribute
+from .._facts._usage import mount_users, session_users
+from .._foreign import read_table
+from .._host._files import apply_file, file_change, read_text, under
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Mount
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._facts._storage import Mount
+    from .._host._run import Runner
 
 RECORD = "/var/lib/rdma.ofed/storage.json"
 PAUSE_SECONDS = 5.0

@@ -12,40 +12,40 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import SERVICE, SESSION, Query, Scope, choose_port, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import manager_findings, opensm_findings
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import describe_all, is_named, renaming
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic, of_change, rank_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan as gpudirect
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import decide
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan as ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import wanted_of as ipoib_wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import KEEP, reaches
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import others as limits_of_others
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings as told_findings
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
+from .. import _finding
+from .._errors import RdmaError
+from .._facts._portname import describe_all, is_named, renaming
+from .._finding import Code, Finding, Topic, of_change, rank_of
+from .._gpudirect import _plan as gpudirect
+from .._gpudirect._found import LEGACY, PEERMEM
+from .._gpudirect._method import decide
+from .._hosts import natural
+from .._ipoib import _plan as ipoib
+from .._ipoib._concern import wanted_of as ipoib_wanted
+from .._ipoib._references import resolve
+from .._ipoib._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, parse_pkey, same_partition
+from .._kmod import _plan as kmod
+from .._kmod._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
+from .._kmod._limits import KEEP, reaches
+from .._kmod._limits import others as limits_of_others
+from .._opensm._told import findings as told_findings
+from .._plan import Kind
+from .._tools._smpquery import SPEEDS
+from ._live import SERVICE, SESSION, Query, Scope, choose_port, names_of
+from ._managers import manager_findings, opensm_findings
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Differences, Fabric, Found, Wanted, WantedGpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
+    from .._facts._netdevs import Netdev
+    from .._facts._ports import Port
+    from .._facts._stack import Stack
+    from .._gpudirect._found import Found as Gpus
+    from .._ipoib._concern import Options as IpoibOptions
+    from .._ipoib._found import Found as Ipoib
+    from .._ipoib._wanted import Interface
+    from .._kmod._found import Found as Modules
+    from .._stack._states import Wanted as WantedStack
+    from ._live import Card, Live
+    from ._types import Differences, Fabric, Found, Wanted, WantedGpus
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"

@@ -13,12 +13,12 @@ import collections
 import ipaddress
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import counts
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from .._accepted import counts
+from .._finding import Code, Finding, Severity, Topic
+from .._foreign import hexadecimal
+from .._hosts import fold, natural
+from .._plan import Kind
+from . import _words
 
 Deviation = t.Mapping[str, t.Any]
 """An entry of `deviations`."""

@@ -8,28 +8,28 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _accepted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Wanted, WantedFirmware, WantedGpus
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, image_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import INFINIBAND, Limits, rank
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _input as gpudirect_input
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import NONE
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _input as ipoib_input
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _input as kmod_input
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import UNMANAGED
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
+from .. import _accepted
+from .._errors import Problem
+from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
+from .._firmware._input import entry_problems, image_problems
+from .._firmware._links import INFINIBAND, Limits, rank
+from .._foreign import real
+from .._gpudirect import _input as gpudirect_input
+from .._gpudirect._input import NONE
+from .._gpudirect._plan import Wanted as GpuOptions
+from .._gpudirect._source import Source
+from .._ipoib import _input as ipoib_input
+from .._ipoib._concern import Options as IpoibOptions
+from .._kmod import _input as kmod_input
+from .._kmod import _plan as kmod
+from .._kmod._config import UNMANAGED
+from .._opensm._codes import is_guid, normal_guid
+from .._opensm._fabrics import read_int
+from .._schema._fabric_check import VARIABLES
+from .._schema._values import value_problems
+from .._stack._vendor_input import wanted_stack
+from .._tools._smpquery import SPEEDS
+from ._types import Fabric, Wanted, WantedFirmware, WantedGpus
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

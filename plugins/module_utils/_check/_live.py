@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Slot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find, is_named
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
+from .._facts._netdevs import Netdev
+from .._facts._pcie import Slot
+from .._facts._portname import find, is_named
+from .._facts._ports import Port
+from .._facts._stack import Stack
+from .._hosts import natural
+from .._opensm._told import Told
 
 # Whose limit of locked memory is read.
 SESSION, SERVICE = "session", "service"

@@ -9,42 +9,29 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import read_daemons
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import (
-    SERVICE,
-    SESSION,
-    Card,
-    Live,
-    Manager,
-    Master,
-    Opensm,
-    Process,
-    Query,
-    Scope,
-    choose_port,
-    names_of,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import read_slots
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import is_masked
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path, unit_name
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import read_processes
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
+from .._errors import RdmaError
+from .._facts._netdevs import read_netdevs
+from .._facts._pcie import read_slots
+from .._facts._ports import read_ports
+from .._facts._stack import read_stack
+from .._facts._sysfs import attribute, entries, pci_address
+from .._host._files import read_text, under
+from .._hosts import natural
+from .._kmod._limits import is_limit
+from .._opensm._conf import parse_conf
+from .._opensm._look import is_masked
+from .._opensm._places import fabric_of, file_path, unit_name
+from .._opensm._processes import read_processes
+from .._opensm._told_look import listen
+from .._tools import _saquery, _sminfo, _smpquery
+from .._tools._ip import read_links
+from ._daemons import read_daemons
+from ._live import SERVICE, SESSION, Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
+    from .._facts._ports import Port
+    from .._host._run import Runner
+    from .._ipoib._found import Found as Interfaces
 
 # The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
 VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, scope_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as look_live
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as look_at_gpus
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole as look_at_interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look as look_at_modules
+from .._gpudirect._look import look as look_at_gpus
+from .._ipoib._look import look_whole as look_at_interfaces
+from .._kmod._look import look as look_at_modules
+from ._findings import checked_ports, scope_of
+from ._live_look import look as look_live
+from ._live_look import read_parts
+from ._types import Found
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
+    from ._types import Wanted
 
 
 def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, str], root: str = "/") -> Found:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _finding
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import names_host, runs_on
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STATES
+from .. import _finding
+from .._facts._portname import is_named
+from .._finding import Code, Finding, Topic
+from .._opensm._codes import is_guid
+from .._opensm._master import names_host, runs_on
+from .._opensm._places import fabric_of
+from .._tools._sminfo import MASTER, STATES
+from ._types import Fabric
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live, Master, Process
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from .._facts._ports import Port
+    from ._live import Live, Master, Process
+    from ._types import Wanted
 
 
 # The run has left out the host that could have told more.

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings, interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import is_designated, short
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding, Severity, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from .._accepted import Spot, counts, match
+from .._finding import Finding, Severity, Topic
+from .._plan import Kind
+from . import _words
+from ._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings, interfaces
+from ._managers import is_designated, short
+from ._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from .._facts._netdevs import Netdev
+    from .._facts._ports import Port
+    from ._types import Fabric, Found, Wanted
 
 
 class Outcome(t.NamedTuple):

@@ -10,11 +10,11 @@ import re
 import typing as t
 from xml.sax.saxutils import quoteattr
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
+from .._accepted import words
+from ._fleet import is_error
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import Deviation, Fleet, Results
+    from ._fleet import Deviation, Fleet, Results
 
 # What XML can't have.
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")

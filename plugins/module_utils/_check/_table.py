@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import is_error
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import BY_HAND, Code, Topic, rank_of
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from .._finding import BY_HAND, Code, Topic, rank_of
+from .._hosts import fold, natural, sharing
+from .._plan import Kind
+from . import _words
+from ._fleet import is_error
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import ByHost, Deviation, Fleet, Results
+    from ._fleet import ByHost, Deviation, Fleet, Results
 
 TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode", "MTU", "addresses", "SM", "result")
 # The cells of a row by their titles: `sm_lid` is below "SM LID".

@@ -8,20 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
+from ._live import Live
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as GpuOptions
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options as IpoibOptions
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as WantedModules
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Pending
-    from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
+    from .._accepted import Accepted
+    from .._finding import Finding
+    from .._firmware._links import Limits
+    from .._gpudirect._found import Found as Gpus
+    from .._gpudirect._plan import Wanted as GpuOptions
+    from .._ipoib._concern import Options as IpoibOptions
+    from .._ipoib._found import Found as Ipoib
+    from .._kmod._found import Found as Modules
+    from .._kmod._plan import Wanted as WantedModules
+    from .._plan import Change, Pending
+    from .._stack._states import Wanted as WantedStack
 
 
 class WantedGpus(t.NamedTuple):

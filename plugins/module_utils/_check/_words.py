@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _finding, _words
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import words as accepted_words
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._words import FORMS as OPENSM_FORMS
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from .. import _finding, _words
+from .._accepted import words as accepted_words
+from .._finding import Code, Form, Topic
+from .._opensm._words import FORMS as OPENSM_FORMS
+from .._plan import Kind
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
+    from .._finding import Finding
 
 _OBJECTS: t.Mapping[t.Any, str] = {
     Topic.PORT: "port {subject}",

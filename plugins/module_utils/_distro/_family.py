@@ -10,7 +10,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package
+    from .._tools._packages import Manager, Package
 
 # Purposes of packages. Those of an upper-layer protocol have its name.
 CORE = "core"

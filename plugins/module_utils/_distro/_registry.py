@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro import _family
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Distribution, Family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper
+from .._errors import Problem, require_none
+from .._tools._apt import Apt
+from .._tools._dnf import Dnf
+from .._tools._zypper import Zypper
+from . import _family
+from ._family import Distribution, Family
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # Packages that have one name everywhere.
 _ALIKE: t.Mapping[str, tuple[str, ...]] = {

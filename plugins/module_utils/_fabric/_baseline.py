@@ -10,11 +10,11 @@ import collections
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import reached
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place, is_below, lower
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._record import decode
+from .._finding import Code, End, Finding, Topic
+from .._foreign import read_table
+from .._record import decode
+from ._choice import reached
+from ._subnet import Place, is_below, lower
 
 _VERSION = 1
 _SHOWN = 3

@@ -9,14 +9,14 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
+from .._errors import InvalidInput, Problem, RdmaError, require_none
+from .._opensm._codes import guid_problems, normal_guid
+from ._gap import Code, Gap, gaps_of
+from ._words import place_in_words
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node
+    from .._tools._ibnetdiscover import Node
+    from ._subnet import Port, Subnet
 
 # Unicast LIDs of the specification.
 _LAST_LID = 0xBFFF

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, filter_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
+from .._errors import Problem, label, require_none
+from .._foreign import integer, real
+from ._choice import Filter, filter_of
+from ._counters import COUNTERS, JUDGED, Place
 
 EFFECTIVE_BER = "EffectiveBER"
 """The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._look import TIMEOUT_SECONDS, Asking
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _port_counters
+from .._errors import CommandFailed
+from .._tools import _port_counters
+from ._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
+from ._gap import Code, Gap, gaps_of
+from ._look import TIMEOUT_SECONDS, Asking
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
+    from ._counters import Spot
 
 _NONE: Counts = {}
 # Of these, each node that does not answer takes some seconds.

@@ -10,23 +10,24 @@ import math
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counters
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import chosen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking, Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import counter_words, place_in_words, problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, Finding, Measure, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
+from .._errors import RdmaError
+from .._facts._asked import asked_port
+from .._finding import SEVERITIES, Code, Finding, Measure, Topic
+from .._host._files import apply_file, file_change, read_text
+from . import _counters
+from ._choice import chosen
+from ._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
+from ._counter_look import CounterAsking, Seen
+from ._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
+from ._gap import Code as GapCode
+from ._gap import Gap, gaps_of
+from ._words import counter_words, place_in_words, problem
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._facts._ports import Port
+    from .._host._run import Runner
 
 
 class Node(t.NamedTuple):

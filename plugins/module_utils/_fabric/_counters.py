@@ -11,11 +11,11 @@ import json
 import math
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
+from .._finding import Code, End
+from .._foreign import decimal, read_table
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
+    from ._subnet import Subnet
 
 _WIDE = 64
 

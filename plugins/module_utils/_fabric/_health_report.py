@@ -8,27 +8,27 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Spot, counts, match, words
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _report
-from ansible_collections.rdma.ofed.plugins.module_utils._check._report import Case
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Changes, Picture, compare, picture_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
+from .._accepted import Spot, counts, match, words
+from .._check import _report
+from .._check._report import Case
+from .._check._table import columns
+from .._errors import Problem, RdmaError, require_none
+from .._finding import SEVERITIES, Code
+from .._foreign import integer
+from .._hosts import fold, natural
+from .._opensm._codes import guid_problems, normal_guid
+from .._tools._smpquery import SPEEDS
+from .._words import some
+from ._baseline import Changes, Picture, compare, picture_of
+from ._choice import names_of
+from ._gap import Code as GapCode
+from ._health import Expected, Rule, judge
+from ._subnet import WIDTHS
+from ._words import row
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
+    from .._accepted import Accepted
+    from .._finding import Finding
 
 Row = t.Mapping[str, t.Any]
 # Tools without whose whole output a node or a link that is missing means nothing.

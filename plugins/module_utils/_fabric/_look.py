@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import join
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
+from .._errors import CommandFailed, RdmaError
+from .._host._files import read_text
+from .._opensm import _nodenames
+from .._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
+from ._gap import Code, Gap, gaps_of
+from ._subnet import join
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Subnet
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+    from .._facts._ports import Port
+    from .._host._run import Output, Runner
+    from .._tools._sminfo import SmInfo
+    from ._subnet import Subnet
 
 T = t.TypeVar("T")
 L = t.TypeVar("L", _ibnetdiscover.Topology, _iblinkinfo.LinkPorts)

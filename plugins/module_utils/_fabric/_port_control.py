@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, Refused, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Address, control_point, cut_off, find
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port, Subnet
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import place_in_words, words
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
+from .._errors import Problem, RdmaError, Refused, require_none
+from .._facts._asked import asked_port
+from .._opensm._codes import guid_problems, normal_guid
+from .._plan import Change, Kind
+from .._record import as_data
+from .._tools import _sminfo, _smpquery
+from . import _look
+from ._choice import Address, control_point, cut_off, find
+from ._gap import Code
+from ._subnet import Port, Subnet
+from ._words import place_in_words, words
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port as LocalPort
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import PortSettings
+
+    from .._facts._ports import Port as LocalPort
+    from .._host._run import Runner
+    from .._tools._smpquery import PortSettings
 
 STATE, SPEEDS, WIDTHS = "state", "speeds", "widths"
 ENABLED, DISABLED, RESET, UNCHANGED = "enabled", "disabled", "reset", "unchanged"

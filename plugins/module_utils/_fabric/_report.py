@@ -10,28 +10,28 @@ import operator
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Unshown
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _look
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter, chosen, filter_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Group, Partition, Subnet, end_ports, groups, partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import listen
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._words import row
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
+from .._errors import InvalidInput, Problem, Unshown
+from .._facts._asked import asked_port
+from .._facts._sysfs import entries
+from .._foreign import integer
+from .._host._files import read_text, under
+from .._opensm._conf import CONF, parse_conf
+from .._opensm._places import SETTINGS
+from .._opensm._told import findings
+from .._opensm._told_look import listen
+from .._opensm._words import row
+from .._record import as_data
+from . import _look
+from ._choice import Filter, chosen, filter_of
+from ._gap import Code, Gap
+from ._subnet import Group, Partition, Subnet, end_ports, groups, partitions
+from ._words import problem
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SwitchFirmware
+    from .._facts._ports import Port
+    from .._host._run import Runner
+    from .._tools._sminfo import SmInfo
+    from .._tools._smpquery import SwitchFirmware
 
 MANAGERS, PARTITIONS, GROUPS, FIRMWARE = "subnet_managers", "partitions", "multicast_groups", "switch_firmware"
 

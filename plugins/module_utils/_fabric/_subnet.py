@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
+from .._foreign import decimal
+from .._opensm._codes import MTUS, RATES
+from .._tools._smpquery import SPEEDS
+from ._gap import Code, Gap, gaps_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._iblinkinfo import LinkPorts
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import Node, Topology
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._saquery import McMember, PkeyBlock
+    from .._tools._iblinkinfo import LinkPorts
+    from .._tools._ibnetdiscover import Node, Topology
+    from .._tools._saquery import McMember, PkeyBlock
 
 
 Place = t.Tuple[str, int]

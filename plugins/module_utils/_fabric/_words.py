@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import DIAGNOSTICS
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code as GapCode
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Measure, Topic
+from .._distro._family import DIAGNOSTICS
+from .._distro._registry import packages_by_family
+from .._finding import Code, Form, Measure, Topic
+from ._gap import Code as GapCode
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Gap
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import End, Finding
+    from .._finding import End, Finding
+    from ._counters import Spot
+    from ._gap import Gap
+    from ._subnet import Port
 
 _GAPS: t.Mapping[GapCode, str] = {
     GapCode.NO_PORT: "this host has no InfiniBand port to ask through",

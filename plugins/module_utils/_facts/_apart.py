@@ -16,7 +16,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, pci_address
+from ._sysfs import attribute, entries, pci_address
 
 NVSWITCH = "nvswitch"
 SMI = "smi"

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
+from ._portname import named_ports
+from ._ports import read_ports
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from ._ports import Port
 
 
 def asked_port(name: str, root: str) -> Port | None:

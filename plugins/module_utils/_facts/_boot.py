@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loaders as loader
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_target
+from . import _loaders as loader
+from ._sysfs import attribute, content, entries, link_target
 
 _EFIVARS = "sys/firmware/efi/efivars"
 # The GUID of systemd's variables.

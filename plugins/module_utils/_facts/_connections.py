@@ -14,17 +14,17 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, below, over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket, Table
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import route_device
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
+from .._foreign import Once, decimal
+from .._tools._ip import route_device
+from .._words import some
+from ._netdevs import Netdev, below, over_rdma
+from ._sockets import Socket, Table
+from ._sysfs import attribute
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
+    from ._namespaces import Namespace
+    from ._usage import Process
 
 _SHOWN = 3
 # The sockets of NFS, Ceph and DRBD are open in no process.

@@ -9,23 +9,23 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot, read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import read_gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import read_kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, read_loaded, with_disk
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, read_netdevs, with_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_adapters, read_hcas, read_ports, with_capability
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import read_soft_links
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
+from .._errors import RdmaError
+from .._record import as_data
+from .._tools._ip import Link, read_links
+from ._boot import read_next_boot, read_secure_boot
+from ._connections import read_ssh, ssh_connection
+from ._gpu import read_gpu
+from ._kernels import read_kernels
+from ._machine import read_machine, read_os
+from ._modules import Module, read_loaded, with_disk
+from ._netdevs import Netdev, read_netdevs, with_netdevs
+from ._ports import Port, read_adapters, read_hcas, read_ports, with_capability
+from ._soft_links import read_soft_links
+from ._stack import Stack, connected_refused, read_stack
+from ._usage import read_usage
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 T = t.TypeVar("T")
 

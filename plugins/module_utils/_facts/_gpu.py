@@ -13,15 +13,15 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _pcie as pci
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver, built_on_other, driver_names, read_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, parse_proc_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content, entries, link_name, pci_address, rdma_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from .._host._files import read_text, under
+from . import _pcie as pci
+from ._gpu_driver import Driver, built_on_other, driver_names, read_driver
+from ._kernels import module_files, module_needs
+from ._modules import PEERS, parse_proc_modules
+from ._sysfs import attribute, content, entries, link_name, pci_address, rdma_devices
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 SYMBOL = "ib_register_peer_memory_client"
 # What the role writes; with the package of nv_peer_mem, whose build it remembers.

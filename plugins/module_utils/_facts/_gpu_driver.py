@@ -14,14 +14,14 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source, read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
+from .._foreign import hexadecimal, read_table
+from .._host._files import read_text
+from .._tools._modinfo import parse_modinfo
+from ._kernels import Source, read_sources
+from ._sysfs import attribute
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 _NVRM = "NVRM version:"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\b")

@@ -10,7 +10,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_target
+from ._sysfs import attribute, entries, link_target
 
 # What this collection's roles need of a kernel; the driver of the adapter comes on top.
 CORE = ("ib_core", "ib_uverbs", "ib_umad", "ib_ipoib")

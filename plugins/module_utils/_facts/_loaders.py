@@ -15,7 +15,7 @@ import functools
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from .._foreign import decimal
 
 _HEAD = re.compile(r"""^\s*(menuentry|submenu)\s+(?:'((?:[^']|'\\'')*)'|"((?:[^"\\]|\\.)*)"|(\S+))(.*)$""")
 _ID = re.compile(r"""(?:\$\{?menuentry_id_option\}?|--id)[\s=]+(?:'([^']*)'|"([^"]*)"|(\S+))""")

@@ -10,9 +10,9 @@ import os
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import UNKNOWN, family_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
+from .._distro._registry import UNKNOWN, family_name
+from .._host._units import systemd_runs
+from ._sysfs import attribute
 
 # What together tells a running system from others: copies of an image share the first, and containers of a host the second.
 IDENTITY_FILES = ("etc/machine-id", "proc/sys/kernel/random/boot_id", "proc/sys/kernel/hostname")

@@ -10,12 +10,12 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
+from .._foreign import decimal
+from .._tools._modinfo import parse_modinfo
+from ._sysfs import attribute
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # The stack itself and its upper layer protocols.
 _STACK = re.compile(

@@ -13,9 +13,9 @@ import functools
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, INFINIBAND, Netdev, over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Route, Sockets, address_of, parse_inet, parse_route4, parse_route6, parse_sctp
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, process_ids
+from ._netdevs import HCA_DRIVERS, INFINIBAND, Netdev, over_rdma
+from ._sockets import Route, Sockets, address_of, parse_inet, parse_route4, parse_route6, parse_sctp
+from ._sysfs import attribute, entries, link_name, process_ids
 
 # The hexadecimal digits of a hardware address of InfiniBand.
 _INFINIBAND_DIGITS = 40

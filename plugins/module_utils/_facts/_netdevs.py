@@ -14,15 +14,15 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import SMI
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports, silent_cause
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, real_path
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, integer
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link, read_links
+from .._errors import RdmaError
+from .._foreign import hexadecimal, integer
+from .._tools._ip import Link, read_links
+from ._apart import SMI
+from ._ports import Port, read_ports, silent_cause
+from ._sysfs import attribute, entries, guid, link_name, real_path
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
 INFINIBAND = "32"

@@ -14,8 +14,8 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, real_path
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, real
+from .._foreign import decimal, real
+from ._sysfs import PCI_ADDRESS, attribute, real_path
 
 DEVICES = "sys/bus/pci/devices"
 

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import guid
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from .._errors import Problem, require_none
+from .._foreign import decimal, hexadecimal
+from .._hosts import natural
+from ._sysfs import guid
 
 Port = t.Mapping[str, t.Any]
 """A port as the facts have it."""

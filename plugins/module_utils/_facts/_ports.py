@@ -13,13 +13,13 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import keywords, read_apart
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer, real
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from .._foreign import integer, real
+from .._hosts import natural
+from ._apart import keywords, read_apart
+from ._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devices
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+    from ._netdevs import Netdev
 
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")

@@ -17,7 +17,7 @@ import ipaddress
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal, hexadecimal
+from .._foreign import Once, decimal, hexadecimal
 
 # include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
 _ESTABLISHED = "01"

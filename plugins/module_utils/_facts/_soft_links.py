@@ -11,7 +11,7 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under
+from .._host._files import HEADER, read_text, under
 
 # The driver of each type. Its alias, by which the kernel itself asks for it, is rdma-link-TYPE.
 MODULES: t.Mapping[str, str] = {"rxe": "rdma_rxe", "siw": "siw"}

@@ -10,17 +10,17 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import read_record
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
+from .._distro._registry import by_name, installed_packages
+from .._foreign import decimal, read_table
+from .._host._files import read_text, under
+from .._tools import _modinfo
+from ._machine import read_os
+from ._sysfs import entries
+from ._ulps import read_record
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._distro._family import Family
+    from .._host._run import Runner
 
 DOCA = ("doca-ofed", "doca-all", "doca-networking", "doca-roce", "doca-host-basic")
 # The profile doca-ofed in two, for kernels that DOCA has no modules for.

@@ -14,8 +14,8 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
+from .._host._files import under
+from ._sysfs import attribute, entries
 
 _NVME = re.compile(r"^nvme(\d+)(?:c\d+)?n\d+")
 _HOST = re.compile(r"^host\d+$")

@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 import re
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from .._foreign import decimal
+from .._hosts import natural
 
 PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 

@@ -14,13 +14,13 @@ import re
 import tempfile
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, content
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some
+from .._words import some
+from ._boot import read_secure_boot
+from ._signature import TAIL, Certificate, Signature, parse_certificate, parse_signature
+from ._sysfs import attribute, content
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # Where DKMS and shim keep the certificates of keys that were made on the node. Signatures name the issuer of a certificate, and
 # /proc/keys its subject: only the certificate tells that the two are one, where they differ.

@@ -10,8 +10,8 @@ import json
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
+from .._foreign import read_table
+from .._host._files import read_text
 
 RECORD = "var/lib/rdma.ofed/ulps.json"
 

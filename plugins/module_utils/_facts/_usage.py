@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage as storage
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import Connections, detail, find_connections
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace, read_namespaces
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import HCA_DRIVERS, Netdev, over_rdma
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import PCI_ADDRESS, attribute, entries, link_target, process_ids
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from .._foreign import decimal, integer
+from .._hosts import natural
+from . import _storage as storage
+from ._connections import Connections, detail, find_connections
+from ._modules import Module, in_stack, read_loaded
+from ._namespaces import Namespace, read_namespaces
+from ._netdevs import HCA_DRIVERS, Netdev, over_rdma
+from ._sockets import Table
+from ._sysfs import PCI_ADDRESS, attribute, entries, link_target, process_ids
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")

@@ -10,27 +10,28 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import awaited, check, left_to_new_firmware
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import ConfigPlan, differences, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import concluded, each, need_host, outcomes, read_devices, sort_out, title
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import entry_problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_look import look as look_at_network
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._link_type_plan import changed_links, refuse_ports_in_use
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Missing, Session, find_tools
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, number_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import TOOLS
+from .._errors import CommandFailed, RdmaError, require_none
+from .._host._lock import card_locks
+from .._plan import Plan
+from .._record import as_data
+from .._tools._mlxconfig import TOOLS
+from . import _config_plan as planning
+from ._config_check import awaited, check, left_to_new_firmware
+from ._config_plan import ConfigPlan, differences, plan
+from ._devices import concluded, each, need_host, outcomes, read_devices, sort_out, title
+from ._input import entry_problems, wanted_of
+from ._link_type_look import look as look_at_network
+from ._link_type_plan import changed_links, refuse_ports_in_use
+from ._session import Missing, Session, find_tools
+from ._values import base_name, bounds, number_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+
+    from .._errors import Problem
+    from .._host._run import Runner
+    from .._tools._mlxconfig import Row
+    from ._input import Wanted
 
 
 def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:

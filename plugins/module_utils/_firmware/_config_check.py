@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
+from .._errors import Problem
+from ._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Setting, Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
+    from .._tools._mlxconfig import Conf, Row
+    from ._input import Setting, Wanted
 
 # Parameters that exist only while another one is 1 (for the next start). From the dependencies in the database of mstflint 4.21 and 4.31.
 PREREQUISITES: t.Mapping[str, str] = {

@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import allowed_value, awaited, once, value_wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import argument, bounds, readable, same
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import allowed_by
+from .._errors import Problem
+from .._plan import Change, Kind, Pending
+from .._tools._mlxconfig import allowed_by
+from ._config_check import allowed_value, awaited, once, value_wanted
+from ._values import argument, bounds, readable, same
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Conf, Row
+    from .._tools._mlxconfig import Conf, Row
+    from ._input import Wanted
 
 ABSENT = "not available"
 UNKNOWN = "unknown"

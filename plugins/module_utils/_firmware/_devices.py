@@ -11,13 +11,13 @@ import re
 import typing as t
 from concurrent.futures import ThreadPoolExecutor
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, label
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import NVSWITCH
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, guid, pci_address
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
+from .._errors import CommandFailed, Problem, RdmaError, Refused, label
+from .._facts._apart import NVSWITCH
+from .._facts._machine import read_machine
+from .._facts._portname import full_address
+from .._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
+from .._facts._sysfs import attribute, entries, guid, pci_address
+from .._foreign import integer
 
 _NVIDIA = "0x15b3"
 _PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")

@@ -10,17 +10,18 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_look as looking
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import concluded, need_host, read_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import CACHE, Download
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import image_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, first_tool
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+
+from .._errors import CommandFailed, RdmaError, Refused, Unsupported, require_none
+from .._host._lock import card_locks
+from .._host._run import Runner, first_tool
+from .._plan import Plan
+from .._tools import _flint as flint
+from . import _image_look as looking
+from . import _image_plan as planning
+from ._devices import concluded, need_host, read_devices
+from ._image_fetch import CACHE, Download
+from ._image_plan import OVERRIDE_PSID, Adapter, Burn, ImagePlan, Wanted, is_due, name_of
+from ._input import image_problems
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

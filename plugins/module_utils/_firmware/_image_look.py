@@ -9,18 +9,18 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as planning
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Unread, each, select_devices, sort_out
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_fetch import Download, Location, cached, fetch, location_of
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Image, ImagePlan, Source, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._host._download import mismatch
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
+from .._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
+from .._facts._sysfs import entries
+from .._host._download import mismatch
+from .._host._run import Output, Runner
+from .._tools import _flint as flint
+from . import _image_plan as planning
+from ._devices import Unread, each, select_devices, sort_out
+from ._image_fetch import Download, Location, cached, fetch, location_of
+from ._image_plan import Adapter, Image, ImagePlan, Source, Wanted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+    from ._devices import Device
 
 _SUFFIXES = (".bin", ".mfa2", ".fw")
 

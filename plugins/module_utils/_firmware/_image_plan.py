@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
+from .._errors import Problem
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from .._record import as_data
+from .._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
 
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, describe_device, select, selection_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import RESERVED, agree, base_name, elements_of, number_of, text_of
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._hca_firmware import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem, label
+from .._schema._hca_firmware import VARIABLES
+from .._schema._values import value_problems
+from ._devices import SELECTORS, describe_device, select, selection_problems
+from ._values import RESERVED, agree, base_name, elements_of, number_of, text_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+    from ._devices import Device
 
 _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")

@@ -10,20 +10,20 @@ import fnmatch
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, RdmaError, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_hcas, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import each
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import real
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
-from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
+from .._errors import InvalidInput, Problem, RdmaError, Unsupported
+from .._facts._portname import named_ports
+from .._facts._ports import read_hcas, read_ports
+from .._finding import Code, Finding, Topic
+from .._foreign import real
+from .._host._run import first_tool
+from .._record import as_data
+from .._tools import _mlxlink
+from .._tools._smpquery import SPEEDS
+from ._devices import each
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Link
+    from .._host._run import Runner
+    from .._tools._mlxlink import Cable, Link
 
 INFINIBAND = 0
 """The kind of a speed in `rank`; 1 is Ethernet."""

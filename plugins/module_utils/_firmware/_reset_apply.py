@@ -9,31 +9,22 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import read_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_look import choose, drivers, look
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import (
-    Host,
-    ResetPlan,
-    Wanted,
-    aftermath,
-    foreseen_for,
-    plan,
-    refuse_blocked,
-    resets,
-    result,
-)
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset
+from .._errors import CommandFailed, Problem, require_none
+from .._host._lock import card_locks
+from .._host._run import first_tool
+from .._plan import Pending
+from .._tools import _mlxfwreset
+from ._devices import read_devices
+from ._reset_look import choose, drivers, look
+from ._reset_plan import Host, ResetPlan, Wanted, aftermath, foreseen_for, plan, refuse_blocked, resets, result
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
-    from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+
+    from .._host._run import Runner
+    from .._plan import Change
+    from ._devices import Device
+    from ._reset_plan import Card
 
 _POLL_SECONDS = 0.5
 _LOCK_SECONDS = 120

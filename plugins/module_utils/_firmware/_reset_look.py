@@ -9,31 +9,31 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_secure_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import below, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices, real_path
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import read_usage
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_apply import look as look_at_parameters
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import SELECTORS, Device, describe_device, each, matches
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_look import query_adapter
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._session import Session, find_tools
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, readable, same
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import first_tool
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint, _mlxconfig, _mlxfwreset
+from .._errors import Problem, RdmaError, require_none
+from .._facts._boot import read_secure_boot
+from .._facts._connections import read_ssh, ssh_connection
+from .._facts._machine import read_machine
+from .._facts._netdevs import below, seen_netdevs
+from .._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices, real_path
+from .._facts._usage import read_usage
+from .._foreign import integer
+from .._host._run import first_tool
+from .._plan import Change, Kind
+from .._tools import _flint, _mlxconfig, _mlxfwreset
+from ._config_apply import look as look_at_parameters
+from ._devices import SELECTORS, Device, describe_device, each, matches
+from ._image_look import query_adapter
+from ._input import Wanted
+from ._reset_plan import Card, Host
+from ._session import Session, find_tools
+from ._values import bounds, readable, same
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
+    from .._facts._connections import SshPath
+    from .._facts._netdevs import Netdev
+    from .._facts._usage import User
+    from .._host._run import Runner
+    from .._tools._mlxconfig import Row
 
 _T = t.TypeVar("_T")
 

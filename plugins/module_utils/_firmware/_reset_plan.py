@@ -11,19 +11,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import (
-    LIVE_PATCH,
-    PCI_RESET,
-    SYNC_BY_DRIVER,
-    SYNC_BY_FIRMWARE,
-    SYNC_BY_TOOL,
-    WARM_REBOOT,
-)
+from .._errors import Refused
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from .._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_FIRMWARE, SYNC_BY_TOOL, WARM_REBOOT
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
+    from .._tools._mlxfwreset import Query
 
 # Cards that load whatever is pending only when power comes on.
 _COLD_CARDS = ("bluefield4",)

@@ -12,29 +12,30 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, NAMES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH, read_gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy_build as script
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import ENCLOSED, IN_USE, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import assume, look
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method, decide, problems_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._symptoms import explain
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._download import inherited
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import NO, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from .._distro._registry import FAMILIES, NAMES, by_name
+from .._errors import CommandFailed, InvalidInput, Problem, Refused, Unsupported, require_none
+from .._facts._gpu import UNIT_PATH, read_gpu
+from .._host import _job as jobs
+from .._host._download import inherited
+from .._host._files import apply_file, under
+from .._host._run import TIMED_OUT
+from .._host._step import Step
+from .._host._units import NO, Systemd
+from .._plan import Change, Kind, Plan
+from . import _legacy as legacy
+from . import _legacy_build as script
+from . import _plan
+from ._found import LEGACY, PEERMEM, Found
+from ._input import ENCLOSED, IN_USE, problems
+from ._look import assume, look
+from ._method import Method, decide, problems_of
+from ._source import Source
+from ._symptoms import explain
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 # The unit of a job has its name, too, and rdma-ofed-gpudirect.service is what loads the module.
 JOB = "gpudirect-build"

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import full_address
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import found_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import DMABUF, obstacles
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
+from .._facts._portname import full_address
+from .._hosts import natural
+from ._found import found_of
+from ._method import DMABUF, obstacles
 
 _DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
 _BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, Gpu, from_facts
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from .._distro._registry import FAMILIES
+from .._facts._gpu import UNIT, Gpu, from_facts
+from .._host._units import Unit
 
 PEERMEM = "nvidia_peermem"
 LEGACY = "nv_peer_mem"

@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, found_of
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import VARIABLE, lasting_problems, masks
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._gpudirect import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import timeout_problems
+from .._errors import Problem
+from .._facts._gpu import STAMP_PATH
+from .._foreign import is_true
+from .._schema._gpudirect import VARIABLES
+from .._schema._values import value_problems
+from .._stack._vendor_input import timeout_problems
+from ._found import LEGACY, PEERMEM, found_of
+from ._method import VARIABLE, lasting_problems, masks
+from ._source import Source
 
 NONE = "none"
 # The last one that is known to work with MLNX_OFED 4.9 and before.

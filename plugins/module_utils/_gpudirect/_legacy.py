@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
+from .._facts._gpu import STAMP_PATH
+from .._foreign import read_table
+from .._host._step import Step, script_argv
+from ._found import LEGACY
+from ._source import Source
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from .._distro._family import Family
 
 SCRIPT = "nv_peer_mem_build.py"
 WORK = "/var/lib/rdma.ofed/" + LEGACY

@@ -10,22 +10,22 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import PEER_MEMORY
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OURS, SERVICE, STAMP_PATH, SYMBOL, UNIT, read_gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import parse_versions
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_adapters
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import content
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
+from .._distro._family import PEER_MEMORY
+from .._distro._registry import by_name
+from .._facts._gpu import OURS, SERVICE, STAMP_PATH, SYMBOL, UNIT, read_gpu
+from .._facts._gpu_driver import parse_versions
+from .._facts._kernels import module_files
+from .._facts._machine import read_machine, read_os
+from .._facts._ports import read_adapters
+from .._facts._stack import Stack, read_stack
+from .._facts._sysfs import content
+from .._host._files import read_text, under
+from .._host._units import Unit, show_units, systemd_runs
+from ._found import LEGACY, Found
+from ._source import Source, tools
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # The directories of the run levels are in /etc or in /etc/rc.d.
 _STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)

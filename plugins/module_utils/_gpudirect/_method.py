@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import SERVICE, STAMP_PATH, UNIT
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
+from .._errors import Problem
+from .._facts._gpu import SERVICE, STAMP_PATH, UNIT
+from .._foreign import decimal
+from .._stack._bundle import release
+from ._found import LEGACY, PEERMEM, Found
 
 DMABUF = "dmabuf"
 AUTO = "auto"

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _legacy as legacy
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import LEGACY, PEERMEM, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import COMMIT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
+from .._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
+from .._host._files import HEADER, file_change
+from .._host._units import STATE, switch
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from .._stack._bundle import release
+from . import _legacy as legacy
+from ._found import LEGACY, PEERMEM, Found
+from ._input import COMMIT
+from ._source import Source
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
+    from ._method import Method
 
 LOADED, UNLOADED = "loaded", "not loaded"
 INSTALLED, ABSENT = "installed", "not installed"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from .._distro._family import Family
 
 
 class Source(t.NamedTuple):

@@ -12,9 +12,10 @@ import traceback
 import typing as t
 
 from ansible.module_utils.basic import AnsibleModule
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import shown_lines
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import ModuleRunner
+
+from .._errors import RdmaError, Refused
+from .._foreign import shown_lines
+from ._run import ModuleRunner
 
 _BUG = (
     "this is a fault in the module, not in the input: %s: %s (%s). The node may be changed in part; the next run continues from there. "

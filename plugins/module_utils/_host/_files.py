@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from .._plan import Change, Kind
+from ._write import replace_file
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

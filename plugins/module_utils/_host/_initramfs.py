@@ -10,11 +10,11 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
+from ._files import read_text
+from ._step import Step
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ._run import Runner
 
 # Listing an image unpacks it, which takes seconds; building one compresses it, which takes minutes.
 LIST_TIMEOUT = 120.0

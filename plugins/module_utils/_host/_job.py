@@ -17,17 +17,17 @@ import types
 import typing as t
 import uuid
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job_runner as runner
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import SCRIPTS
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular, replace_file
+from .._errors import CommandFailed, Refused
+from .._foreign import read_table
+from . import _job_runner as runner
+from ._files import read_text
+from ._step import SCRIPTS
+from ._units import systemd_runs
+from ._write import open_regular, replace_file
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
+    from ._run import Runner
+    from ._step import Step
 
 JOBS = "var/lib/rdma.ofed/jobs"
 # There is no terminal to answer questions on, and services have neither a home nor a search path to rely on.

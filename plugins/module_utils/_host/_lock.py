@@ -10,9 +10,9 @@ import contextlib
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
+from .._errors import Refused, Unsupported
+from ._turn import comes, locks
+from ._write import lock_file
 
 LOCK_DIRECTORY = "run/rdma-ofed/lock"
 # Where earlier releases have it, one of which may be at work. All users may write to /run/lock on Debian.

@@ -10,11 +10,11 @@ import contextlib
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY, root_hint
-from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
+from .._errors import Refused, Unsupported
+from ._files import under, write_text
+from ._lock import LOCK_DIRECTORY, root_hint
+from ._turn import comes, locks
+from ._write import lock_file
 
 # Nothing else is in it, so that what a killed process has left can be told.
 FOLDER = "/run/rdma-ofed/preview"

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
+from .._errors import CommandFailed, Unsupported
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from .._foreign import decimal
+from .._plan import Change, Kind
+from ._files import under
 
 if t.TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from ._run import Runner
 
 # Aspects of a change of a unit, and the values of those that a unit has or has not.
 STATE, ENABLED, MASKED = "state", "enabled", "masked"

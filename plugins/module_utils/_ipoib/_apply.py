@@ -15,21 +15,22 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import YES, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename, _rollback
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, result_of, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, has_bonding, look_whole
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
+from .._errors import CommandFailed, RdmaError, Refused
+from .._host._files import apply_file
+from .._host._units import YES, Systemd
+from .._plan import Kind, Plan
+from . import _boot, _registry, _rename, _rollback
+from ._backend import Backend, Driver, Tools
+from ._concern import Options, result_of, wanted_of
+from ._found import Found
+from ._kernel import Kernel
+from ._look import ROLLBACK, has_bonding, look_whole
+from ._plan import IpoibPlan, plan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 # How long a back-end may take until its effects show, in seconds. A busy node with many interfaces takes a while.
 SETTLE_TIMEOUT = 60.0

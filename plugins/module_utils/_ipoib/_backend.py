@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Record
+from ._found import Active, Claim, Found, Place, Presence, Record
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._kernel import Kernel
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+    from .._host._run import Runner
+    from .._host._units import Unit
+    from .._plan import Change
+    from ._identity import Identity
+    from ._kernel import Kernel
+    from ._plan import IpoibPlan
+    from ._wanted import Interface
 
 Files = t.Mapping[str, str]
 Interfaces = t.Sequence["Interface"]

@@ -14,9 +14,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, is_name
+from .._foreign import decimal
+from .._host._files import HEADER
+from ._wanted import Interface, is_name
 
 UNIT = "rdma-ofed-ipoib-mode.service"
 UNIT_PATH = "/etc/systemd/system/" + UNIT

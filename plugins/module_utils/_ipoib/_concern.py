@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unborn
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import Undecided, choose
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, child_name, interfaces_of, settled
+from .._errors import RdmaError, require_none
+from . import _wanted
+from ._input import problems
+from ._linkplan import canonical, unborn
+from ._plan import IpoibPlan, plan
+from ._references import resolve
+from ._registry import Undecided, choose
+from ._wanted import Interface, Wanted, child_name, interfaces_of, settled
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+    from .._facts._netdevs import Netdev
+    from ._found import Found
 
 
 VARIABLES = ("ipoib_interfaces",)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ipaddress
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, unknown_keys
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of
+from .._errors import Problem, unknown_keys
+from .._facts._portname import parse_function
+from .._foreign import decimal
+from . import _wanted
+from ._identity import capability_of
 
 ADDRESS_FORM = "an address of this host with its prefix length, such as 10.20.0.1/24 or fd00::1/64"
 PKEY_FORM = "1 to 0x7fff (limited member) or 0x8001 to 0xffff (full member), as a number or as hexadecimal text"

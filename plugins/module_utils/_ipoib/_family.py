@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
+from .._errors import Problem
+from . import _wanted
+from ._wanted import Interface, Naming
 
 _CHILD = re.compile(r"\.[0-9a-f]{4}$")
 

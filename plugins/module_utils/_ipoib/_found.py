@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Hca, Port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
+from .._facts._netdevs import Netdev
+from .._facts._ports import Hca, Port
+from .._facts._stack import Stack
+from .._foreign import decimal
+from .._host._units import Unit
+from . import _wanted
+from ._wanted import Route
 
 # Instead of a name in `ipv6_refused`: what an interface starts with that is still to come.
 DEFAULT = "default"

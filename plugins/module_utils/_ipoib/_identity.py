@@ -14,15 +14,15 @@ import fnmatch
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import SMI
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import hwaddr_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Capability, of_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack, connected_refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import parse_pkey, same_partition
+from .._facts._apart import SMI
+from .._facts._netdevs import hwaddr_guid
+from .._facts._ports import Capability, of_driver
+from .._facts._stack import Stack, connected_refused
+from .._foreign import decimal, hexadecimal
+from ._wanted import parse_pkey, same_partition
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+    from ._found import Found
 
 _CHILD = re.compile(r"^(?P<parent>.+)\.(?P<pkey>[0-9a-fA-F]{4})$")
 

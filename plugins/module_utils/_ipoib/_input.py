@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import in_words, of_fabric
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._entry import entry_problems, mtu_range
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._family import Entry, bond_problems, duplicates, family_problems, together
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of, coming, infiniband_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._references import resolve
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ipoib import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem
+from .._facts._apart import in_words, of_fabric
+from .._schema._ipoib import VARIABLES
+from .._schema._values import value_problems
+from . import _wanted
+from ._entry import entry_problems, mtu_range
+from ._family import Entry, bond_problems, duplicates, family_problems, together
+from ._found import DEFAULT
+from ._identity import capability_of, coming, infiniband_ports
+from ._references import resolve
 
 LIST = "ipoib_interfaces"
 # A change may take a while, and must be over before the timer goes off.

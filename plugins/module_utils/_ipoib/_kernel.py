@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, failure
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Found, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, reset_mtu, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ipv6_switch, is_ipv6_off
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
+from .._errors import CommandFailed
+from .._facts._netdevs import Netdev
+from .._foreign import hexadecimal
+from .._host._run import Runner, failure
+from . import _wanted
+from ._found import BondState, Found, Record
+from ._linkplan import canonical, reset_mtu, unequal_routes
+from ._look import ipv6_switch, is_ipv6_off
+from ._wanted import Interface, Route
 
 
 class Kernel:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, UNBORN_BOND, BondState, Found, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
+from .._facts._netdevs import Netdev
+from .._foreign import hexadecimal
+from .._plan import Change, Kind, changes_of
+from . import _wanted
+from ._found import UNBORN, UNBORN_BOND, BondState, Found, Record
+from ._wanted import Bond, Interface, Route
 
 
 def _change(name: str, aspect: str, *, before: str, after: str) -> Change:

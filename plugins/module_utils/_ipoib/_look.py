@@ -14,20 +14,20 @@ import glob
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _modules, _netdevs, _ports, _stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import DEFAULT, BondState, Found, Place, Presence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
+from .._facts import _connections, _modules, _netdevs, _ports, _stack
+from .._facts._sysfs import attribute
+from .._foreign import integer
+from .._host._files import read_text, under
+from .._host._units import Systemd, Unit, show_units
+from .._tools import _ip
+from . import _boot, _registry, _rename
+from ._backend import Backend, Evidence
+from ._found import DEFAULT, BondState, Found, Place, Presence
+from ._identity import coming
+from ._wanted import Route
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 
 # The name of the timer and the service of a rollback, and the place of its script (_rollback.py).

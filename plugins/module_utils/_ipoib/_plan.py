@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import switch
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._verdict import Dissent, dissents_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
+from .._errors import Refused
+from .._foreign import hexadecimal
+from .._host._files import file_change
+from .._host._units import switch
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from . import _boot, _registry, _rename
+from ._backend import Backend, Interfaces
+from ._found import Found, Record
+from ._identity import coming
+from ._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
+from ._verdict import Dissent, dissents_of
+from ._wanted import Interface, Naming, Wanted
 
 _PLACES = (
     "names change places only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node without work, "

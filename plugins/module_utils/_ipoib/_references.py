@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import parse_function
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import coming, infiniband_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming, is_guid
+from .._errors import Problem
+from .._facts._portname import parse_function
+from ._identity import coming, infiniband_ports
+from ._wanted import Naming, is_guid
 
 PORTS_FORM = "the GUID of an InfiniBand port of this node: %s"
 PCI_FORM = "the PCI address of an InfiniBand adapter of this node: %s"

@@ -9,18 +9,18 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _rename
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Files, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IFUPDOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NETPLAN
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Place, Presence, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import identify
+from .._errors import Refused, Unsupported
+from .._host._files import HEADER
+from . import _boot, _rename
+from ._backend import Backend, Files, Interfaces
+from ._backends._ifcfg_backend import IFCFG
+from ._backends._ifupdown_backend import IFUPDOWN
+from ._backends._netplan_backend import NETPLAN
+from ._backends._networkd_backend import NETWORKD
+from ._backends._networkmanager_backend import NETWORKMANAGER
+from ._backends._wicked_backend import WICKED
+from ._found import Found, Place, Presence, Record
+from ._identity import identify
 
 # In the order in which former ones let go of interfaces and are told that files have gone.
 BACKENDS: tuple[Backend, ...] = (

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Naming
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
+from .._host._files import HEADER
+from .._plan import Change, Kind, Pending
+from ._identity import Identity
+from ._wanted import Interface, Naming
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+    from .._facts._netdevs import Netdev
+    from ._found import Found
 
 RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-name"

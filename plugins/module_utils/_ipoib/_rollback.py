@@ -14,21 +14,21 @@ import shlex
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file, shell_leftovers
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot, _registry, _rename, _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical, unequal_routes
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ROLLBACK, ROLLBACK_DIRECTORY
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from .._errors import CommandFailed, Unsupported
+from .._host._files import under
+from .._host._units import Systemd
+from .._host._write import replace_file, shell_leftovers
+from .._plan import Kind
+from . import _boot, _registry, _rename, _wanted
+from ._linkplan import canonical, unequal_routes
+from ._look import ROLLBACK, ROLLBACK_DIRECTORY
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+    from .._facts._netdevs import Netdev
+    from .._host._run import Runner
+    from ._found import Found
+    from ._plan import IpoibPlan
+    from ._wanted import Interface
 
 # Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own.
 PATIENCE = 600

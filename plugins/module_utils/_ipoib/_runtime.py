@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
+from .._facts._sysfs import attribute, entries
+from .._foreign import decimal
+from .._host._files import read_text, under
 
 _NET = "sys/class/net"
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
+from ._backend import Backend, Interfaces
+from ._found import Found
 
 
 class Dissent(t.NamedTuple):

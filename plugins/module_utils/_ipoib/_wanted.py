@@ -10,7 +10,7 @@ import ipaddress
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from .._foreign import decimal, hexadecimal
 
 MODES = ("auto", "datagram", "connected")
 STATES = ("present", "absent")

@@ -11,27 +11,28 @@ import re
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Refused, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._download import digest_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._converge import check_prerequisites
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import BUILDING, Found, installing, prerequisites, support_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import additions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems, mlnx_version
+from .._distro._registry import DISTRIBUTIONS
+from .._errors import Problem, Refused, require_none
+from .._facts._machine import OperatingSystem, read_os
+from .._host import _job as jobs
+from .._host._download import digest_of
+from .._host._files import under
+from .._host._step import Step, script_argv
+from .._plan import Change, Kind, Plan
+from .._stack import _bundle_place as places
+from .._stack._bundle import Place, distro_fits, distro_of, distro_to_tell, parse_name
+from .._stack._changes import additions
+from .._stack._log import require_success
+from .._stack._plan import checking
+from .._stack._vendor_input import bundle_problems, mlnx_version
+from ._converge import check_prerequisites
+from ._look import look
+from ._plan import BUILDING, Found, installing, prerequisites, support_argv
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 JOB = "kernel-bundle"
 BUILT = "/var/lib/rdma.ofed-built"

@@ -10,24 +10,25 @@ import os
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _packages as script
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import require_success
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import bundle_problems
+from .._errors import CommandFailed, Refused, require_none
+from .._facts._modules import CHECKED
+from .._host import _initramfs as initramfs
+from .._host import _job as jobs
+from .._host._files import under
+from .._plan import Change, Plan
+from .._stack import _bundle_place as places
+from .._stack._bundle import Place
+from .._stack._log import require_success
+from .._stack._vendor_input import bundle_problems
+from . import _packages as script
+from . import _plan as planner
+from ._look import look
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
+
+    from .._host._run import Runner
+    from .._tools._packages import Manager
 
 JOB = "kernel-policy"
 _SCRIPTS = {**places.SCRIPTS, planner.SCRIPT: script}

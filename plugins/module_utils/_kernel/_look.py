@@ -9,20 +9,20 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import SUPPORTED, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, read_kernels, read_sources
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import untrusted
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._plan import DOCA_TOOL, TOOLS, Found, has_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt
+from .._distro._registry import SUPPORTED, by_name
+from .._errors import Unsupported
+from .._facts._boot import read_next_boot
+from .._facts._kernels import module_files, read_kernels, read_sources
+from .._facts._machine import read_os
+from .._facts._stack import read_selection, read_stack
+from .._facts._sysfs import attribute
+from .._facts._trust import untrusted
+from .._host._files import under
+from .._stack._package_names import prebuilt
+from ._plan import DOCA_TOOL, TOOLS, Found, has_driver
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 
 # Files of a kernel that are in its packages, on one distribution or the other.

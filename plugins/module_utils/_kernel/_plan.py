@@ -15,18 +15,18 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Kernel, Source, is_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, words
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel._packages import DRIVERS
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import checking
+from .._distro._family import Family
+from .._distro._registry import FAMILIES, by_name
+from .._errors import Refused, Unsupported
+from .._facts._kernels import Kernel, Source, is_driver
+from .._facts._stack import Stack
+from .._facts._trust import Untrusted, words
+from .._host._step import Step, script_argv
+from .._plan import Change, Kind, Plan
+from .._stack._bundle import Place
+from .._stack._installer_options import names_of, value_of
+from .._stack._plan import checking
+from ._packages import DRIVERS
 
 BUILDING = "building the driver for kernel "
 INSTALLING = "installing the driver for kernel "

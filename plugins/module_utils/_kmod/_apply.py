@@ -11,24 +11,25 @@ import re
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Builder, builder_of, images_with, installed_images, rebuild
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import replace_file
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import IN_CONTAINER, check, need_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import describe
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import lists_of_devices, look, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from .._errors import CommandFailed, RdmaError, require_none
+from .._host._files import apply_file, under
+from .._host._initramfs import Builder, builder_of, images_with, installed_images, rebuild
+from .._host._units import show_units, systemd_runs
+from .._host._write import replace_file
+from .._plan import Change, Kind, Plan
+from . import _plan as planner
+from ._check import IN_CONTAINER, check, need_modules
+from ._concern import describe
+from ._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
+from ._found import Found
+from ._input import problems
+from ._limits import SERVICES_PATH
+from ._look import lists_of_devices, look, read_loaded
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 LOAD_TIMEOUT = 180.0
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import nearest
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted, kernel_names, unloaded
+from .._distro._family import EXTRA_MODULES
+from .._distro._registry import packages_by_family
+from .._errors import Problem, Unsupported
+from .._foreign import integer
+from ._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
+from ._names import nearest
+from ._plan import Wanted, kernel_names, unloaded
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+    from ._found import Found
 
 # Hardening guides switch modules off with these; hooks of packages that do run modprobe are left in peace.
 _DISABLED = re.compile(r"^(?:/usr)?(?:/bin/)?(?:true|false)\b")

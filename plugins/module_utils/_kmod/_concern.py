@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, lasting, need_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+from .._errors import RdmaError
+from . import _plan as planner
+from ._check import check, lasting, need_modules
+from ._config import LOAD_PATH, RDMA_PATH, parse_list
+from ._found import Found, Seen
+from ._input import problems
+from ._names import canonical
 
 VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
+from .._host._files import HEADER
+from ._names import canonical
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from .._distro._family import Family
 
 # The collection owns these files entirely.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, RDMA_PATH, Directive, Entry, parse_list, without_block
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical
+from ._config import LOAD_PATH, RDMA_PATH, Directive, Entry, parse_list, without_block
+from ._limits import Line
+from ._names import Catalogue, canonical
 
 
 class Found(t.NamedTuple):

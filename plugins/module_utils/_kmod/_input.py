@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import is_limit
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import NAME, canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem
+from .._schema._kernel_modules import VARIABLES
+from .._schema._values import value_problems
+from ._limits import is_limit
+from ._names import NAME, canonical
 
 # Modules that old recipes still name.
 GONE: t.Mapping[str, str] = {

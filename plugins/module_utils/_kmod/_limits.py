@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from .._foreign import decimal
+from .._host._files import HEADER
 
 KEEP, UNLIMITED = "keep", "unlimited"
 # Both are read in the order of their names, and the last one counts.

@@ -12,21 +12,21 @@ import os
 import stat
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import entries as names_in
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import pci_address, rdma_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import builder_of
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen, narrowed
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue, canonical, parse_alias, parse_dep
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_parameters
+from .._distro._registry import FAMILIES, by_name
+from .._facts._machine import read_os
+from .._facts._sysfs import entries as names_in
+from .._facts._sysfs import pci_address, rdma_devices
+from .._foreign import hexadecimal
+from .._host._files import read_text, under
+from .._host._initramfs import builder_of
+from .._tools._modinfo import parse_parameters
+from . import _config as config
+from . import _limits as limits
+from ._found import Found, Seen, narrowed
+from ._names import Catalogue, canonical, parse_alias, parse_dep
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
 _PLACES = ("etc", "run", "usr/local/lib", "usr/lib", "lib")

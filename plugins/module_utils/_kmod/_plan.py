@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_persistent
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _config as config
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _limits as limits
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import value_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
+from .._facts._portname import is_persistent
+from .._foreign import integer
+from .._host._files import file_change
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from . import _config as config
+from . import _limits as limits
+from ._input import value_text
+from ._names import canonical
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
-    from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+    from .._host._initramfs import Image
+    from ._found import Found
 
 NOT_LOADED, LOADED = "not loaded", "loaded"
 

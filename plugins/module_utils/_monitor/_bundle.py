@@ -11,12 +11,11 @@ import inspect
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from .._host._files import HEADER
 
 if t.TYPE_CHECKING:
     import types
 
-_COLLECTION = "ansible_collections.rdma.ofed."
 # A module comes behind those that it imports.
 _PROGRAM = """\
 #!{python}
@@ -44,6 +43,7 @@ def add(name, module):
 
 for name, lines in SOURCES.items():
     module = types.ModuleType(name)
+    module.__package__ = name.rpartition(".")[0]
     add(name, module)
     sys.modules[name] = module
     exec(compile("".join(lines), name, "exec"), module.__dict__)
@@ -51,13 +51,14 @@ sys.exit(module.main())
 """
 
 
-def _imported(source: str) -> t.Iterator[str]:
+def _imported(name: str, source: str) -> t.Iterator[str]:
     """The modules of the collection that are imported whenever this one is: not those for the type checker."""
     for node in ast.parse(source).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(_COLLECTION):
+        if isinstance(node, ast.ImportFrom) and node.level:
+            above = ".".join(name.split(".")[: -node.level] + [node.module or ""]).rstrip(".")
             for alias in node.names:
-                inner = "%s.%s" % (node.module, alias.name)
-                yield inner if inner in sys.modules else str(node.module)
+                inner = "%s.%s" % (above, alias.name)
+                yield inner if inner in sys.modules else above
 
 
 def _collect(name: str, found: dict[str, str]) -> None:
@@ -65,7 +66,7 @@ def _collect(name: str, found: dict[str, str]) -> None:
     if name in found:
         return
     source = inspect.getsource(sys.modules[name])
-    for other in _imported(source):
+    for other in _imported(name, source):
         _collect(other, found)
     found[name] = source
 

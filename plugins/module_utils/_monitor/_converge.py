@@ -11,22 +11,23 @@ import os
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem, Refused, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health, _sampler
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._bundle import program
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import problems, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._plan import Found, is_ours
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from .._errors import InvalidInput, Problem, Refused, Unsupported, require_none
+from .._facts._asked import asked_port
+from .._host._files import apply_file, read_text, under
+from .._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
+from .._host._write import open_regular
+from .._plan import Change, Kind, Plan
+from . import _health, _sampler
+from . import _plan as planner
+from . import _settings as places
+from ._bundle import program
+from ._input import problems, wanted_of
+from ._plan import Found, is_ours
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 _LONGEST_LINE = 1000
 _FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)

@@ -11,13 +11,13 @@ import re
 import sys
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
+from .._errors import RdmaError
+from .._facts._portname import find
+from .._facts._ports import Port, read_ports
+from .._facts._sysfs import attribute
+from .._host._files import read_text, under, write_text
+from .._host._run import PlainRunner, Runner
+from ._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
 
 # An option: drain the node in Slurm where something is wrong, and take it back.
 SLURM = "--slurm"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import form_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import child_name, is_name, parse_pkey
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import TEXTFILE, HealthSettings, SampleSettings
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_monitor import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem, label
+from .._facts._portname import form_problems
+from .._foreign import decimal
+from .._ipoib._wanted import child_name, is_name, parse_pkey
+from .._schema._fabric_monitor import VARIABLES
+from .._schema._values import value_problems
+from ._settings import TEXTFILE, HealthSettings, SampleSettings
 
 NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
 # A sample of a large fabric takes a minute, and Prometheus forgets what is older than five.

@@ -9,18 +9,18 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import lanes, lower
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS as OF_COUNTERS
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
+from .._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
+from .._fabric._gap import Code, Gap
+from .._fabric._subnet import lanes, lower
+from .._foreign import read_table
+from .._record import read_row
+from .._schema._ib_counters import OPTIONS as OF_COUNTERS
+from .._tools import _sminfo
+from .._tools._smpquery import LANE_GBPS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import Spot
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Link, Subnet
+    from .._fabric._counters import Spot
+    from .._fabric._subnet import Link, Subnet
 
 # In bytes, the base unit of Prometheus.
 _GIGABIT = 1e9 / 8

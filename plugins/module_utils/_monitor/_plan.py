@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, Unit, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import NHC_CHECK, SLURM_CHECK, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
+from .._host._files import HEADER, file_change
+from .._host._units import STATE, Unit, switch
+from .._plan import Change, Kind, Plan, changes_of
+from . import _settings as places
+from ._input import NHC_CHECK, SLURM_CHECK, Wanted
 
 RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
 

@@ -12,17 +12,17 @@ import time
 import traceback
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_look import CounterAsking
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import spots_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, Gap, gaps_of
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text, under, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import PlainRunner, Runner
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import masters
+from .._errors import RdmaError
+from .._fabric._counter_look import CounterAsking
+from .._fabric._counters import spots_of
+from .._fabric._gap import Code, Gap, gaps_of
+from .._facts._asked import asked_port
+from .._facts._ports import read_ports
+from .._host._files import HEADER, read_text, under, write_text
+from .._host._run import PlainRunner, Runner
+from .._tools._sminfo import masters
+from ._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
+from ._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
 
 # An option: write that the sample failed, after the service was killed.
 STOPPED = "--stopped"

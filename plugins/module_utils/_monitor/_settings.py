@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._record import read_row
+from .._foreign import read_table
+from .._host._files import HEADER
+from .._record import read_row
 
 PROGRAMS = "/usr/local/lib/rdma-ofed"
 SAMPLER = PROGRAMS + "/fabric-sample"

@@ -12,17 +12,18 @@ import signal
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import ENABLED, MASKED, YES, Systemd, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, RELOAD
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS, SYSTEMD
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import STOPPED
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from .._foreign import decimal
+from .._host._files import apply_file
+from .._host._units import ENABLED, MASKED, YES, Systemd, systemd_runs
+from .._plan import Change, Kind, Plan
+from ._conf import ADOPTED, CONF, RELOAD
+from ._places import SETTINGS, SYSTEMD
+from ._plan import STOPPED
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
     BeforeEnd = t.Callable[[str], None]
     """Takes the name of a unit, or a process ID, that is about to end, and lets another manager take over first."""

@@ -13,7 +13,7 @@ import getopt
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
+from ._options import HIDDEN, looks_secret
 
 # The name under which arguments that are not understood are a setting of their own.
 UNKNOWN = "command_line"

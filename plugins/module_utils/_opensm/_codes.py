@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal, real
+from .._errors import Problem
+from .._foreign import decimal, hexadecimal, real
 
 # Bytes.
 MTUS: t.Mapping[int, int] = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}

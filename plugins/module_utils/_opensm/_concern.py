@@ -13,22 +13,22 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, without_secrets
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import RESTING, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, unit_name
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted, read_wanted
+from .._errors import RdmaError, Refused
+from .._foreign import is_true
+from . import _words
+from ._conf import CONF, without_secrets
+from ._found import PACKAGE, Found
+from ._master import Known
+from ._placement import RESTING, Place
+from ._places import fabric_of, unit_name
+from ._plan import plan, require_consent
+from ._predecessor import inherit
+from ._unit import Instance
+from ._wanted import Wanted, read_wanted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+    from .._finding import Finding
+    from .._plan import Plan
 
 
 def result(

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, is_secret, split
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
+from .._foreign import integer
+from .._plan import Change, Kind, Plan
+from ._options import HIDDEN, is_secret, split
 
 CONF = "opensm.conf"
 # The keys that were taken over from the subnet manager before ours.

@@ -10,37 +10,38 @@ import functools
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._apply import apply
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, guard, require_one_key, stand_below
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._hear import explained, hear, sweeps_again, take_back_refused
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._lacks import lacks
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look, virtual_functions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import broken_lines
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent, started, stopped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import dropped_files, fit, inherit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import Settled, settle, together
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import findings
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import mark
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import TOOLS
-from ansible_collections.rdma.ofed.plugins.module_utils._words import some, subject
+from .._errors import RdmaError, Refused, Unsupported
+from .._facts._ports import read_ports
+from .._host._units import Systemd, systemd_runs
+from .._tools._sminfo import TOOLS
+from .._words import some, subject
+from . import _handover
+from ._apply import apply
+from ._codes import normal_guid
+from ._concern import result
+from ._fabric import Misplaced, guard, require_one_key, stand_below
+from ._hear import explained, hear, sweeps_again, take_back_refused
+from ._lacks import lacks
+from ._look import look, virtual_functions
+from ._nodenames import broken_lines
+from ._placement import MASTER
+from ._plan import plan, require_consent, started, stopped
+from ._predecessor import dropped_files, fit, inherit
+from ._settle import Settled, settle, together
+from ._told import findings
+from ._told_look import mark
+from ._wanted import Bound, Wanted, bind, read_wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+
+    from .._facts._ports import Port
+    from .._finding import Finding
+    from .._host._run import Runner
+    from .._plan import Plan
+    from .._tools._sminfo import SmInfo
+    from ._found import Found
+    from ._told_look import Mark
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.
 UMAD = "/sys/class/infiniband_mad/abi_version"

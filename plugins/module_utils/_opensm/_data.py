@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import declared_of, fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import both_allowed, declared_keys
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas, node_guids
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, outline, port_guids, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Hostvars
+from .._foreign import is_true
+from ._fabrics import declared_of, fabrics_of
+from ._input import both_allowed, declared_keys
+from ._nodenames import Hcas, node_guids
+from ._options import FIRST_CLASS
+from ._partition_file import Absentee
+from ._partitions import Inventory, absentees, outline, port_guids, render
+from ._placement import Groups, Hostvars
 
 # The variables by which a host declares what its subnet manager does.
 _DECLARING = tuple("opensm_%s" % name for name in (*FIRST_CLASS, "options", "secret_options", "root_guids", "qos_policy", "partitions", "fabrics"))

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, changed_keys, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST, Master, outranks
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
+from .._errors import CommandFailed, Refused
+from .._facts._ports import Port, read_port
+from .._tools import _saquery, _sminfo, _smpquery
+from ._conf import CONF, changed_keys, parse_conf
+from ._master import LOWEST, Master, outranks
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
+    from .._host._run import Runner
+    from ._found import Found
+    from ._wanted import Bound
 
 
 class Misplaced(Refused):

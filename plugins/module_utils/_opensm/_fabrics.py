@@ -14,9 +14,9 @@ import math
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import PortName, form_problems, parse
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import number
+from .._errors import Problem
+from .._facts._portname import PortName, form_problems, parse
+from ._codes import number
 
 DEFAULT_FABRIC = "ib"
 # Below that of a vendor's opensm that is master and was not told otherwise, 14.

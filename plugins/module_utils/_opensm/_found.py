@@ -9,12 +9,12 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import DECLARED
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import outline_of, refusal_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PUBLIC, SETTINGS, SYSTEMD
+from .._errors import Refused
+from ._conf import DECLARED
+from ._nodenames import BEGIN, END
+from ._options import HIDDEN, looks_secret
+from ._partition_file import outline_of, refusal_of
+from ._places import PUBLIC, SETTINGS, SYSTEMD
 
 # The entry of the record for the package of opensm.
 PACKAGE = "package"

@@ -15,22 +15,23 @@ import functools
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf, with_key
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import LOWEST
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo
+from .._errors import CommandFailed, RdmaError, Refused
+from .._foreign import decimal
+from .._host._files import apply_file, file_change, read_text
+from .._host._turn import comes
+from .._host._units import Systemd
+from .._tools import _saquery, _sminfo
+from ._conf import parse_conf, with_key
+from ._master import LOWEST
+from ._places import fabric_of, file_path
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+
+    from .._facts._ports import Port
+    from .._host._run import Runner
+    from .._plan import Change
+    from ._found import Found
 
 INTERVAL_SECONDS = 0.5
 # How long opensm may take to read its file again.

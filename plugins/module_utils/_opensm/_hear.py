@@ -9,25 +9,26 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import STATE, Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, RUNNING, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import regrouped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark, listen, read_log
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_tables import Tables
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Topic, parse_log
+from .._errors import CommandFailed, RdmaError
+from .._foreign import integer
+from .._host._files import apply_file, file_change, read_text
+from .._host._units import STATE, Systemd
+from .._plan import Kind
+from .._tools._opensm_log import Topic, parse_log
+from . import _places
+from ._conf import CONF, RUNNING, parse_conf
+from ._partition_file import regrouped
+from ._told_look import Mark, listen, read_log
+from ._told_tables import Tables
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
-    from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
+
+    from .._host._run import Runner
+    from .._plan import Plan
+    from ._found import Found
+    from ._told import Told
+    from ._wanted import Bound
 
 INTERVAL_SECONDS = 0.5
 # The bit of log_flags with which opensm says that a sweep has ended; by default it is set.

@@ -11,18 +11,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, label
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import in_words, of_fabric
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabrics
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import guid_problems, is_guid, normal_guid, number
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import problems as name_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS, HIDDEN, is_plain, is_secret, looks_secret, variable_of, words
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import problems as partition_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import rank_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem, label
+from .._facts._apart import in_words, of_fabric
+from .._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
+from .._foreign import BOOLEAN, is_boolean, is_true
+from .._schema._opensm import VARIABLES
+from .._schema._values import value_problems
+from . import _fabrics
+from ._codes import guid_problems, is_guid, normal_guid, number
+from ._nodenames import problems as name_problems
+from ._options import FIRST_CLASS, HIDDEN, is_plain, is_secret, looks_secret, variable_of, words
+from ._partitions import problems as partition_problems
+from ._placement import rank_problems
 
 # Keys that opensm_options must not have, and what to do instead.
 RESERVED: t.Mapping[str, str] = {

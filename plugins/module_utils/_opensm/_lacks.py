@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import LANE_GBPS
+from .._tools._smpquery import LANE_GBPS
+from ._conf import parse_conf
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from .._facts._ports import Port
 
 _VIRTUAL = "virt_enabled"
 # Those that some build does not know.

@@ -12,22 +12,22 @@ import tempfile
 import typing as t
 from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import systemd_runs, units_like
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import CONFIG, keys_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, same, values
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Foreign, Found, Predecessor
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, UNSET
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._processes import Process, read_processes
+from .._facts._sysfs import attribute, entries, link_name
+from .._foreign import decimal
+from .._host._files import read_text, under
+from .._host._units import systemd_runs, units_like
+from . import _places
+from ._cmdline import CONFIG, keys_of
+from ._codes import is_guid, normal_guid
+from ._conf import CONF, same, values
+from ._found import Foreign, Found, Predecessor
+from ._nodenames import DEFAULT_PATH
+from ._options import HIDDEN, UNSET
+from ._processes import Process, read_processes
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._facts._ports import Port
+    from .._host._run import Runner
 
 WANTS = _places.SYSTEMD + "/multi-user.target.wants"
 

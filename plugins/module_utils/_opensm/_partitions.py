@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, nearest, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._apart import is_in_fabric
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, Line, definition
+from .._errors import Problem, nearest, require_none
+from .._facts._apart import is_in_fabric
+from .._facts._portname import is_named
+from .._host._files import HEADER
+from ._codes import is_guid, normal_guid, rows_of
+from ._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
+from ._partition_file import Absentee, Line, definition
 
 VARIABLE = "opensm_partitions"
 # Many hosts each, which need to talk to each other. Switches and routers do not.

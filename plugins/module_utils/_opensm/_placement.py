@@ -13,9 +13,9 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import Settings, fabric_problems, fabrics_of, read_int, settings_of
+from .._errors import Problem, require_none
+from .._foreign import is_true
+from ._fabrics import Settings, fabric_problems, fabrics_of, read_int, settings_of
 
 GROUP = "opensm"
 ALL = "rdma"

@@ -12,19 +12,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import MASKED, STATE, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames, _places, _unit
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import MTUS, RATES
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import RELOAD, RESTART, RUNNING, strongest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import gone, names_rule, parse_partitions, regrouped
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
+from .._errors import Refused
+from .._host._files import HEADER, file_change
+from .._host._units import MASKED, STATE, switch
+from .._plan import Change, Kind, Plan, changes_of
+from . import _nodenames, _places, _unit
+from ._codes import MTUS, RATES
+from ._conf import RELOAD, RESTART, RUNNING, strongest
+from ._found import PACKAGE, Found
+from ._partition_entry import DEFAULT_PKEY
+from ._partition_file import gone, names_rule, parse_partitions, regrouped
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
+    from ._wanted import Wanted
 
 # States of a unit or process, besides those of _conf.py. A unit that is replaced runs a program that no longer is on disk.
 STOPPED, REPLACED = "stopped", "replaced"

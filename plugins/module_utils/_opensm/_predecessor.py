@@ -14,18 +14,18 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import UNKNOWN
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, DECLARED, same, values
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found, Predecessor
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN, looks_secret, parse_template, problems, variable_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import ADOPTED_PARTITIONS, FILES, PARTITIONS, file_path
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import MASTER_PRIORITY, Instance
+from .._errors import Refused
+from ._cmdline import UNKNOWN
+from ._conf import ADOPTED, CONF, DECLARED, same, values
+from ._found import Found, Predecessor
+from ._options import HIDDEN, looks_secret, parse_template, problems, variable_of
+from ._partition_entry import DEFAULT_PKEY
+from ._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
+from ._places import ADOPTED_PARTITIONS, FILES, PARTITIONS, file_path
+from ._unit import MASTER_PRIORITY, Instance
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
+    from ._wanted import Wanted
 
 # The role decides these by the inventory, or they are about the host and not about the fabric.
 _OWN_TEXT = """

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name, link_target, process_ids
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, shown
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._cmdline import keys_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import is_guid, normal_guid
+from .._facts._sysfs import attribute, entries, link_name, link_target, process_ids
+from .._foreign import decimal, shown
+from .._host._files import under
+from ._cmdline import keys_of
+from ._codes import is_guid, normal_guid
 
 # Of each cgroup hierarchy, the one that systemd names units in.
 _HIERARCHY = re.compile(r"^(?:\d+:name=systemd|0:):([^\n]*)$", re.MULTILINE)

@@ -10,21 +10,21 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import is_named, named_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, show_units, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import is_alive, missing, see
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import fabric_of, file_path, unit_name
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _sminfo, _smpquery
+from .._errors import RdmaError
+from .._facts._portname import is_named, named_ports
+from .._facts._ports import Port, read_ports
+from .._foreign import decimal
+from .._host._units import Unit, show_units, systemd_runs
+from .._tools import _sminfo, _smpquery
+from ._conf import CONF, parse_conf
+from ._fabric import is_alive, missing, see
+from ._look import look
+from ._master import Known
+from ._places import fabric_of, file_path, unit_name
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+    from .._host._run import Runner
+    from ._found import Found
 
 
 def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any]]:

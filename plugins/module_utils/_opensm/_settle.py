@@ -13,17 +13,17 @@ from __future__ import annotations
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import View, identify, intruder, is_alive, misplaced, missing, require_allowed, see
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import MAX_PRIORITY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import outranks
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
+from .._errors import RdmaError
+from ._fabric import View, identify, intruder, is_alive, misplaced, missing, require_allowed, see
+from ._fabrics import MAX_PRIORITY
+from ._master import outranks
+from ._placement import MASTER
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-    from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+    from .._host._run import Runner
+    from .._tools._sminfo import SmInfo
+    from ._unit import Instance
+    from ._wanted import Bound
 
 INTERVAL_SECONDS = 0.5
 Settled = t.Tuple["View", str]

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Topic as Object
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import integer
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import UNSET, words
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Rule, parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Log, Topic
+from .._finding import Code, Finding
+from .._finding import Topic as Object
+from .._foreign import integer
+from .._tools._opensm_log import Log, Topic
+from ._options import UNSET, words
+from ._partition_entry import DEFAULT_PKEY
+from ._partition_file import Rule, parse_partitions
 
 MASTER = "MASTER"
 FULL, LIMITED, NONE = "full member", "limited member", "no member"

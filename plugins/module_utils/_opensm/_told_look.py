@@ -10,18 +10,18 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import file_path, unit_name
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told, engines_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_tables import Tables
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
+from .._foreign import decimal
+from .._host._files import read_text, under
+from .._host._write import open_regular
+from .._tools._opensm_log import WINDOW, parse_log
+from ._conf import parse_conf
+from ._places import file_path, unit_name
+from ._told import Told, engines_of
+from ._told_tables import Tables
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._facts._ports import Port
+    from .._host._run import Runner
 
 _PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
 

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _places
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import ADOPTED, CONF, DECLARED, RELOAD, RESTART, RUNNING, effect, parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import is_secret, render
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall, regrouped
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import MASTER
+from .._host._files import HEADER
+from . import _places
+from ._conf import ADOPTED, CONF, DECLARED, RELOAD, RESTART, RUNNING, effect, parse_conf
+from ._fabrics import DEFAULT_PREFIX
+from ._master import Known
+from ._nodenames import DEFAULT_PATH
+from ._options import is_secret, render
+from ._partition_file import Absentee, recall, regrouped
+from ._placement import MASTER
 
 # A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
 # It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.

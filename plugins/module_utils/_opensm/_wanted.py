@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import declared_keys, is_set, port_problems, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import known_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import Hcas
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import FIRST_CLASS
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, objections_to
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
+from .._errors import Problem, require_none
+from .._facts._portname import find
+from .._host._files import HEADER
+from ._codes import normal_guid
+from ._input import declared_keys, is_set, port_problems, problems
+from ._master import known_of
+from ._nodenames import Hcas
+from ._options import FIRST_CLASS
+from ._partition_file import Absentee, objections_to
+from ._unit import Instance
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+    from .._facts._ports import Port
 
 Options = t.Mapping[str, t.Any]
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Form, Topic
+from .._finding import Code, Form, Topic
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._finding import Finding
+    from .._finding import Finding
 
 _LOG = "see /var/log/opensm/{subject}/opensm.log"
 FORMS: t.Mapping[Code, Form] = {

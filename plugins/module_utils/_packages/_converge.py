@@ -12,22 +12,23 @@ import re
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import NAMES, by_name, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY
-from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes, locks
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import lock_file
-from ansible_collections.rdma.ofed.plugins.module_utils._packages._obstacles import is_interrupted, wait_for_turn
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
+from .._distro._registry import NAMES, by_name, names_of
+from .._errors import RdmaError, Refused, Unsupported
+from .._facts._machine import read_os
+from .._host._files import read_text, write_text
+from .._host._lock import LOCK_DIRECTORY
+from .._host._turn import comes, locks
+from .._host._write import lock_file
+from .._plan import Change, Kind, Plan
+from .._tools import _packages as packages
+from .._tools._packages import Package, Transaction
+from ._obstacles import is_interrupted, wait_for_turn
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
+
+    from .._host._run import Runner
+    from .._tools._packages import Manager
 
 _PREVIEW_SECONDS = 600.0
 _SECONDS = 7200.0

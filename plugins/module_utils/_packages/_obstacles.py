@@ -12,14 +12,14 @@ import re
 import struct
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, shown
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._turn import comes
-from ansible_collections.rdma.ofed.plugins.module_utils._host._write import open_regular
+from .._errors import Refused
+from .._foreign import decimal, shown
+from .._host._files import read_text
+from .._host._turn import comes
+from .._host._write import open_regular
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager
+    from .._tools._packages import Manager
 
 # struct flock of fcntl(2): type, whence, start, length, process.
 _FLOCK = "@hhqqi4x"

@@ -10,21 +10,21 @@ import os
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Problem, RdmaError, Refused, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import read_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import named_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import parse_inet
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import read_links
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import is_no_device, last_words
+from .._distro._registry import by_name
+from .._errors import CommandFailed, Problem, RdmaError, Refused, Unsupported, require_none
+from .._facts._machine import read_os
+from .._facts._netdevs import read_netdevs
+from .._facts._portname import named_ports
+from .._facts._ports import Port, read_ports
+from .._facts._sockets import parse_inet
+from .._host._files import read_text
+from .._host._units import Systemd, systemd_runs
+from .._tools._ip import read_links
+from .._tools._measure import is_no_device, last_words
+from ._tests import LATENCY, PACKAGES, PING, STREAM, TESTS, Figure, Setting, client, figure, server
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 LOOK, SERVER, CLIENT, STOP = "look", "server", "client", "stop"
 _RANGES: t.Mapping[str, tuple[int, int]] = {"seconds": (2, 600), "size": (2, 1 << 30), "tcp_port": (1024, 65536 - len(TESTS))}

@@ -9,11 +9,11 @@ from __future__ import annotations
 import statistics
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import columns
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
-from ansible_collections.rdma.ofed.plugins.module_utils._pairs._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
+from .._check._table import columns
+from .._errors import Problem, require_none
+from .._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
+from .._hosts import fold, natural, sharing
+from ._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]
 """By host, what the role `look` of ib_pair_test returned as `end`."""

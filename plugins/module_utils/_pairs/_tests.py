@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _measure
+from .._errors import UnexpectedOutput
+from .._tools import _measure
 
 WRITE, SEND, LATENCY, STREAM, PING = "ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"
 TESTS = (WRITE, SEND, LATENCY, STREAM, PING)

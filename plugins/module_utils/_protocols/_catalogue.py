@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import GONE as GONE_MODULES
+from .._distro._registry import FAMILIES, by_name
+from .._foreign import decimal
+from .._kmod._input import GONE as GONE_MODULES
 
 # When a unit is to run, apart from being enabled.
 NOW = "now"

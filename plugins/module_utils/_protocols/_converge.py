@@ -9,29 +9,30 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import RECORD, Record, read_record, record_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, file_change, read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, show_units
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _look as kernel
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._apply import load, settle
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as KernelModules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import Wanted as Modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import is_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, modules_of
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd
+from .._distro._registry import by_name
+from .._errors import Problem, Unsupported, require_none
+from .._facts._machine import read_machine, read_os
+from .._facts._ulps import RECORD, Record, read_record, record_text
+from .._host._files import apply_file, file_change, read_text, under
+from .._host._units import Systemd, show_units
+from .._kmod import _look as kernel
+from .._kmod._apply import load, settle
+from .._kmod._check import check, need_modules
+from .._kmod._config import ULPS_PATH, load_text
+from .._kmod._found import Found as KernelModules
+from .._kmod._plan import Wanted as Modules
+from .._kmod._plan import is_loaded
+from .._plan import Plan
+from .._reload import _openibd
+from . import _plan as planner
+from ._catalogue import PROTOCOLS, modules_of
+from ._input import VARIABLE, ulp_problems
+from ._plan import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 
 def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, did_you_mean
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
+from .._distro._family import EXTRA_MODULES
+from .._distro._registry import packages_by_family
+from .._errors import Problem, did_you_mean
+from ._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
 
 VARIABLE = "ofed_ulps"
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import ULPS_PATH, load_text
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
+from .._facts._ulps import Kept, Record
+from .._host._files import file_change
+from .._host._units import Unit
+from .._kmod._config import ULPS_PATH, load_text
+from .._plan import Change, Kind, Pending, Plan, changes_of
+from .._reload._openibd import value_of
+from ._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
 
 # It is active once systemd has seen an RDMA device.
 HARDWARE = "rdma-hw.target"

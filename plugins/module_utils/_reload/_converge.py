@@ -8,19 +8,20 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import in_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan as planner
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import JOB, former_files, look
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import Found, ReloadPlan, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import loaded_again, steps
+from .._errors import CommandFailed, Refused
+from .._facts._modules import in_stack
+from .._facts._sysfs import attribute
+from .._host import _job as jobs
+from .._plan import Change, Plan
+from . import _plan as planner
+from ._look import JOB, former_files, look
+from ._plan import Found, ReloadPlan, Wanted
+from ._steps import loaded_again, steps
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 _LINES = 6
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module
+from .._facts._modules import PEERS, Module
 
 _CORE = "ib_core"
 _COMPAT = "mlx_compat"

@@ -9,29 +9,29 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._boot import read_next_boot
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import read_ssh, ssh_connection
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import module_files, module_needs, read_kernels
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import over_rdma, seen_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import parse_mounts, parse_swaps
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries, link_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted, untrusted
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User, read_usage
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import show_units, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._fit import READY, of_container, unfit
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, SERVICES, Found, signature
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import ALIASES, loaded_again
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import module_of, parse_files
+from .._facts._boot import read_next_boot
+from .._facts._connections import read_ssh, ssh_connection
+from .._facts._gpu import UNIT_PATH
+from .._facts._kernels import module_files, module_needs, read_kernels
+from .._facts._machine import read_machine
+from .._facts._modules import Module, in_stack, parse_proc_modules, read_loaded, with_disk
+from .._facts._netdevs import over_rdma, seen_netdevs
+from .._facts._storage import parse_mounts, parse_swaps
+from .._facts._sysfs import attribute, entries, link_name
+from .._facts._trust import Untrusted, untrusted
+from .._facts._usage import User, read_usage
+from .._host import _job as jobs
+from .._host._files import read_text, under
+from .._host._units import show_units, systemd_runs
+from .._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
+from .._tools._modinfo import module_of, parse_files
+from . import _openibd as openibd
+from ._fit import READY, of_container, unfit
+from ._plan import CACHE, OPENIBD, SERVICES, Found, signature
+from ._steps import ALIASES, loaded_again
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 JOB = "driver-reload"
 # What a running system can't do without.

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, did_you_mean, label
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import assignments, quoted
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from .._errors import Problem, did_you_mean, label
+from .._host._files import file_change
+from .._ipoib._backends._assignments import assignments, quoted
+from .._plan import Change, Kind
 
 PATH = "/etc/infiniband/openib.conf"
 

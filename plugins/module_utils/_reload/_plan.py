@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS, Module, in_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Untrusted
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import words as words_of_trust
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._fit import CONTAINER
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import stop_allowed
+from .._facts._connections import SshPath
+from .._facts._modules import PEERS, Module, in_stack
+from .._facts._trust import Untrusted
+from .._facts._trust import words as words_of_trust
+from .._facts._usage import User
+from .._plan import Change, Kind, Pending
+from ._fit import CONTAINER
+from ._openibd import stop_allowed
 
 RELOAD = "reload"
 WAIT = "wait"

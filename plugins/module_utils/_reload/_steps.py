@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import PEERS
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import CACHE, OPENIBD, Found, Wanted, unloading
+from .._facts._modules import PEERS
+from .._host._step import Step
+from ._openibd import value_of
+from ._plan import CACHE, OPENIBD, Found, Wanted, unloading
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 _STOPPING = "unloading "

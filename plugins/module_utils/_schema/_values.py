@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN, is_boolean
+from .._errors import Problem
+from .._foreign import BOOLEAN, is_boolean
 
 
 def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t.Mapping[str, t.Any], apart: t.Collection[str] = ()) -> list[Problem]:

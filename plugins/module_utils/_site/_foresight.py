@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as IpoibFound
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _concern as kernel_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._schema import _ipoib, _kernel_modules
+from .._errors import Problem
+from .._hosts import fold
+from .._ipoib import _concern as ipoib
+from .._ipoib import _wanted
+from .._ipoib._found import Found as IpoibFound
+from .._kmod import _concern as kernel_modules
+from .._kmod._found import Seen
+from .._opensm._fabrics import fabrics_of
+from .._schema import _ipoib, _kernel_modules
 
 _ROLES = ("ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_check")
 

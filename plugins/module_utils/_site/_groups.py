@@ -10,7 +10,7 @@ import collections
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, sharing
+from .._hosts import fold, sharing
 
 # Up to so many lines, each text is shown in full.
 MOST_LINES = 24

@@ -10,12 +10,12 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, family_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES, parse_os_release
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from .._distro._registry import by_name, family_name
+from .._facts._machine import IDENTITY_FILES, parse_os_release
+from .._foreign import decimal
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from .._distro._family import Family
 
 Version = t.Tuple[int, ...]
 

@@ -9,23 +9,23 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Scope, scope_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import look as live
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_parts
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name, installed_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES, read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._look import look as gpudirect
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for as kernel_modules
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look as opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+from .._check._live import Scope, scope_of
+from .._check._live_look import look as live
+from .._check._live_look import read_parts
+from .._distro._registry import by_name, installed_packages
+from .._errors import RdmaError
+from .._facts._machine import IDENTITY_FILES, read_os
+from .._facts._sysfs import attribute
+from .._gpudirect._look import look as gpudirect
+from .._ipoib._look import condensed, look_whole
+from .._kmod._look import look_for as kernel_modules
+from .._opensm._look import look as opensm
+from .._record import encode
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
+    from .._check._live import Live
+    from .._host._run import Runner
+    from .._ipoib._found import Found as Interfaces
 
     Look = t.Callable[["Node", t.Mapping[str, t.Any]], t.Any]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import IDENTITY_FILES
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
+from .._errors import Problem, Unshown
+from .._facts._machine import IDENTITY_FILES
+from .._hosts import fold
 
 _SHOWN = 2
 

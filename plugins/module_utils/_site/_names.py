@@ -11,20 +11,8 @@ import string
 import types
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
-from ansible_collections.rdma.ofed.plugins.module_utils._schema import (
-    _fabric_check,
-    _fabric_monitor,
-    _gpudirect,
-    _hca_firmware,
-    _ipoib,
-    _kernel_modules,
-    _node_service,
-    _ofed,
-    _opensm,
-    _site,
-    _soft_rdma,
-)
+from .._errors import Problem, Unshown
+from .._schema import _fabric_check, _fabric_monitor, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_service, _ofed, _opensm, _site, _soft_rdma
 
 _SITE = "rdma_"
 # By the prefix of their names; the tables have some without it, too.

@@ -9,25 +9,25 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils import _accepted
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._check._input import role_problems as check_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import problems as firmware_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._input import problems as gpudirect_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems as ipoib_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems as kmod_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor._input import role_problems as monitor_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _placement
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import fabrics_of
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems as opensm_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election, Groups, Hostvars
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._site import VARIABLES as SITE
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._site._names import misspelt, own_problems, unknown
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import problems as soft_rdma_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems as stack_problems
+from .. import _accepted
+from .._check._input import port_problems
+from .._check._input import role_problems as check_problems
+from .._errors import Problem
+from .._firmware._input import problems as firmware_problems
+from .._foreign import decimal, is_true
+from .._gpudirect._input import problems as gpudirect_problems
+from .._ipoib._input import problems as ipoib_problems
+from .._kmod._input import problems as kmod_problems
+from .._monitor._input import role_problems as monitor_problems
+from .._opensm import _placement
+from .._opensm._fabrics import fabrics_of
+from .._opensm._input import problems as opensm_problems
+from .._opensm._placement import Election, Groups, Hostvars
+from .._schema._site import VARIABLES as SITE
+from .._schema._values import value_problems
+from .._softrdma._input import problems as soft_rdma_problems
+from .._stack._input import problems as stack_problems
+from ._names import misspelt, own_problems, unknown
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,9 +12,9 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Groups, Member, elect
+from .._errors import Problem
+from .._foreign import decimal
+from .._opensm._placement import Groups, Member, elect
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import grouped, hosts_in_short, lines
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import WHOLE, causes, words
+from .._hosts import natural
+from ._groups import grouped, hosts_in_short, lines
+from ._leaving import WHOLE, causes, words
 
 FAILED, UNREACHABLE = "failed", "unreachable"
 # Letters of a line. What is longer stands in full in the output above.

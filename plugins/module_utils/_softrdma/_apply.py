@@ -10,22 +10,23 @@ import os
 import posixpath
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import RDMA_TOOL
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link, read_units, records, type_of, unit_of
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd, Unit, show_units, systemd_runs
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import in_container, read_catalogue, read_loaded
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import links_of, problems
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev, check, plan, same
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import RDMA_LINKS, parse_rdma_netdevs
+from .._distro._family import RDMA_TOOL
+from .._distro._registry import packages_by_family
+from .._errors import Unsupported, require_none
+from .._facts._soft_links import MODULES, Link, read_units, records, type_of, unit_of
+from .._facts._sysfs import attribute, entries
+from .._host._files import apply_file
+from .._host._units import Systemd, Unit, show_units, systemd_runs
+from .._kmod._look import in_container, read_catalogue, read_loaded
+from .._plan import Change, Kind, Plan
+from .._tools._ip import RDMA_LINKS, parse_rdma_netdevs
+from ._input import links_of, problems
+from ._plan import Found, Netdev, check, plan, same
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, Link
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._soft_rdma import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
+from .._errors import Problem
+from .._facts._soft_links import MODULES, Link
+from .._schema._soft_rdma import VARIABLES
+from .._schema._values import value_problems
 
 VARIABLE = "soft_rdma_links"
 KEYS = ("name", "netdev", "type")

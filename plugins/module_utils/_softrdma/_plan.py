@@ -9,15 +9,15 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import EXTRA_MODULES
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import packages_by_family
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import MODULES, PROTOCOLS, Link, path_of, records, unit_of
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, switch
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._input import VARIABLE
+from .._distro._family import EXTRA_MODULES
+from .._distro._registry import packages_by_family
+from .._errors import Problem
+from .._facts._soft_links import MODULES, PROTOCOLS, Link, path_of, records, unit_of
+from .._host._files import HEADER, file_change
+from .._host._units import Unit, switch
+from .._kmod._names import Catalogue
+from .._plan import Change, Kind, Plan, changes_of
+from ._input import VARIABLE
 
 # ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
 _TYPES = ("1", "772")

@@ -12,11 +12,11 @@ import tarfile
 import typing as t
 import zlib
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step
+from .._distro._registry import DISTRIBUTIONS
+from .._errors import Refused
+from .._facts._sysfs import attribute
+from .._foreign import decimal
+from .._host._step import Step
 
 DIRECTORY = "/var/lib/rdma.ofed/bundles"
 VERSION_WORDS = "a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.5.0"

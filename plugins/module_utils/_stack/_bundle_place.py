@@ -13,16 +13,16 @@ import re
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundles
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _installer_run as installer_run
+from .._errors import Refused, Unsupported
+from .._facts._machine import read_machine
+from .._host import _download as downloader
+from .._host._files import under
+from .._host._step import Step, script_argv
+from . import _bundle as bundles
+from . import _installer_run as installer_run
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 FILES = bundles.DIRECTORY + "/files"
 _UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")

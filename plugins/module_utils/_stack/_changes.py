@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA_PARTS, ubuntus_doca
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import file_change
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, changes_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import prebuilt, vendors
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
+from .._facts._stack import DOCA as PROFILES
+from .._facts._stack import DOCA_PARTS, ubuntus_doca
+from .._host._files import file_change
+from .._plan import Change, Kind, changes_of
+from .._tools import _packages as packages
+from ._bundle import same_version
+from ._installer_options import user_only
+from ._package_names import prebuilt, vendors
+from ._states import Found, Wanted
 
 NEEDS = "driver_reload"
 FIRMWARE_PACKAGE = "mlnx-fw-updater"

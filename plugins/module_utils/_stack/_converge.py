@@ -11,30 +11,31 @@ import json
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Refused, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import CHECKED
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import RECORD
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _initramfs as initramfs
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import apply_file, read_text, under, write_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._private import remove_left
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending, Plan
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle_place as places
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import is_unprotected, lift, protect, protects, renew
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants, refuse_unknown_options, refuse_without_headers
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._log import failure_of, package_at_work
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, in_use, needs_consent, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import address_of, is_private, without_secrets
+from .._distro._registry import FAMILIES
+from .._errors import CommandFailed, InvalidInput, Problem, Refused, require_none
+from .._facts._modules import CHECKED
+from .._facts._stack import RECORD
+from .._host import _initramfs as initramfs
+from .._host import _job as jobs
+from .._host._files import apply_file, read_text, under, write_text
+from .._host._private import remove_left
+from .._plan import Change, Kind, Pending, Plan
+from .._reload import _openibd as openibd
+from .._tools._packages import address_of, is_private, without_secrets
+from . import _bundle_place as places
+from ._bundle import Place
+from ._changes import is_unprotected, lift, protect, protects, renew
+from ._foreseen import dependants, refuse_unknown_options, refuse_without_headers
+from ._input import problems
+from ._log import failure_of, package_at_work
+from ._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
+from ._plan import StackPlan, in_use, needs_consent, plan
+from ._states import Found, Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 
 Version = t.Mapping[str, str]

@@ -15,24 +15,24 @@ import shutil
 import tempfile
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused, require_none
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_machine
-from ansible_collections.rdma.ofed.plugins.module_utils._host._private import private_files
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import lift
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, refused_by_help
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import REPLACED, is_library, is_vendors, taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import KERNEL_ONLY, Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Transaction, address_of
+from .._errors import CommandFailed, Refused, require_none
+from .._facts._machine import read_machine
+from .._host._private import private_files
+from .._plan import Change, Kind
+from .._tools import _apt as apt
+from .._tools import _packages as packages
+from .._tools import _rpm as rpm
+from .._tools._packages import Transaction, address_of
+from ._bundle import INSTALLER, Place
+from ._changes import lift
+from ._installer_options import doubts, names_of, refused_by_help
+from ._installer_run import parse_help
+from ._package_names import REPLACED, is_library, is_vendors, taken_by_installer
+from ._plan import StackPlan
+from ._states import KERNEL_ONLY, Found, Wanted
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 # With these options the installer builds nothing for the running kernel, or does not ask for its headers.
 _WITHOUT_HEADERS = frozenset({"--without-dkms", "--without-depcheck", "-k", "--kernel", "-s", "--kernel-sources"})

@@ -9,22 +9,22 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name, due
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import names_of as package_names
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import PROTOCOLS, Protocol
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import VARIABLE, name_problems, part, ulp_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import conf_problems, value_text
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._values import value_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import PACKAGE_NAME
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version, package_problems, timeout_problems, vendor_problems
+from .._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name, due
+from .._distro._registry import names_of as package_names
+from .._errors import Problem
+from .._foreign import decimal, is_true
+from .._protocols._catalogue import PROTOCOLS, Protocol
+from .._protocols._input import VARIABLE, name_problems, part, ulp_problems
+from .._reload._openibd import conf_problems, value_text
+from .._schema._ofed import VARIABLES
+from .._schema._values import value_problems
+from ._bundle import release
+from ._installer_options import names_of, user_only
+from ._package_names import PACKAGE_NAME
+from ._vendor_input import mlnx_version, package_problems, timeout_problems, vendor_problems
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._distro._family import Family
+    from .._distro._family import Family
 
 _PACKAGE = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._:~=-]*$")
 # The installer's sets with the user space of the stack, and those with the modules of SRP and iSER.

@@ -13,9 +13,9 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import release
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN
+from .._errors import Problem
+from ._bundle import release
+from ._package_names import KNOWN
 
 FIRST = (4, 1)
 # The long-term release, whose last versions are newer than 5.0.

@@ -18,17 +18,17 @@ import re
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import REBUILD_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _plan as stages
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import DIRECTORY, read_layout, way_out
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE, tidy
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import names_of, refused_by_help, value_of
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import AGAIN, packages_missing
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import JOB
+from .._errors import CommandFailed
+from .._host import _job as jobs
+from .._host._files import under
+from .._host._initramfs import REBUILD_STAGE
+from .._host._run import TIMED_OUT
+from . import _plan as stages
+from ._bundle import DIRECTORY, read_layout, way_out
+from ._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE, tidy
+from ._installer_options import names_of, refused_by_help, value_of
+from ._installer_run import AGAIN, packages_missing
+from ._look import JOB
 
 _LINES = 8
 # Jobs run in the C locale, in which every tool says this.

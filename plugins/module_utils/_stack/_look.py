@@ -13,25 +13,26 @@ import os
 import typing as t
 
 from ansible.module_utils.urls import open_url
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, SUPPORTED, by_name, names_of
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Problem, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import read_os
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import read_selection, read_stack
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job import State, read_job
-from ansible_collections.rdma.ofed.plugins.module_utils._host._private import private_files
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import vendor_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._look import look as look_at_driver
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import real_users
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import distro_to_tell
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import KNOWN, distribution_versions
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import mlnx_version
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Repository, is_key
+
+from .._distro._registry import FAMILIES, SUPPORTED, by_name, names_of
+from .._errors import CommandFailed, InvalidInput, Problem, Unsupported
+from .._facts._machine import read_os
+from .._facts._stack import read_selection, read_stack
+from .._host._files import read_text, under
+from .._host._job import State, read_job
+from .._host._private import private_files
+from .._protocols._catalogue import vendor_packages
+from .._reload._look import look as look_at_driver
+from .._reload._plan import real_users
+from .._tools._packages import Repository, is_key
+from ._bundle import distro_to_tell
+from ._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
+from ._package_names import KNOWN, distribution_versions
+from ._states import Found, Wanted
+from ._vendor_input import mlnx_version
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 Parameters = t.Mapping[str, t.Any]
 

@@ -13,7 +13,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
+    from .._tools._packages import Package
 
 PACKAGE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import NOT_STARTED
-from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
-from ansible_collections.rdma.ofed.plugins.module_utils._stack import _changes
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import INSTALLER, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import doubts, names_of, options_argv, set_argv
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _apt as apt
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _rpm as rpm
+from .._host._job_runner import NOT_STARTED
+from .._host._step import Step, script_argv
+from .._plan import Change, Kind
+from .._tools import _apt as apt
+from .._tools import _packages as packages
+from .._tools import _rpm as rpm
+from . import _changes
+from ._bundle import INSTALLER, Place
+from ._installer_options import doubts, names_of, options_argv, set_argv
+from ._package_names import taken_by_installer
+from ._states import Found, Wanted
 
 CHECK_STAGE = "checking the bundle"
 OPTIONS_STAGE = "checking the options"

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import FAMILIES, by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import same_version
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._package_names import taken_by_installer, vendors
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _packages as packages
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Manager, Package, Repository
+from .._distro._registry import FAMILIES, by_name
+from .._facts._machine import OperatingSystem
+from .._facts._stack import DOCA as PROFILES
+from .._facts._stack import Stack
+from .._facts._usage import User
+from .._tools import _packages as packages
+from .._tools._packages import Manager, Package, Repository
+from ._bundle import same_version
+from ._installer_options import user_only
+from ._package_names import taken_by_installer, vendors
 
 KERNEL_ONLY = "kernel-only"
 

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem, Unshown
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import DOCA as PROFILES
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import is_boolean, is_true
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import read_int
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._input import part
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._ofed import VARIABLES
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import VERSION_WORDS, is_version, misfit, parse_name
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import is_private, without_secrets
+from .._distro._registry import by_name
+from .._errors import Problem, Unshown
+from .._facts._stack import DOCA as PROFILES
+from .._foreign import is_boolean, is_true
+from .._opensm._fabrics import read_int
+from .._protocols._input import part
+from .._schema._ofed import VARIABLES
+from .._tools._packages import is_private, without_secrets
+from ._bundle import VERSION_WORDS, is_version, misfit, parse_name
+from ._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
+from ._states import Wanted
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")

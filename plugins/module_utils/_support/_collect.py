@@ -15,16 +15,17 @@ import tempfile
 import time
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._sysfs import attribute, entries
-from ansible_collections.rdma.ofed.plugins.module_utils._support import _items
-from ansible_collections.rdma.ofed.plugins.module_utils._support._items import Command, Files, Item, Values
-from ansible_collections.rdma.ofed.plugins.module_utils._support._redact import known_secrets, redact
+from .._errors import RdmaError
+from .._facts._asked import asked_port
+from .._facts._sysfs import attribute, entries
+from . import _items
+from ._items import Command, Files, Item, Values
+from ._redact import known_secrets, redact
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+
+    from .._host._run import Runner
 
 _MEBIBYTE = 1 << 20
 MOST = 4 * _MEBIBYTE

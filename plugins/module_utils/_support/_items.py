@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._registry import BACKENDS
+from .._ipoib._registry import BACKENDS
 
 
 class Command(t.NamedTuple):

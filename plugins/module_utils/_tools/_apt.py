@@ -11,11 +11,11 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import ARMOUR, Manager, Package, Repository, Transaction, address_of, uri
+from .._host._files import HEADER, read_text
+from ._packages import ARMOUR, Manager, Package, Repository, Transaction, address_of, uri
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 # apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")

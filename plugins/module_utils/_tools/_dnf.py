@@ -11,13 +11,13 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._host._private import FOLDER
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Transaction, address_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RpmManager, rpm_uri
+from .._host._files import read_text
+from .._host._private import FOLDER
+from ._packages import Address, Transaction, address_of
+from ._rpm import RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 # A section of the table of a transaction, a package in it, and one that it replaces. A name that is too long for its column
 # has the rest of its row in the next line, with more blanks before it.

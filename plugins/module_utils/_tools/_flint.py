@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from .._errors import UnexpectedOutput
+from .._foreign import decimal
 
 TOOLS = ("mstflint", "flint")
 """In this order: mstflint takes PCI addresses without any service, flint wants those of its own driver for some."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import GBPS
+from .._foreign import Once, decimal
+from ._smpquery import GBPS
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # It queries each switch of the fabric, one port after the other.
 TIMEOUT_SECONDS = 300.0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal
+from .._foreign import Once, decimal
 
 _KINDS = {"Switch": "switch", "Ca": "ca", "Rt": "router"}
 _ID = re.compile(r"(vendid|devid|sysimgguid|switchguid|caguid|rtguid)=0x([0-9a-f]{1,16})(?:\(([0-9a-f]{1,16})\))?")

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, read_json
+from .._errors import UnexpectedOutput
+from .._foreign import hexadecimal, read_json
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 LINKS = ("ip", "-j", "-d", "addr")
 RDMA_LINKS = ("rdma", "-j", "link")

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, read_table, real
+from .._errors import UnexpectedOutput
+from .._foreign import decimal, read_table, real
 
 # What is shown of a tool that ended without a result.
 _LINES = 6

@@ -15,8 +15,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from .._errors import UnexpectedOutput
+from .._foreign import decimal, hexadecimal
 
 TOOLS = ("mlxconfig", "mstconfig")
 

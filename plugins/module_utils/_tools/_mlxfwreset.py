@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
+from .._errors import CommandFailed, UnexpectedOutput, Unsupported
+from .._foreign import decimal
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 TOOLS = ("mlxfwreset", "mstfwreset")
 

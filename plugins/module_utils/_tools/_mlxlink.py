@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, integer, real
+from .._errors import CommandFailed, UnexpectedOutput
+from .._foreign import decimal, integer, real
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
     Sections = dict[str, dict[str, str]]
 

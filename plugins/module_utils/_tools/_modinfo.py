@@ -13,7 +13,7 @@ import re
 import typing as t
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 _PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
 _TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")

@@ -15,7 +15,7 @@ import enum
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import hexadecimal, shown
+from .._foreign import hexadecimal, shown
 
 # How much of the end of a log is read.
 WINDOW = 512 * 1024

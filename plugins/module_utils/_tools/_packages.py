@@ -12,7 +12,7 @@ import typing as t
 import urllib.parse
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 Argv = t.Tuple[str, ...]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from .._foreign import decimal, hexadecimal
 
 _TITLE = re.compile(r"# Port (extended )?counters: Lid ([0-9]{1,5}) port ([0-9]{1,3}) \(CapMask: 0x([0-9A-Fa-f]{1,8})[ )]")
 _COUNTER = re.compile(r"([A-Za-z][A-Za-z0-9]{0,40}):\.{0,60}(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})\s*\Z")

@@ -11,11 +11,11 @@ import re
 import shlex
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER, read_text
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Manager, Package, Repository, address_of, uri
+from .._host._files import HEADER, read_text
+from ._packages import Address, Manager, Package, Repository, address_of, uri
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")

@@ -10,12 +10,12 @@ import re
 import socket
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import Once, decimal, hexadecimal, integer
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo, ask
+from .._errors import UnexpectedOutput
+from .._foreign import Once, decimal, hexadecimal, integer
+from ._sminfo import SmInfo, ask
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 _SM_HEAD = "SMInfoRecord dump:"
 _GROUP_HEAD = "MCMember Record dump:"

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner, failure
+from .._errors import UnexpectedOutput
+from .._foreign import decimal, hexadecimal
+from .._host._run import Runner, failure
 
 STATES = {0: "NOTACT", 1: "DISCOVER", 2: "STANDBY", 3: "MASTER"}
 STANDBY, MASTER = 2, 3

@@ -13,11 +13,11 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
+from .._errors import UnexpectedOutput
+from .._foreign import decimal, hexadecimal
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
+    from .._host._run import Runner
 
 # The dots pad to a fixed width, so a short description is preceded by more of them.
 _DESCRIPTION = re.compile(r"^Node Description:\.*(.*)$", re.M)

@@ -9,12 +9,12 @@ from __future__ import annotations
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._private import FOLDER
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Address, Repository, Transaction, address_of
-from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import RPM_KEY, RpmManager, rpm_uri
+from .._host._private import FOLDER
+from ._packages import Address, Repository, Transaction, address_of
+from ._rpm import RPM_KEY, RpmManager, rpm_uri
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
+    from .._host._run import Output, Runner
 
 _SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')

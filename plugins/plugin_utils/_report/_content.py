@@ -9,16 +9,16 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, cable, picture_of
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import SEVERITIES, Code
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import read_table
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import natural
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import HOST, LEAF, peers_of, ranks_of
+from ...module_utils._fabric._baseline import Picture, cable, picture_of
+from ...module_utils._finding import SEVERITIES, Code
+from ...module_utils._foreign import read_table
+from ...module_utils._hosts import natural
+from ._document import explanations_of
+from ._rank import HOST, LEAF, peers_of, ranks_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Cable
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import Place
+    from ...module_utils._fabric._baseline import Cable
+    from ...module_utils._fabric._subnet import Place
 
 Row = t.Mapping[str, t.Any]
 _OF_LINKS = frozenset([Code.LINK_DEGRADED, Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER])

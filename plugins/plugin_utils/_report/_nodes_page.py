@@ -10,14 +10,14 @@ import html
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import words as accepted_words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._table import BAD, GOOD, KEYS, NOTED, TITLES, WAITS, difference_of, rows_of
-from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Severity, rank_of
-from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold, natural, sharing
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import document, explanations_of
+from ...module_utils._accepted import words as accepted_words
+from ...module_utils._check._table import BAD, GOOD, KEYS, NOTED, TITLES, WAITS, difference_of, rows_of
+from ...module_utils._finding import Code, Severity, rank_of
+from ...module_utils._hosts import fold, natural, sharing
+from ._document import document, explanations_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._check._fleet import ByHost, Deviation, Fleet, Results
+    from ...module_utils._check._fleet import ByHost, Deviation, Fleet, Results
 
 _TITLE = "Nodes compared with their declared state"
 # What HTML can't have.

@@ -10,8 +10,8 @@ import functools
 import json
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, content_of
-from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import HERE, document
+from ._content import Report, content_of
+from ._document import HERE, document
 
 _BODY = """\
 <noscript>This page needs JavaScript. The same findings are in the JSON file beside it.</noscript>

@@ -9,10 +9,10 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import AGGREGATION
+from ...module_utils._fabric._health import AGGREGATION
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture
+    from ...module_utils._fabric._baseline import Picture
 
 HOST, LEAF = 0, 1
 # A switch that has no more hosts than this part of what switches with hosts usually have is not taken for a leaf by its hosts alone.

@@ -14,11 +14,11 @@ import posixpath
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
+from ..._host._files import HEADER
+from .._found import Record, records_of
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Files
+    from .._backend import Files
 
 _ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
 _PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
+from .._found import Claim, Found, Place
+from .._wanted import FULL_MEMBER
+from . import _ifcfg
+from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from .._identity import Identity
+    from .._plan import IpoibPlan
 
 UNIT = "network.service"
 # The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.

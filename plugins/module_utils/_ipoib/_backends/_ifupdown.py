@@ -20,10 +20,10 @@ import posixpath
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record, records_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, version
+from ..._host._files import HEADER
+from .._found import Record, records_of
+from .._identity import Identity
+from .._wanted import Bond, Interface, version
 
 MAIN = "/etc/network/interfaces"
 DIRECTORY = "/etc/network/interfaces.d"

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Presence
+from ..._host._files import read_text, under
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files
+from .._found import Active, Claim, Found, Presence
+from . import _ifupdown
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ..._host._run import Runner
+    from .._plan import IpoibPlan
 
 UNIT = "networking.service"
 # Programs of the same name read the same file, each in its own way. What the link leads to tells which one it is.

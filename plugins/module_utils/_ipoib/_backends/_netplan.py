@@ -23,12 +23,12 @@ import json
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Place, Record, records_of
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route
+from ..._errors import Problem
+from ..._host._files import HEADER
+from .._found import Place, Record, records_of
+from .._identity import Identity
+from .._wanted import Bond, Interface, Route
+from . import _networkd, _networkmanager
 
 DIRECTORY = "/etc/netplan"
 DIRECTORIES = (DIRECTORY, "/run/netplan", "/lib/netplan", "/usr/lib/netplan")

@@ -21,18 +21,18 @@ import re
 import shutil
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import under
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _netplan, _networkd, _networkmanager
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NETWORKD, NetworkdDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from ..._host._files import under
+from ..._plan import Change, Kind
+from .._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
+from .._found import Claim, Found, Place, Presence
+from . import _netplan, _networkd, _networkmanager
+from ._networkd_backend import NETWORKD, NetworkdDriver
+from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ..._host._run import Runner
+    from .._identity import Identity
+    from .._plan import IpoibPlan
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
 FOLDER = "/run/systemd/network"

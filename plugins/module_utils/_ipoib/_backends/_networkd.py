@@ -22,11 +22,11 @@ import posixpath
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Assignment, assigned, effective, recorded, sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Place, Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
+from ..._host._files import HEADER
+from .._found import Place, Record
+from .._identity import Identity
+from .._wanted import Interface, Route
+from ._assignments import Assignment, assigned, effective, recorded, sections
 
 DIRECTORY = "/etc/systemd/network"
 DIRECTORIES = (DIRECTORY, "/run/systemd/network", "/usr/local/lib/systemd/network", "/usr/lib/systemd/network", "/lib/systemd/network")

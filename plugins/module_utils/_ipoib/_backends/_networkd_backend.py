@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Systemd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Driver, Evidence
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Place, Presence, Standing
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
+from ..._host._units import Systemd
+from .._backend import Backend, Driver, Evidence
+from .._found import Claim, Found, Place, Presence, Standing
+from .._runtime import by_interface, settings
+from . import _networkd
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ..._host._run import Runner
+    from .._identity import Identity
+    from .._plan import IpoibPlan
 
 UNIT = "systemd-networkd.service"
 # What sd_network_link_get_setup_state reads for `networkctl`: a file an interface, by its index.

@@ -24,14 +24,14 @@ import re
 import typing as t
 import uuid
 
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal, hexadecimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import recorded, sections
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, version
+from ..._errors import Problem
+from ..._foreign import decimal, hexadecimal
+from ..._host._files import HEADER
+from .. import _wanted
+from .._found import Record
+from .._identity import Identity
+from .._wanted import Bond, Interface, Route, version
+from ._assignments import recorded, sections
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")

@@ -11,18 +11,18 @@ import os
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._foreign import decimal
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkmanager, _networkmanager_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Active, Claim, Found, Place, Presence, Standing
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._runtime import by_interface, settings
+from ..._foreign import decimal
+from ..._host._files import read_text, under
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
+from .._found import Active, Claim, Found, Place, Presence, Standing
+from .._runtime import by_interface, settings
+from . import _networkmanager, _networkmanager_conf
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
+    from ..._host._run import Runner
+    from .._identity import Identity
+    from .._plan import IpoibPlan
+    from .._wanted import Interface
 
 # What no running interface takes without being activated again.
 HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "ports", "primary")

@@ -15,9 +15,9 @@ import posixpath
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Assignment, assigned, effective
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Place
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from .._found import Place
+from .._identity import Identity
+from ._assignments import Assignment, assigned, effective
 
 MAIN = "/etc/NetworkManager/NetworkManager.conf"
 FOLDER = "/etc/NetworkManager/conf.d"

@@ -15,11 +15,11 @@ import ipaddress
 import re
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Route
+from ..._host._files import HEADER
+from .._found import Record
+from .._identity import Identity
+from .._wanted import Interface, Route
+from ._assignments import Folder, assignments
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence, Standing
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import FULL_MEMBER
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
+from .._found import Claim, Found, Presence, Standing
+from .._wanted import FULL_MEMBER
+from . import _wicked
 
 if t.TYPE_CHECKING:
-    from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Runner
-    from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+    from ..._host._run import Runner
+    from .._plan import IpoibPlan
 
 
 STATUS = ("wicked", "ifstatus", "--brief", "all")
