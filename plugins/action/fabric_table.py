@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints the outcomes of fabric_check on all hosts of the play as one table. The module of the same name has the documentation."""
+"""Prints the outcomes of node_check on all hosts of the play as one table. The module of the same name has the documentation."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _value:
-  description: The option O(rdma.ofed.fabric_check#module:fabrics).
+  description: The option O(rdma.ofed.node_check#module:fabrics).
   type: list
   elements: dict
 """

@@ -36,7 +36,7 @@ notes:
   - A switch counts as one port, because all of its ports have one GUID.
   - It never reports a change, because the record is not part of the declared state of the node.
 seealso:
-  - module: rdma.ofed.fabric_check
+  - module: rdma.ofed.node_check
 """
 
 EXAMPLES = r"""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 DOCUMENTATION = r"""
 module: fabric_table
-short_description: Prints the outcomes of fabric_check on all hosts as one table
+short_description: Prints the outcomes of node_check on all hosts as one table
 version_added: 1.0.0
 description:
   - Prints one table for all hosts of the play, and below it the deviations, each once with its hosts. What explains others comes first.
@@ -29,7 +29,7 @@ attributes:
     support: full
 options:
   variable:
-    description: The name of the variable in which the result of M(rdma.ofed.fabric_check) is registered on each host.
+    description: The name of the variable in which the result of M(rdma.ofed.node_check) is registered on each host.
     type: str
     required: true
   variables:
@@ -67,12 +67,12 @@ options:
     type: path
     default: ""
 seealso:
-  - module: rdma.ofed.fabric_check
+  - module: rdma.ofed.node_check
 """
 
 EXAMPLES = r"""
 - name: Check the node
-  rdma.ofed.fabric_check:
+  rdma.ofed.node_check:
     ports: ["0000:03:00.0/1"]
     fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
     fail: false

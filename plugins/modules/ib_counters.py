@@ -98,7 +98,7 @@ notes:
 seealso:
   - module: rdma.ofed.ib_fabric_info
   - module: rdma.ofed.mlxlink_info
-  - module: rdma.ofed.fabric_check
+  - module: rdma.ofed.node_check
 """
 
 EXAMPLES = r"""

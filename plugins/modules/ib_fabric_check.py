@@ -149,7 +149,7 @@ options:
 seealso:
   - module: rdma.ofed.ib_fabric_info
   - module: rdma.ofed.ib_counters
-  - module: rdma.ofed.fabric_check
+  - module: rdma.ofed.node_check
 """
 
 EXAMPLES = r"""

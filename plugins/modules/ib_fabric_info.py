@@ -39,7 +39,7 @@ notes:
   - A fabric that is split in two is seen up to the split.
   - Only end ports are members of a partition. The tables by which external ports of switches enforce partitions are not shown.
 seealso:
-  - module: rdma.ofed.fabric_check
+  - module: rdma.ofed.node_check
   - module: rdma.ofed.opensm_info
   - module: rdma.ofed.mlxlink_info
 """

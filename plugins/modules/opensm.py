@@ -284,7 +284,7 @@ package_recorded:
 deviations:
   description:
     - What the subnet managers made of their files, and not as declared, as their logs and P_Key tables tell. They are in RV(reasons), too.
-    - Each has C(code), C(severity), C(object), C(expected), C(found), C(cause) and C(next_step), as those of M(rdma.ofed.fabric_check).
+    - Each has C(code), C(severity), C(object), C(expected), C(found), C(cause) and C(next_step), as those of M(rdma.ofed.node_check).
     - Empty in check mode, and where none runs here.
   returned: success
   type: list

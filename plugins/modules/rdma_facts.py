@@ -59,7 +59,7 @@ options:
   look:
     description:
       - Set by action plugins of the collection. The concerns to look at, each with what to look for.
-      - The one of M(rdma.ofed.fabric_check) asks the live fabric.
+      - The one of M(rdma.ofed.node_check) asks the live fabric.
     type: dict
     default: {}
 extends_documentation_fragment:

@@ -73,7 +73,7 @@ def test_a_card_with_half_of_its_lanes_is_named(lab: Cluster) -> None:
         run = lab.play("verify")
         assert run.status != 0
         assert "PCI Express link of adapter 0000:03:00.0: wanted x16 at 8 GT/s, found x8 at 8 GT/s" in run.output
-        accepted = lab.play("verify", "-e", '{"fabric_check_pcie_accepted": ["03:00.0"]}')
+        accepted = lab.play("verify", "-e", '{"node_check_pcie_accepted": ["03:00.0"]}')
         assert accepted.status == 0, accepted.output
     finally:
         lab.shell("node2", "echo 16 > " + attribute)

@@ -106,7 +106,7 @@ def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t
 
     inventory = edited(edit)
     try:
-        run = lab.play("site", "--tags", "opensm,fabric_check", inventory=inventory)
+        run = lab.play("site", "--tags", "opensm,node_check", inventory=inventory)
         words = " ".join(run.output.split())
         assert run.status != 0 and "wanted ftree, found minhop" in words and "topology is not fat-tree" in words, run.output
         again = lab.play("verify", inventory=inventory)
@@ -115,7 +115,7 @@ def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t
         alone = lab.play("site", "--tags", "opensm", inventory=inventory)
         assert alone.status != 0 and "wanted ftree, found minhop" in " ".join(alone.output.split()), alone.output
     finally:
-        converge(lab, "--tags", "opensm,fabric_check", "-e", '{"opensm_give_up": ["routing_engine"]}')
+        converge(lab, "--tags", "opensm,node_check", "-e", '{"opensm_give_up": ["routing_engine"]}')
 
 
 def test_it_takes_options_of_all_kinds(lab: Cluster) -> None:

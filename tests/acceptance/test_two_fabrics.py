@@ -97,7 +97,7 @@ def lose_the_second(cluster: Cluster, inventory: pathlib.Path) -> None:
     """The fabric that hosts declare last is judged as the first one is."""
     units = "rdma-opensm@storage.service"
     assert cluster.shell("node2", "systemctl stop %s" % units).returncode == 0
-    over = cluster.play("verify", "-e", "fabric_check_wait=0", inventory=inventory)
+    over = cluster.play("verify", "-e", "node_check_wait=0", inventory=inventory)
     # The declared standby takes over, now or soon. The designated host does not run what it is to run.
     assert "opensm of fabric storage: wanted running, found stopped" in over.output and "fabric ib" not in over.output, over.output
     assert cluster.shell("node1", "systemctl stop %s" % units).returncode == 0
@@ -106,7 +106,7 @@ def lose_the_second(cluster: Cluster, inventory: pathlib.Path) -> None:
     assert "subnet manager of fabric ib" not in lost.output, lost.output
     for node in ("node2", "node1"):
         assert cluster.shell(node, "systemctl start %s" % units).returncode == 0
-    verified = cluster.play("verify", "-e", "fabric_check_wait=120", inventory=inventory)
+    verified = cluster.play("verify", "-e", "node_check_wait=120", inventory=inventory)
     assert verified.status == 0, verified.output
 
 

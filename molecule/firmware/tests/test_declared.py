@@ -54,7 +54,7 @@ def test_another_run_says_what_is_pending_and_changes_nothing(mixed: list[Host])
 def test_the_check_finds_what_is_pending_and_nothing_else(mixed: list[Host]) -> None:
     names = ("images", "versions", "config")
     declared = {"hca_firmware_" + name: "{{ hca_firmware_%s }}" % name for name in names}
-    for (checked,) in run(mixed, module("fabric_check", firmware=True, subnet_manager=False, fail=False, **declared)):
+    for (checked,) in run(mixed, module("node_check", firmware=True, subnet_manager=False, fail=False, **declared)):
         found = [(one["code"], one["aspect"], one["found"], one["expected"]) for one in checked["deviations"]]
         assert {code for code, *_rest in found} == {"firmware_pending"}
         assert sorted(row[2:] for row in found if row[1] == "running_version") == sorted((running, burned) for burned, running in VERSIONS.values())

@@ -62,7 +62,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
     for old, new, inventory in (("node1", "node2", moved), ("node2", "node1", ha.INVENTORY)):
         with ha.probing(old, new) as samples:
-            ha.site("--tags", "opensm,fabric_check", inventory=inventory)
+            ha.site("--tags", "opensm,node_check", inventory=inventory)
         report("designation from %s to %s" % (old, new), samples)
         assert ha.masters_at_once(samples) == 0
         assert (samples[0].one, samples[0].two) == (True, False)
@@ -160,7 +160,7 @@ def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
         ha.shell(node, ha.NEXT_PACKAGE)
     assert ha.processes() == before
     with ha.probing("node1", "node2") as samples:
-        ha.site("--tags", "opensm,fabric_check")
+        ha.site("--tags", "opensm,node_check")
     report("opensm upgraded", samples)
     assert ha.masters_at_once(samples) == 0
     assert ha.longest_gap(samples) < SECONDS_WITHOUT + ha.longest_pause(samples)

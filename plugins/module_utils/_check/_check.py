@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One call of the module fabric_check: look until the node is as declared or the time is over, and the outcome."""
+"""One call of the module node_check: look until the node is as declared or the time is over, and the outcome."""
 
 from __future__ import annotations
 

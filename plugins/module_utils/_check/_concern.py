@@ -45,7 +45,7 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
         found["kernel_modules"] = kernel_modules.hints(variables)
     if wanted.gpus is not None:
         found["gpudirect"] = {}
-    found["fabric_check"] = scope_of(wanted)._replace(interfaces=interfaces)._asdict()
+    found["node_check"] = scope_of(wanted)._replace(interfaces=interfaces)._asdict()
     return found
 
 
@@ -57,7 +57,7 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
     needed = hints(params)
     if not needed or not set(needed) <= set(looks):
         return None
-    wanted, live = wanted_of(params), decode(Live, looks["fabric_check"])
+    wanted, live = wanted_of(params), decode(Live, looks["node_check"])
     interfaces, modules = _seen(Ipoib, looks, "ipoib"), _seen(Seen, looks, "kernel_modules")
     if interfaces is not None:
         # The plan of the role needs no state of links, and no look for it brings that.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the results of `fabric_check` on all hosts together show: whose fault a deviation is, and what no host sees by itself. Pure; linear in hosts.
+"""What the results of `node_check` on all hosts together show: whose fault a deviation is, and what no host sees by itself. Pure; linear in hosts.
 
 One fault of a fabric, such as no subnet manager, is seen by each host. It is one finding, and what follows from it on hosts is no other.
 """
@@ -23,7 +23,7 @@ from . import _words
 Deviation = t.Mapping[str, t.Any]
 """An entry of `deviations`."""
 Results = t.Mapping[str, t.Mapping[str, t.Any]]
-"""What `fabric_check` returned, by host."""
+"""What `node_check` returned, by host."""
 ByHost = t.Dict[str, t.List[Deviation]]
 
 # Of a subnet manager, as each host of its fabric sees it.

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Validates and reads what is declared to `fabric_check`. Pure."""
+"""Validates and reads what is declared to `node_check`. Pure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .._kmod import _plan as kmod
 from .._kmod._config import UNMANAGED
 from .._opensm._codes import is_guid, normal_guid
 from .._opensm._fabrics import read_int
-from .._schema._fabric_check import VARIABLES
+from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
 from .._stack._vendor_input import wanted_stack
 from .._tools._smpquery import SPEEDS
@@ -37,13 +37,13 @@ if t.TYPE_CHECKING:
 UNCHECKED = "none"
 
 ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
-    "fabric_check_ports": (list, "a list of ports"),
-    "fabric_check_interfaces": (list, "a list of interfaces"),
-    "fabric_check_modules": (list, "a list of module names"),
-    "fabric_check_cable_part_numbers": (list, "a list of part numbers"),
-    "fabric_check_pcie_accepted": (list, 'a list of PCI addresses, such as ["0000:03:00.0"]'),
-    "fabric_check_fabrics": (list, "a list of fabrics, each as the filter rdma.ofed.fabric_managers returns it"),
-    "fabric_check_designated_names": (list, "a list of host names"),
+    "node_check_ports": (list, "a list of ports"),
+    "node_check_interfaces": (list, "a list of interfaces"),
+    "node_check_modules": (list, "a list of module names"),
+    "node_check_cable_part_numbers": (list, "a list of part numbers"),
+    "node_check_pcie_accepted": (list, 'a list of PCI addresses, such as ["0000:03:00.0"]'),
+    "node_check_fabrics": (list, "a list of fabrics, each as the filter rdma.ofed.fabric_managers returns it"),
+    "node_check_designated_names": (list, "a list of host names"),
 }
 
 
@@ -147,26 +147,26 @@ def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Proble
 
 
 def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with the variables `fabric_check_*` that are set."""
+    """What is wrong with the variables `node_check_*` that are set."""
     found: list[Problem] = []
     for name, (kind, allowed) in ROLE_TYPES.items():
         if name in variables and not isinstance(variables[name], kind):
             found.append(Problem(name, variables[name], allowed))
     lists: Mapping[str, list[t.Any]] = {name: value for name, value in variables.items() if isinstance(value, list)}
-    if "fabric_check_wait" in variables and read_int(variables["fabric_check_wait"]) is None:
-        found.append(Problem("fabric_check_wait", variables["fabric_check_wait"], "a number of seconds, 0 or more"))
-    found += _rate_problems("fabric_check_max_effective_ber", variables.get("fabric_check_max_effective_ber", 0))
-    found += _address_problems("fabric_check_pcie_accepted", lists.get("fabric_check_pcie_accepted", ()))
-    found += _speed_problems("fabric_check_min_speed", variables.get("fabric_check_min_speed", ""))
-    count = read_int(variables.get("fabric_check_port_count", 0))
+    if "node_check_wait" in variables and read_int(variables["node_check_wait"]) is None:
+        found.append(Problem("node_check_wait", variables["node_check_wait"], "a number of seconds, 0 or more"))
+    found += _rate_problems("node_check_max_effective_ber", variables.get("node_check_max_effective_ber", 0))
+    found += _address_problems("node_check_pcie_accepted", lists.get("node_check_pcie_accepted", ()))
+    found += _speed_problems("node_check_min_speed", variables.get("node_check_min_speed", ""))
+    count = read_int(variables.get("node_check_port_count", 0))
     if count is None or count < 0:
-        found.append(Problem("fabric_check_port_count", variables["fabric_check_port_count"], "a number of ports, 0 or more"))
+        found.append(Problem("node_check_port_count", variables["node_check_port_count"], "a number of ports, 0 or more"))
     found += value_problems(VARIABLES, variables)
-    found += port_problems("fabric_check_ports", lists.get("fabric_check_ports", ()), facts)
-    found += _fabric_problems("fabric_check_fabrics", lists.get("fabric_check_fabrics", ()))
-    modules = kmod_input.problems({"kernel_modules_load": lists.get("fabric_check_modules", [])})
-    found += _renamed(modules, "kernel_modules_load", "fabric_check_modules")
-    return found + _interface_problems("fabric_check_interfaces", lists.get("fabric_check_interfaces", []))
+    found += port_problems("node_check_ports", lists.get("node_check_ports", ()), facts)
+    found += _fabric_problems("node_check_fabrics", lists.get("node_check_fabrics", ()))
+    modules = kmod_input.problems({"kernel_modules_load": lists.get("node_check_modules", [])})
+    found += _renamed(modules, "kernel_modules_load", "node_check_modules")
+    return found + _interface_problems("node_check_interfaces", lists.get("node_check_interfaces", []))
 
 
 def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:

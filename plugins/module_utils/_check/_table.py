@@ -42,7 +42,7 @@ _VENDORS = ("mlnx_ofed", "doca")
 def differences_of(results: Results) -> list[dict[str, t.Any]]:
     """Versions that equal hosts should share and do not, as entries of `differences`; of each, that of most hosts comes first.
 
-    None is a deviation by itself: an upgrade that goes on is one, too. `results` are those of `fabric_check`, by host.
+    None is a deviation by itself: an upgrade that goes on is one, too. `results` are those of `node_check`, by host.
     """
     seen: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
 

@@ -73,7 +73,7 @@ FORMS: t.Mapping[Code, Form] = {
     Code.OTHER_MASTER: Form(
         "the master is {found}",
         _MASTER,
-        "another opensm or a managed switch; or the designated host under a name that fabric_check_designated_names lacks",
+        "another opensm or a managed switch; or the designated host under a name that node_check_designated_names lacks",
         "see 'saquery SMIR'",
     ),
     Code.SEVERAL_MASTERS: Form("{detail} masters: {found}", _MASTER, next_step="'saquery SMIR' lists them: stop those that are not on the designated host"),
@@ -94,13 +94,13 @@ FORMS: t.Mapping[Code, Form] = {
         "not known",
         _MASTER,
         "port {detail} is that of a virtual function, which may send no management datagrams",
-        "declare fabric_check_subnet_manager: false for such hosts",
+        "declare node_check_subnet_manager: false for such hosts",
     ),
     Code.NO_INFINIBAND: Form(
         "no InfiniBand port",
         "an InfiniBand port",
         "all ports of this host are of another link layer",
-        "declare fabric_check_subnet_manager: false for a host that is in no fabric; otherwise see LINK_TYPE in mlxconfig",
+        "declare node_check_subnet_manager: false for a host that is in no fabric; otherwise see LINK_TYPE in mlxconfig",
     ),
     Code.UNCHECKED: Form(next_step="mend it, then check again"),
     Code.OPENSM_DESIGNATED: Form(next_step="this is the designated host: run rdma.ofed.site for it"),
@@ -140,14 +140,14 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_DIAGNOSIS: Form(
         expected="a link that the firmware does not object to", next_step="clean and reseat the cable; if that does not help, replace it"
     ),
-    Code.CABLE_UNDECLARED: Form(expected="a cable of the site", next_step="replace the cable, or add its part number to fabric_check_cable_part_numbers"),
+    Code.CABLE_UNDECLARED: Form(expected="a cable of the site", next_step="replace the cable, or add its part number to node_check_cable_part_numbers"),
     Code.CABLE_FOR_ETHERNET: Form(
-        expected="a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in fabric_check_cable_part_numbers"
+        expected="a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in node_check_cable_part_numbers"
     ),
-    Code.CABLE_SLOW: Form(expected="a cable for the speed of the port", next_step="replace the cable by a faster one, or declare fabric_check_min_speed"),
+    Code.CABLE_SLOW: Form(expected="a cable for the speed of the port", next_step="replace the cable by a faster one, or declare node_check_min_speed"),
     Code.LINK_DEGRADED: Form(
         expected="the speed that port and cable can do",
-        next_step="clean and reseat the cable, and see the switch port in 'iblinkinfo'; fabric_check_min_speed declares a slower fabric",
+        next_step="clean and reseat the cable, and see the switch port in 'iblinkinfo'; node_check_min_speed declares a slower fabric",
     ),
     Code.BIT_ERRORS: Form(
         expected="a link with fewer bit errors",
@@ -157,7 +157,7 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_UNREAD: Form(
         "none: {found}",
         "a link that mlxlink or mstlink can read",
-        next_step="firmware that is old, or emulated, can't be asked; fabric_check_cables: false leaves the links and cables of a host out",
+        next_step="firmware that is old, or emulated, can't be asked; node_check_cables: false leaves the links and cables of a host out",
     ),
     Code.FIRMWARE_PENDING: Form(
         cause="it is burned or set, and becomes effective with the next start of the adapter",
@@ -165,7 +165,7 @@ FORMS: t.Mapping[Code, Form] = {
     ),
     Code.PCIE_DEGRADED: Form(
         cause="the link was trained with less than card and slot can do",
-        next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with fabric_check_pcie_accepted: ["{subject}"]',
+        next_step='reseat the card and its riser, and see the slot in the firmware setup, or accept it with node_check_pcie_accepted: ["{subject}"]',
     ),
     **OPENSM_FORMS,
     Code.GPU_NOT_REGISTERED: Form(expected="{wanted} registered with the RDMA stack", cause="the module is loaded", next_step="see the kernel log"),
@@ -188,7 +188,7 @@ _ABSENT: t.Mapping[str, str] = {
     _finding.ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
     _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
-_SPARE = "; where it is meant to have no link, declare the others in rdma_ports, or their number in fabric_check_port_count"
+_SPARE = "; where it is meant to have no link, declare the others in rdma_ports, or their number in node_check_port_count"
 # Without and with a line of others.
 _LIMITS = (
     "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",

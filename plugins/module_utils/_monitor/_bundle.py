@@ -55,7 +55,7 @@ def _imported(name: str, source: str) -> t.Iterator[str]:
     """The modules of the collection that are imported whenever this one is: not those for the type checker."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.level:
-            above = ".".join(name.split(".")[: -node.level] + [node.module or ""]).rstrip(".")
+            above = ".".join([*name.split(".")[: -node.level], node.module or ""]).rstrip(".")
             for alias in node.names:
                 inner = "%s.%s" % (above, alias.name)
                 yield inner if inner in sys.modules else above

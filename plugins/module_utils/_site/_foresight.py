@@ -21,7 +21,7 @@ from .._kmod._found import Seen
 from .._opensm._fabrics import fabrics_of
 from .._schema import _ipoib, _kernel_modules
 
-_ROLES = ("ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_check")
+_ROLES = ("ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "node_check")
 
 
 class Concern(t.NamedTuple):

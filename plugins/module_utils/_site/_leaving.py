@@ -13,7 +13,7 @@ WHOLE = "all"
 
 # By role, in the order of the run: the roles that change the node by what it brings. The check is never left out for another role: it tells what is missing.
 _NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {
-    WHOLE: ("ofed", "kernel_modules", "hca_firmware", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_monitor", "fabric_check"),
+    WHOLE: ("ofed", "kernel_modules", "hca_firmware", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_monitor", "node_check"),
     "ofed": ("kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"),
     "kernel_modules": ("soft_rdma", "opensm", "ipoib", "gpudirect"),
     "hca_firmware": (),
@@ -22,7 +22,7 @@ _NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {
     "ipoib": (),
     "gpudirect": (),
     "fabric_monitor": (),
-    "fabric_check": (),
+    "node_check": (),
 }
 ROLES = tuple(_NEEDED_BY)
 

@@ -55,7 +55,7 @@ LOOKS: t.Mapping[str, Look] = {
     "opensm": lambda node, hints: opensm(node.run, node.root, public=True, manages=hints["manages"]),
     "ipoib": lambda node, hints: condensed(node.interfaces, hints["names"]),
     "gpudirect": lambda node, hints: gpudirect(node.run, node.release, root=node.root),
-    "fabric_check": lambda node, hints: _live(node, scope_of(hints)),
+    "node_check": lambda node, hints: _live(node, scope_of(hints)),
 }
 
 

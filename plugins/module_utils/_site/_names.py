@@ -12,7 +12,7 @@ import types
 import typing as t
 
 from .._errors import Problem, Unshown
-from .._schema import _fabric_check, _fabric_monitor, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_service, _ofed, _opensm, _site, _soft_rdma
+from .._schema import _fabric_monitor, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_check, _node_service, _ofed, _opensm, _site, _soft_rdma
 
 _SITE = "rdma_"
 # By the prefix of their names; the tables have some without it, too.
@@ -21,7 +21,7 @@ _TABLES: t.Mapping[str, types.ModuleType] = {
     "kernel_modules_": _kernel_modules,
     "ipoib_": _ipoib,
     "opensm_": _opensm,
-    "fabric_check_": _fabric_check,
+    "node_check_": _node_check,
     "fabric_monitor_": _fabric_monitor,
     "hca_firmware_": _hca_firmware,
     "gpudirect_": _gpudirect,
@@ -50,6 +50,8 @@ _ALIKE = 0.8
 # What is merely worth mentioning: `ipoib_ifaces` and `ipoib_interfaces`.
 _REMOTELY_ALIKE = 0.5
 _MENTIONED = 3
+# Prefixes of roles that have another name now. Ignored, what they declare would be given up without a word.
+_FORMER: t.Mapping[str, str] = {"fabric_check_": "node_check_"}
 # What a role is mostly for.
 _MAIN = ("load", "interfaces", "source", "devices", "method", "links", "fabrics", "state")
 # Two slips in one name are rarer than a name of the user's own.
@@ -90,6 +92,9 @@ def meant(name: str) -> str:
     """
     if not name or name in PLAIN:
         return ""
+    for former, prefix in _FORMER.items():
+        if name.startswith(former) and name[len(former) :] in KNOWN[prefix]:
+            return prefix + name[len(former) :]
     # A role's name alone, as where what it loads is declared by that.
     if name + "_" in _PREFIXES and name + "_" != _SITE:
         known = KNOWN[name + "_"]

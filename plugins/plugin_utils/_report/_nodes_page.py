@@ -156,7 +156,7 @@ def _figure(name: str, count: int, kind: str = "") -> Markup:
 
 
 def nodes_page(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]], *, time: str, explanations: str) -> str:
-    """`results` are those of `fabric_check` by host, and `explanations` is the page of the documentation with a paragraph for each code."""
+    """`results` are those of `node_check` by host, and `explanations` is the page of the documentation with a paragraph for each code."""
     sections = list(_sections(results, fleet, differences, explained=explanations_of(explanations)))
     deviating, waiting = len(fleet.failing()), len(fleet.waiting)
     known = deviating or waiting or fleet.noted

@@ -73,16 +73,16 @@ def test_examples_are_taken(module: str) -> None:
     assert module in used
 
 
-def fabric_checks() -> list[dict[str, t.Any]]:
-    found = [pair for module in ("fabric_check", "fabric_table") for task in tasks_of(examples(module)) for pair in options_of(task)]
-    return [arguments for name, arguments in found if name == "fabric_check"]
+def node_checks() -> list[dict[str, t.Any]]:
+    found = [pair for module in ("node_check", "fabric_table") for task in tasks_of(examples(module)) for pair in options_of(task)]
+    return [arguments for name, arguments in found if name == "node_check"]
 
 
-@pytest.mark.parametrize("arguments", fabric_checks())
+@pytest.mark.parametrize("arguments", node_checks())
 def test_examples_of_the_check_hold_on_every_host(arguments: dict[str, t.Any]) -> None:
     """The host of the subnet manager runs opensm, which is a deviation where it is not told that it is that host."""
     addresses = [{**item, "addresses": ["10.20.0.2/24"]} for item in arguments.get("interfaces", ())]
-    checked = ArgumentSpecValidator(specification("fabric_check")).validate({**arguments, "interfaces": addresses})
+    checked = ArgumentSpecValidator(specification("node_check")).validate({**arguments, "interfaces": addresses})
     assert problems(checked.validated_parameters) == []
     assert ("designated_host" in arguments) == ("designated" in arguments)
     # One address for all hosts of a play would be that of none.
@@ -92,10 +92,10 @@ def test_examples_of_the_check_hold_on_every_host(arguments: dict[str, t.Any]) -
 
 def test_the_table_is_printed_of_what_was_registered() -> None:
     tasks = list(tasks_of(examples("fabric_table")))
-    (check,) = (task for task in tasks if PREFIX + "fabric_check" in task)
+    (check,) = (task for task in tasks if PREFIX + "node_check" in task)
     (table,) = (task for task in tasks if PREFIX + "fabric_table" in task)
     assert table[PREFIX + "fabric_table"]["variable"] == check["register"]
-    assert check[PREFIX + "fabric_check"]["fail"] is False and table["run_once"] is True
+    assert check[PREFIX + "node_check"]["fail"] is False and table["run_once"] is True
 
 
 # The variables that examples of filters read, of a host in a play on two.

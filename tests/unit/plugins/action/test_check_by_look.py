@@ -12,7 +12,7 @@ import typing as t
 from unittest import mock
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.action import fabric_check
+from ansible_collections.rdma.ofed.plugins.action import node_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOA
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
-from ansible_collections.rdma.ofed.plugins.modules.fabric_check import OPTIONS
+from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
 from ipoib_node import FakeNode
 
 DEFAULTS = {name: argument.get("default") for name, argument in OPTIONS.items()}
@@ -194,7 +194,7 @@ def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
     node.calls.clear()
     with mock.patch.object(_live_look, "read_stack") as read_stack:
         looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **DECLARED}))
-    assert node.calls.count(LINKS) == 1 and "fabric_check" in looks
+    assert node.calls.count(LINKS) == 1 and "node_check" in looks
     read_stack.assert_not_called()
 
 
@@ -210,7 +210,7 @@ def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
 def test_the_look_asks_through_the_port_that_the_module_would(interfaces: list[dict[str, t.Any]]) -> None:
     ports = [Port("mlx5_%d/1" % card, "mlx5_%d" % card, 1, "0x000000000000000%d" % card, state="ACTIVE", link_layer="InfiniBand") for card in range(3)]
     netdevs = [Netdev("ib%d" % card, "ipoib", port=port.name, port_guid=port.port_guid) for card, port in enumerate(ports)]
-    scope = scope_of(hints({**DEFAULTS, "interfaces": interfaces})["fabric_check"])
+    scope = scope_of(hints({**DEFAULTS, "interfaces": interfaces})["node_check"])
     port = choose_port(names_of(scope, ports, netdevs), ports, ())
     assert port is not None and port.name == "mlx5_1/1"
 
@@ -218,7 +218,7 @@ def test_the_look_asks_through_the_port_that_the_module_would(interfaces: list[d
 def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) -> tuple[dict[str, t.Any], list[tuple[str, t.Any]]]:
     """The result of the action plugin, and module and arguments of each execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
-    action = fabric_check.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+    action = node_check.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     executions: list[tuple[str, t.Any]] = []
 
     def execute(module_name: str, module_args: t.Any = None, **_more: t.Any) -> dict[str, t.Any]:
@@ -239,10 +239,10 @@ def test_one_module_execution_where_all_is_well(tmp_path: pathlib.Path) -> None:
     _surplus(node)
     looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **arguments, "wait": 30}))
     result, executions = run(arguments, {"look": looks})
-    assert executions[1:] == [("fabric_check", arguments)] and result["from"] == "the module"
+    assert executions[1:] == [("node_check", arguments)] and result["from"] == "the module"
 
 
 @pytest.mark.parametrize(("arguments", "task"), [({"ports": 7, "wait": "no"}, {}), ({"wait": -1}, {}), ({}, {"async_val": 60}), ({"cables": True}, {})])
 def test_the_module_alone_where_it_is_needed_in_any_case(arguments: dict[str, t.Any], task: dict[str, t.Any]) -> None:
     result, executions = run(arguments, {}, **task)
-    assert executions == [("fabric_check", arguments)] and result["from"] == "the module"
+    assert executions == [("node_check", arguments)] and result["from"] == "the module"

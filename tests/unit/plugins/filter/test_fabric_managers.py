@@ -9,7 +9,7 @@ import typing as t
 
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.filter.fabric_managers import FilterModule
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_check import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._node_check import OPTIONS
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
 fabric_managers = FilterModule().filters()["fabric_managers"]

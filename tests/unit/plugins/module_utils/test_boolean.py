@@ -20,8 +20,8 @@ BOOLEANS = (
     "kernel_modules_assume_rdma_core",
     "ofed_tools",
     "opensm_allow_foreign_master",
-    "fabric_check_subnet_manager",
-    "fabric_check_fail",
+    "node_check_subnet_manager",
+    "node_check_fail",
 )
 GOOD = (True, False, 1, 0, "true", "False", "YES", "no", "On", "off", "1", "0")
 BAD = (None, "", "maybe", 2, -1, 1.5, [], {}, "2")

@@ -63,7 +63,7 @@ def test_others_than_root_are_refused_first(capsys: pytest.CaptureFixture[str], 
 
 
 # What looks only, or answers questions about the controller.
-READERS = {"fabric_check", "fabric_ports", "mlxlink_info", "opensm_info", "rdma_facts"}
+READERS = {"node_check", "fabric_ports", "mlxlink_info", "opensm_info", "rdma_facts"}
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in MODULES.glob("*.py") if "answer(OPTIONS" in path.read_text(encoding="utf-8")))

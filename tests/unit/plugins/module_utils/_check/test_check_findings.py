@@ -381,7 +381,7 @@ def test_a_host_without_infiniband_of_which_none_is_declared_is_not_red() -> Non
     roce = Found(Live(ports=(PORT._replace(link_layer="Ethernet"),), managers=(Manager(unable="this node has no InfiniBand port"),)))
     (finding,) = findings(managing(Wanted(), designated_host="node1"), roce)
     assert (finding.code, finding.severity) == (Code.NO_INFINIBAND, Severity.WARNING)
-    assert "fabric_check_subnet_manager: false" in _words.lines([finding])[0]
+    assert "node_check_subnet_manager: false" in _words.lines([finding])[0]
     for declared in (WANTED, managing(Wanted(), ports=("mlx5_0/1",)), managing(Wanted(), standby=True)):
         assert Code.NO_INFINIBAND not in [finding.code for finding in findings(declared, roce)]
     assert [finding.code for finding in findings(Wanted(), Found(Live(managers=(Manager(unable="no port"),))))] == [Code.MASTER_UNKNOWN]
@@ -392,7 +392,7 @@ def test_a_virtual_function_need_not_ask(live: dict[str, t.Any]) -> None:
     guest = seen(GOOD, **{"master": None, **live}, virtual=("mlx5_0",))
     (finding,) = findings(WANTED, guest)
     assert (finding.code, finding.severity) == (Code.NO_MANAGEMENT, Severity.WARNING)
-    assert "fabric_check_subnet_manager: false" in _words.lines([finding])[0]
+    assert "node_check_subnet_manager: false" in _words.lines([finding])[0]
     # Without the LID of a subnet manager, none has introduced itself.
     silent = seen(guest, ports=(PORT._replace(sm_lid=0),))
     assert Code.NO_MANAGEMENT not in [finding.code for finding in findings(WANTED, silent)]
@@ -545,9 +545,9 @@ def test_rails_that_are_down_are_found_without_a_declaration() -> None:
     wanted = Wanted(subnet_manager=False)
     down = findings(wanted, found)
     assert [(finding.code, finding.subject) for finding in down] == [(Code.LINK_DOWN, "mlx5_3/1"), (Code.LINK_DOWN, "mlx5_6/1")]
-    assert "declare the others in rdma_ports, or their number in fabric_check_port_count" in _words.lines(down)[0]
+    assert "declare the others in rdma_ports, or their number in node_check_port_count" in _words.lines(down)[0]
     assert [row["result"] for row in table_rows(wanted, found, down)].count("BAD") == 2
-    assert "fabric_check_port_count" not in _words.lines(findings(wanted._replace(ports=("mlx5_3/1",)), found))[0]
+    assert "node_check_port_count" not in _words.lines(findings(wanted._replace(ports=("mlx5_3/1",)), found))[0]
     # Two that are meant to be empty, and one more that is not.
     assert findings(wanted._replace(port_count=6), found) == []
     (short_of,) = findings(wanted._replace(port_count=7, min_speed="NDR"), found)

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
-from ansible_collections.rdma.ofed.plugins.modules import fabric_check
+from ansible_collections.rdma.ofed.plugins.modules import node_check
 
 INBOX = Stack("inbox", "44.0")
 MLNX = Stack("mlnx_ofed", "23.10-0.5.5", ofed_version="23.10-0.5.5")
@@ -64,6 +64,6 @@ def test_what_is_declared() -> None:
     assert wanted_stack({"ofed_source": "mlnx_ofed", "ofed_bundle": BUNDLE}) == WantedStack(source="mlnx_ofed", version="24.10-0.7.0.0")
     assert wanted_stack({"ofed_source": "doca", "ofed_version": "2.9.1"}) == WantedStack(source="doca", version="2.9.1")
     assert wanted_stack({"ofed_source": "inbox"}) == WantedStack(source="inbox")
-    parameters = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
+    parameters = {name: argument.get("default") for name, argument in node_check.OPTIONS.items()}
     assert wanted_of(parameters).stack is None
     assert wanted_of({**parameters, "ofed_source": "doca"}).stack == WantedStack(source="doca")

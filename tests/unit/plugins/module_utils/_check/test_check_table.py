@@ -273,7 +273,7 @@ def test_a_host_without_a_result_deviates_and_has_a_row() -> None:
 
 
 def test_an_error_of_many_lines_is_cut_to_one() -> None:
-    message = "\nTask failed: container node3 is not running \nOrigin: /x/roles/fabric_check/tasks/main.yml:2:3\n\n1 ---\n"
+    message = "\nTask failed: container node3 is not running \nOrigin: /x/roles/node_check/tasks/main.yml:2:3\n\n1 ---\n"
     assert deviations_of({"node3": {"unreachable": True, "msg": message}}) == {"node3": ["unreachable: Task failed: container node3 is not running"]}
 
 

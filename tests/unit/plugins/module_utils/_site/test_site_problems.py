@@ -53,7 +53,7 @@ GOOD: dict[str, t.Any] = {
     "kernel_modules_load": ["ib_umad", "ib_ipoib"],
     "opensm_rank": 1,
     "ofed_tools": True,
-    "fabric_check_wait": 30,
+    "node_check_wait": 30,
 }
 
 
@@ -130,9 +130,9 @@ def test_good_input_has_no_problem() -> None:
         pytest.param({"opensm_wait_timeout": "soon"}, FACTS, "opensm_wait_timeout", "'soon'", id="type of opensm_wait_timeout"),
         pytest.param({"opensm_allow_foreign_master": 3}, FACTS, "opensm_allow_foreign_master", "3", id="type of opensm_allow_foreign_master"),
         pytest.param({"opensm_port_guid": "mlx5_0/1"}, FACTS, "opensm_port_guid", "'mlx5_0/1'", id="type of opensm_port_guid"),
-        pytest.param({"fabric_check_wait": "long"}, FACTS, "fabric_check_wait", "'long'", id="type of fabric_check_wait"),
-        pytest.param({"fabric_check_fail": "perhaps"}, FACTS, "fabric_check_fail", "'perhaps'", id="type of fabric_check_fail"),
-        pytest.param({"fabric_check_modules": "ib_umad"}, FACTS, "fabric_check_modules", "'ib_umad'", id="type of fabric_check_modules"),
+        pytest.param({"node_check_wait": "long"}, FACTS, "node_check_wait", "'long'", id="type of node_check_wait"),
+        pytest.param({"node_check_fail": "perhaps"}, FACTS, "node_check_fail", "'perhaps'", id="type of node_check_fail"),
+        pytest.param({"node_check_modules": "ib_umad"}, FACTS, "node_check_modules", "'ib_umad'", id="type of node_check_modules"),
     ],
 )
 def test_bad_input(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, variable: str, value: str) -> None:
@@ -146,7 +146,7 @@ def test_everything_is_said_at_once() -> None:
 
 
 def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
-    assert lines({"fabric_check_wait": "30", "fabric_check_fail": "yes", "opensm_rank": "2"}) == []
+    assert lines({"node_check_wait": "30", "node_check_fail": "yes", "opensm_rank": "2"}) == []
 
 
 def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
@@ -292,7 +292,7 @@ def test_ports_need_an_infiniband_link_layer() -> None:
         ("fabric_save_baselin", "fabric_save_baseline"),
         ("fabric_reportdir", "fabric_report_dir"),
         ("fabric_adapter", "fabric_adapters"),
-        ("fabric_check_cable", "fabric_check_cables"),
+        ("node_check_cable", "node_check_cables"),
     ],
 )
 def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> None:
@@ -303,7 +303,7 @@ def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> Non
 
 
 def test_what_is_not_like_a_variable_of_the_playbook_fabric_is_of_the_site() -> None:
-    assert ROLES["fabric"]({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "fabric_check_fail": True}, None) == []
+    assert ROLES["fabric"]({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "node_check_fail": True}, None) == []
     assert [problem.variable for problem in ROLES["fabric"]({"fabric_save_baseline": "perhaps"}, None)] == ["fabric_save_baseline"]
 
 

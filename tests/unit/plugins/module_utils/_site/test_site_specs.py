@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import h
 
 ROLES = pathlib.Path(__file__).parents[5] / "roles"
 # Without ofed, which is the first to change anything: Ansible's own word on it comes early enough.
-LATER = ("kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_check")
+LATER = ("kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect", "node_check")
 KEPT = ("choices", "elements", "options", "required", "type")
 VALUES: tuple[t.Any, ...] = (
     *(7, -1, 10**12, 1.5, "x", "", True),

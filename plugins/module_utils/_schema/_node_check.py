@@ -2,33 +2,33 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# Made by `make schema` from roles/fabric_check/meta/argument_specs.yml and plugins/modules/fabric_check.py. Edit there.
+# Made by `make schema` from roles/node_check/meta/argument_specs.yml and plugins/modules/node_check.py. Edit there.
 
 from __future__ import annotations
 
 import typing as t
 
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
-    "fabric_check_ports": {"type": "list"},
-    "fabric_check_interfaces": {"type": "list"},
-    "fabric_check_modules": {"type": "list"},
-    "fabric_check_device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
-    "fabric_check_stack": {"type": "str", "choices": ["none", "inbox", "mlnx_ofed", "doca"], "default": "none"},
-    "fabric_check_cables": {"type": "bool", "default": False},
-    "fabric_check_cable_part_numbers": {"type": "list", "default": []},
-    "fabric_check_min_speed": {"type": "str", "default": ""},
-    "fabric_check_port_count": {"type": "int", "default": 0},
-    "fabric_check_min_width": {"type": "str", "choices": ["", "1X", "2X", "4X", "8X", "12X"], "default": ""},
-    "fabric_check_max_effective_ber": {"type": "float", "default": 1e-12},
-    "fabric_check_pcie": {"type": "bool"},
-    "fabric_check_pcie_accepted": {"type": "list", "default": []},
-    "fabric_check_firmware": {"type": "bool"},
-    "fabric_check_gpudirect": {"type": "str", "choices": ["none", "auto", "nvidia_peermem", "nv_peer_mem", "dmabuf"]},
-    "fabric_check_subnet_manager": {"type": "bool"},
-    "fabric_check_designated_names": {"type": "list", "default": []},
-    "fabric_check_fabrics": {"type": "list"},
-    "fabric_check_wait": {"type": "int", "default": 10},
-    "fabric_check_fail": {"type": "bool"},
+    "node_check_ports": {"type": "list"},
+    "node_check_interfaces": {"type": "list"},
+    "node_check_modules": {"type": "list"},
+    "node_check_device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
+    "node_check_stack": {"type": "str", "choices": ["none", "inbox", "mlnx_ofed", "doca"], "default": "none"},
+    "node_check_cables": {"type": "bool", "default": False},
+    "node_check_cable_part_numbers": {"type": "list", "default": []},
+    "node_check_min_speed": {"type": "str", "default": ""},
+    "node_check_port_count": {"type": "int", "default": 0},
+    "node_check_min_width": {"type": "str", "choices": ["", "1X", "2X", "4X", "8X", "12X"], "default": ""},
+    "node_check_max_effective_ber": {"type": "float", "default": 1e-12},
+    "node_check_pcie": {"type": "bool"},
+    "node_check_pcie_accepted": {"type": "list", "default": []},
+    "node_check_firmware": {"type": "bool"},
+    "node_check_gpudirect": {"type": "str", "choices": ["none", "auto", "nvidia_peermem", "nv_peer_mem", "dmabuf"]},
+    "node_check_subnet_manager": {"type": "bool"},
+    "node_check_designated_names": {"type": "list", "default": []},
+    "node_check_fabrics": {"type": "list"},
+    "node_check_wait": {"type": "int", "default": 10},
+    "node_check_fail": {"type": "bool"},
 }
 
 OPTIONS: dict[str, t.Any] = {

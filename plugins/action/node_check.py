@@ -9,21 +9,21 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._check import _concern
-from ..module_utils._schema._fabric_check import OPTIONS
+from ..module_utils._schema._node_check import OPTIONS
 from ..plugin_utils._actions import CollectionAction, completed
 
 
 class ActionModule(CollectionAction):
     """One module execution where the node is as declared: rdma_facts, which a run has brought to all nodes before, and no second program.
 
-    The module fabric_check waits for what is still to come, and reads cables and firmware.
+    The module node_check waits for what is still to come, and reads cables and firmware.
     """
 
     asynchronous = True
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         answer = None if self._task.async_val else self._looked(task_vars)
-        return self._execute("fabric_check", self._task.args, task_vars) if answer is None else answer
+        return self._execute("node_check", self._task.args, task_vars) if answer is None else answer
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         options = completed(OPTIONS, self._task.args)

@@ -17,14 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session
-from ansible_collections.rdma.ofed.plugins.modules import fabric_check
+from ansible_collections.rdma.ofed.plugins.modules import node_check
 from firmware_node import Node
 from flint_cards import Cards
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
-DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
+DEFAULTS = {name: argument.get("default") for name, argument in node_check.OPTIONS.items()}
 FIRST, SECOND = "0000:03:00.0", "0000:83:00.0"
 DECLARED = {"MT_1": "16.35.3006"}
 URL = "https://firmware.example.org/new.bin"

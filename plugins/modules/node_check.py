@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-module: fabric_check
+module: node_check
 short_description: Compares an InfiniBand node with its declared state
 version_added: 1.0.0
 description:
@@ -293,12 +293,12 @@ seealso:
 
 EXAMPLES = r"""
 - name: Check that the port is up, and that the designated host of group opensm holds the master
-  rdma.ofed.fabric_check:
+  rdma.ofed.node_check:
     ports: ["0000:03:00.0/1"]
     fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
 
 - name: Check the interface within half a minute
-  rdma.ofed.fabric_check:
+  rdma.ofed.node_check:
     interfaces:
       - name: ib0
         addresses: ["{{ ib_address }}"]
@@ -307,7 +307,7 @@ EXAMPLES = r"""
     wait: 30
 
 - name: Collect deviations, and go on
-  rdma.ofed.fabric_check:
+  rdma.ofed.node_check:
     ports: ["0000:03:00.0/1"]
     subnet_manager: false
     fail: false
@@ -410,7 +410,7 @@ import platform
 
 from ..module_utils._check._check import check
 from ..module_utils._host._answer import answer
-from ..module_utils._schema._fabric_check import OPTIONS
+from ..module_utils._schema._node_check import OPTIONS
 
 
 def main() -> None:

@@ -19,11 +19,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
-from ansible_collections.rdma.ofed.plugins.modules import fabric_check
+from ansible_collections.rdma.ofed.plugins.modules import node_check
 from ipoib_node import CAPABLE, ENHANCED, FakeNode
 
-OF_A_FABRIC = {name: argument.get("default") for name, argument in fabric_check.OPTIONS["fabrics"]["options"].items()}
-DEFAULTS = {name: argument.get("default") for name, argument in fabric_check.OPTIONS.items()}
+OF_A_FABRIC = {name: argument.get("default") for name, argument in node_check.OPTIONS["fabrics"]["options"].items()}
+DEFAULTS = {name: argument.get("default") for name, argument in node_check.OPTIONS.items()}
 
 
 def _arguments(documented: dict[str, t.Any]) -> dict[str, t.Any]:
@@ -35,9 +35,9 @@ def _arguments(documented: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def test_documentation_and_arguments_agree() -> None:
-    options = yaml.safe_load(fabric_check.DOCUMENTATION)["options"]
+    options = yaml.safe_load(node_check.DOCUMENTATION)["options"]
     merge_fragment(options, yaml.safe_load(adapters.ModuleDocFragment.CHECKED)["options"])
-    assert _arguments(options) == fabric_check.OPTIONS
+    assert _arguments(options) == node_check.OPTIONS
 
 
 def test_port_guids_are_compared_in_one_form() -> None:
@@ -87,15 +87,15 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
     # The ports are of InfiniBand.
     for wrong in ("fast", "100G"):
         assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": wrong})] == ["min_speed"]
-    assert [problem.variable for problem in role_problems({"fabric_check_min_speed": ["EDR"]})][:1] == ["fabric_check_min_speed"]
+    assert [problem.variable for problem in role_problems({"node_check_min_speed": ["EDR"]})][:1] == ["node_check_min_speed"]
     # YAML takes a number without a dot for a text.
-    assert role_problems({"fabric_check_max_effective_ber": "1e-14"}) == []
-    assert [problem.variable for problem in role_problems({"fabric_check_max_effective_ber": True})] == ["fabric_check_max_effective_ber"]
+    assert role_problems({"node_check_max_effective_ber": "1e-14"}) == []
+    assert [problem.variable for problem in role_problems({"node_check_max_effective_ber": True})] == ["node_check_max_effective_ber"]
 
 
 def test_accepted_slots_are_pci_addresses() -> None:
     assert wanted_of({**DEFAULTS, "pcie": True, "pcie_accepted": ["03:00.0", "0000:81:00.0"]}).pcie_accepted == ("0000:03:00.0", "0000:81:00.0")
-    for name, judge in (("fabric_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
+    for name, judge in (("node_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
         # YAML has read 0000:03:00.0 without quotes.
         found = judge({name: ["0000:03:00.0", "mlx5_0", 180.0, "0000:03:00.0/1", True]})
         assert [problem.variable for problem in found] == ["%s[%d]" % (name, index) for index in (1, 2, 3, 4)]
@@ -113,9 +113,9 @@ def test_accepted_slots_are_pci_addresses() -> None:
 )
 def test_a_list_is_refused_before_the_run_as_by_the_module(name: str, value: list[t.Any]) -> None:
     by_module = problems({**DEFAULTS, name: value})
-    before = role_problems({"fabric_check_" + name: value})
-    assert before and [(each.variable, each.allowed) for each in before] == [("fabric_check_" + each.variable, each.allowed) for each in by_module]
-    assert role_problems({"fabric_check_" + name: value[:-1]}) == []
+    before = role_problems({"node_check_" + name: value})
+    assert before and [(each.variable, each.allowed) for each in before] == [("node_check_" + each.variable, each.allowed) for each in by_module]
+    assert role_problems({"node_check_" + name: value[:-1]}) == []
 
 
 def test_what_the_planners_need_is_handed_through() -> None:
