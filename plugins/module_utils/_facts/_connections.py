@@ -24,7 +24,7 @@ from ._sysfs import attribute
 if t.TYPE_CHECKING:
     from .._host._run import Runner
     from ._namespaces import Namespace
-    from ._usage import Process
+    from ._processes import Process
 
 _SHOWN = 3
 # The sockets of NFS, Ceph and DRBD are open in no process.

@@ -18,8 +18,8 @@ from ._gpu import read_gpu
 from ._kernels import read_kernels
 from ._machine import read_machine, read_os
 from ._modules import Module, read_loaded, with_disk
-from ._netdevs import Netdev, read_netdevs, with_netdevs
-from ._ports import Port, read_adapters, read_hcas, read_ports, with_capability
+from ._netdevs import Netdev, read_netdevs, with_capability, with_netdevs
+from ._ports import Port, read_adapters, read_hcas, read_ports
 from ._soft_links import read_soft_links
 from ._stack import Stack, connected_refused, read_stack
 from ._usage import read_usage

@@ -15,10 +15,11 @@ import re
 import typing as t
 
 from .._errors import RdmaError
-from .._foreign import hexadecimal, integer
+from .._foreign import integer
 from .._tools._ip import Link, read_links
 from ._apart import SMI
-from ._ports import Port, read_ports, silent_cause
+from ._connected import HWADDR, Capability, connected_capability, of_driver, silent_cause
+from ._ports import Port, read_ports
 from ._sysfs import attribute, entries, guid, link_name, real_path
 
 if t.TYPE_CHECKING:
@@ -27,16 +28,10 @@ if t.TYPE_CHECKING:
 # ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
 INFINIBAND = "32"
 _IFF_UP = 1
-# First byte of the hardware address (RFC 4391, 9.1.1): the interface can do connected mode.
-_RC_CAPABLE = 0x80
-_HWADDR = re.compile(r"^[0-9a-f]{2}(:[0-9a-f]{2}){19}$")
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
 # Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
 HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
 _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
-
-
-_NOT_ANNOUNCED = "either the driver uses Enhanced IPoIB, or ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM)"
 
 
 class Netdev(t.NamedTuple):
@@ -70,24 +65,7 @@ class Netdev(t.NamedTuple):
 def hwaddr_guid(hwaddr: str) -> str:
     """The port GUID in a 20 byte hardware address: its last 8 bytes, the only ones that stay; "" for other addresses."""
     hwaddr = hwaddr.strip().lower()
-    return guid("".join(hwaddr.split(":")[12:])) if _HWADDR.match(hwaddr) else ""
-
-
-def connected_capability(hwaddr: str, mode: str, refused: str = "", *, cause: str = "") -> tuple[bool, str]:
-    """Whether this IPoIB interface can do connected mode, and how that is known.
-
-    `refused` says why the stack forbids it altogether, `cause` what it means that the hardware address announces no connected mode.
-    """
-    if mode == "connected":
-        return True, "it is in connected mode"
-    if refused:
-        return False, refused
-    hwaddr = hwaddr.strip().lower()
-    if not _HWADDR.match(hwaddr):
-        return False, "its hardware address can't be read, which would tell whether the port is capable of it"
-    if hexadecimal(hwaddr[:2], 0) & _RC_CAPABLE:
-        return True, "its hardware address starts with %s: the port announces connected mode" % hwaddr[:2]
-    return False, "its hardware address starts with %s: %s" % (hwaddr[:2], cause or _NOT_ANNOUNCED)
+    return guid("".join(hwaddr.split(":")[12:])) if HWADDR.match(hwaddr) else ""
 
 
 def find_port(ports: t.Sequence[Port], port_guid: str, *, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
@@ -242,6 +220,26 @@ def seen_netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
 def with_netdevs(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev]) -> tuple[Port, ...]:
     """The ports with the names of their interfaces."""
     return tuple(port._replace(netdevs=tuple(netdev.name for netdev in netdevs if netdev.port == port.name)) for port in ports)
+
+
+def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
+    """The capability of a port: that of its interface, or of its driver while there is no interface."""
+    if not port.infiniband:
+        return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
+    for netdev in netdevs:
+        if netdev.kind == "ipoib" and netdev.port == port.name:
+            return Capability(netdev.connected_capable, "%s: %s" % (netdev.name, netdev.connected_reason))
+    return of_driver(driver, hca_type, refused)
+
+
+def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, refused: str = "", root: str = "/") -> tuple[Port, ...]:
+    """The ports with what is known about connected mode."""
+    found = []
+    for port in ports:
+        base = os.path.join(root, "sys/class/infiniband", port.device)
+        capability = port_capability(port, netdevs, driver=link_name(base, "device/driver"), hca_type=attribute(base, "hca_type"), refused=refused)
+        found.append(port._replace(connected_capable=capability.capable, connected_reason=capability.reason))
+    return tuple(found)
 
 
 def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:

@@ -2,10 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""RDMA devices, their ports and the cards behind them, from /sys/class/infiniband and /sys/bus/pci.
-
-Whether a port can do connected mode is also known before ib_ipoib is loaded and there is an interface.
-"""
+"""RDMA devices, their ports and the cards behind them, from /sys/class/infiniband and /sys/bus/pci."""
 
 from __future__ import annotations
 
@@ -18,15 +15,9 @@ from .._hosts import natural
 from ._apart import keywords, read_apart
 from ._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devices
 
-if t.TYPE_CHECKING:
-    from ._netdevs import Netdev
-
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")
 # The one adapter on mlx5_core that is older than Enhanced IPoIB.
-_CONNECT_IB = "MT4113"
-_ENHANCED = ("mlx5_core", "mlx5_core.sf")
-_CLASSIC = ("mlx4_core", "ib_mthca", "ib_qib")
 
 _MELLANOX = "0x15b3"
 _NETWORK_CLASS = 0x02
@@ -61,7 +52,7 @@ class Port(t.NamedTuple):
     netdevs: tuple[str, ...] = ()
     """Filled by `_netdevs.with_netdevs`."""
     connected_capable: bool | None = None
-    """Filled by `with_capability`; None if unknown before ib_ipoib is loaded."""
+    """Filled by `_netdevs.with_capability`; None if unknown before ib_ipoib is loaded."""
     connected_reason: str = ""
     pci: str = ""
     """PCI function with domain; "" for devices in software such as rxe."""
@@ -140,51 +131,6 @@ def read_ports(root: str = "/") -> tuple[Port, ...]:
     return tuple(
         read_port(root, device, port, apart=apart) for device, apart in reasons.items() for port in sorted(entries(base, device, "ports"), key=natural)
     )
-
-
-class Capability(t.NamedTuple):
-    """The answer and how it is known; None where only the loaded ib_ipoib will tell."""
-
-    capable: bool | None
-    reason: str
-
-
-def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
-    """What the driver of an InfiniBand port is known to do. `refused` is `_stack.connected_refused`."""
-    if refused:
-        return Capability(False, refused)
-    if driver in _CLASSIC or hca_type == _CONNECT_IB:
-        return Capability(True, "adapters on %s (%s) do connected mode" % (driver, hca_type))
-    if driver in _ENHANCED:
-        return Capability(False, "adapters on %s (%s) use Enhanced IPoIB, which is datagram only" % (driver, hca_type))
-    return Capability(None, "not known for driver %s before ib_ipoib is loaded" % (driver or "(none)"))
-
-
-def silent_cause(driver: str, hca_type: str) -> str:
-    """Why an interface does not announce connected mode; "" where its driver does not tell."""
-    if driver in _CLASSIC or hca_type == _CONNECT_IB:
-        return "ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM), which adapters on %s can do" % driver
-    return "the driver uses Enhanced IPoIB, which is datagram only" if driver in _ENHANCED else ""
-
-
-def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
-    """The capability of a port: that of its interface, or of its driver while there is no interface."""
-    if not port.infiniband:
-        return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
-    for netdev in netdevs:
-        if netdev.kind == "ipoib" and netdev.port == port.name:
-            return Capability(netdev.connected_capable, "%s: %s" % (netdev.name, netdev.connected_reason))
-    return of_driver(driver, hca_type, refused)
-
-
-def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, refused: str = "", root: str = "/") -> tuple[Port, ...]:
-    """The ports with what is known about connected mode."""
-    found = []
-    for port in ports:
-        base = os.path.join(root, "sys/class/infiniband", port.device)
-        capability = port_capability(port, netdevs, driver=link_name(base, "device/driver"), hca_type=attribute(base, "hca_type"), refused=refused)
-        found.append(port._replace(connected_capable=capability.capable, connected_reason=capability.reason))
-    return tuple(found)
 
 
 class Hca(t.NamedTuple):

@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._foreign import decimal, integer
-from .._hosts import natural
+from .._foreign import integer
 from . import _storage as storage
 from ._connections import Connections, detail, find_connections
 from ._modules import Module, in_stack, read_loaded
 from ._namespaces import Namespace, read_namespaces
 from ._netdevs import HCA_DRIVERS, Netdev, over_rdma
+from ._processes import Process, scan_processes
 from ._sockets import Table
-from ._sysfs import PCI_ADDRESS, attribute, entries, link_target, process_ids
+from ._sysfs import PCI_ADDRESS, attribute, entries
 
 # Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
@@ -46,8 +46,6 @@ _ULPS = (
 )
 # The master of all ports of Open vSwitch (`ovs_netdev_link` in net/openvswitch/vport-netdev.c).
 _OPEN_VSWITCH = "ovs-system"
-_DEVICES = "/dev/infiniband/"
-_SOCKET = "socket:["
 
 
 class User(t.NamedTuple):
@@ -179,50 +177,6 @@ def carrying(netdevs: t.Sequence[Netdev], taps: t.Collection[str] = ()) -> tuple
         elif netdev.kind == "other" and netdev.up and netdev.parent and over_rdma(netdev.parent, netdevs):
             found.append((netdev.name, "an interface on top of %s" % netdev.parent, (netdev.parent,)))
     return tuple(found)
-
-
-class Process(t.NamedTuple):
-    pid: int
-    comm: str
-    """Its name, cut to 15 characters by the kernel."""
-    devices: tuple[str, ...] = ()
-    """What it has open below /dev/infiniband, without the directory."""
-
-
-class Scan(t.NamedTuple):
-    """What processes have open."""
-
-    processes: tuple[Process, ...]
-    """Those with an RDMA device, and every opensm, which counts even before it opens one."""
-    sockets: t.Mapping[str, Process]
-    """The process that has a socket open, by the socket's inode; of several the one with the lowest number."""
-
-
-def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The RDMA devices and the inodes of the sockets that a process has open."""
-    directory = os.path.join(root, "proc", pid, "fd")
-    devices, sockets = set(), []
-    for descriptor in entries(directory):
-        target = link_target(directory, descriptor)
-        if target.startswith(_DEVICES):
-            devices.add(target[len(_DEVICES) :])
-        elif target.startswith(_SOCKET):
-            sockets.append(target[len(_SOCKET) : -1])
-    return tuple(sorted(devices, key=natural)), tuple(sockets)
-
-
-def scan_processes(root: str = "/") -> Scan:
-    """Every process is looked at once."""
-    found: list[Process] = []
-    holders: dict[str, Process] = {}
-    for name in process_ids(root):
-        devices, sockets = _open(root, name)
-        process = Process(decimal(name, 0), attribute(root, "proc", name, "comm"), devices)
-        if devices or process.comm == "opensm":
-            found.append(process)
-        for inode in sockets:
-            holders.setdefault(inode, process)
-    return Scan(tuple(found), holders)
 
 
 def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = (), ssh: str = "") -> tuple[User, ...]:

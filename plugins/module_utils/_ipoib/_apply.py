@@ -25,7 +25,8 @@ from ._concern import Options, result_of, wanted_of
 from ._found import Found
 from ._kernel import Kernel
 from ._look import ROLLBACK, has_bonding, look_whole
-from ._plan import IpoibPlan, plan
+from ._plan import plan
+from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

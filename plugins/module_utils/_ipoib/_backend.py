@@ -13,6 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ._found import Active, Claim, Found, Place, Presence, Record
+from ._todo import Dissent, IpoibPlan
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
@@ -20,7 +21,6 @@ if t.TYPE_CHECKING:
     from .._plan import Change
     from ._identity import Identity
     from ._kernel import Kernel
-    from ._plan import IpoibPlan
     from ._wanted import Interface
 
 Files = t.Mapping[str, str]
@@ -200,6 +200,15 @@ class Backend:
     def retry(self, name: str, found: Found) -> str:
         """The shell command that makes the back-end configure the interface by our files; "" where none is known to help."""
         return ""
+
+    def dissents(self, interfaces: Interfaces, found: Found) -> tuple[Dissent, ...]:
+        """What it says itself of those of these interfaces that are there: the state that the kernel shows may come from elsewhere."""
+        said = {interface.name: self.dissent(interface.name, found) for interface in interfaces if interface.name in found.netdevs}
+        return tuple(
+            Dissent(name, words, self.name, retry=self.retry(name, found), see=self.see, carries_run=name in found.ssh_path)
+            for name, words in said.items()
+            if words
+        )
 
     def needs_boot_unit(self, found: Found) -> bool:
         """Whether it can't set connected mode at boot: _boot does."""

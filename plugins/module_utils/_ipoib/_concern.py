@@ -12,9 +12,10 @@ from .._errors import RdmaError, require_none
 from . import _wanted
 from ._input import problems
 from ._linkplan import canonical, unborn
-from ._plan import IpoibPlan, plan
+from ._plan import plan
 from ._references import resolve
 from ._registry import Undecided, choose
+from ._todo import IpoibPlan
 from ._wanted import Interface, Wanted, child_name, interfaces_of, settled
 
 if t.TYPE_CHECKING:

@@ -15,8 +15,8 @@ import re
 import typing as t
 
 from .._facts._apart import SMI
+from .._facts._connected import Capability, of_driver
 from .._facts._netdevs import hwaddr_guid
-from .._facts._ports import Capability, of_driver
 from .._facts._stack import Stack, connected_refused
 from .._foreign import decimal, hexadecimal
 from ._wanted import parse_pkey, same_partition

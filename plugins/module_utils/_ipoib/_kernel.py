@@ -15,8 +15,8 @@ from .._foreign import hexadecimal
 from .._host._run import Runner, failure
 from . import _wanted
 from ._found import BondState, Found, Record
+from ._ipv6 import ipv6_switch, is_ipv6_off
 from ._linkplan import canonical, reset_mtu, unequal_routes
-from ._look import ipv6_switch, is_ipv6_off
 from ._wanted import Interface, Route
 
 

@@ -22,8 +22,9 @@ from .._host._units import Systemd, Unit, show_units
 from .._tools import _ip
 from . import _boot, _registry, _rename
 from ._backend import Backend, Evidence
-from ._found import DEFAULT, BondState, Found, Place, Presence
+from ._found import BondState, Found, Place, Presence
 from ._identity import coming
+from ._ipv6 import ipv6_refused
 from ._wanted import Route
 
 if t.TYPE_CHECKING:
@@ -34,7 +35,6 @@ if t.TYPE_CHECKING:
 ROLLBACK = "rdma-ofed-ipoib-rollback"
 ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
 
-_SYSCTL = "proc/sys/net"
 # Files of which a daemon takes the first of a name from several directories.
 _MASKED = (".network", ".netdev", ".conf")
 
@@ -105,26 +105,6 @@ def read_bond(root: str, name: str) -> BondState:
         return (attribute(base, option).split() or [""])[0]
 
     return BondState(word("mode"), integer(word("miimon")) or 0, word("primary"), word("fail_over_mac"))
-
-
-def ipv6_switch(root: str, name: str) -> str:
-    """The file that says `1` where IPv6 is switched off on an interface."""
-    return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
-
-
-def is_ipv6_off(root: str, name: str) -> bool:
-    return read_text(ipv6_switch(root, name)).strip() == "1"
-
-
-def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
-    """Why an interface, or `DEFAULT`, can have no IPv6 address; one that can is not in it. `enabled`: the back-end switches IPv6 on by itself."""
-    if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
-        reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
-        return dict.fromkeys([*names, DEFAULT], reason)
-    reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
-    # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
-    off = [name for name in [*names, DEFAULT] if not enabled and is_ipv6_off(root, name) and not os.access(ipv6_switch(root, name), os.W_OK)]
-    return {name: reason % name for name in off}
 
 
 def read_files(root: str = "/") -> dict[str, str]:

@@ -18,53 +18,13 @@ from ._backend import Backend, Interfaces
 from ._found import Found, Record
 from ._identity import coming
 from ._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
-from ._verdict import Dissent, dissents_of
+from ._todo import Dissent, IpoibPlan
 from ._wanted import Interface, Naming, Wanted
 
 _PLACES = (
     "names change places only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node without work, "
     "or declare names that no interface has"
 )
-
-
-class IpoibPlan(t.NamedTuple):
-    """What to do, and what to report."""
-
-    plan: Plan
-    interfaces: tuple[Interface, ...] = ()
-    removed: tuple[Record, ...] = ()
-    """Interfaces of an earlier run that are not declared: bonds first, then children."""
-    reasons: tuple[str, ...] = ()
-    renames: tuple[Naming, ...] = ()
-    """Interfaces that get their name now."""
-    pending: tuple[Pending, ...] = ()
-    """What the next start of the node will bring."""
-    deferred: frozenset[str] = frozenset()
-    """The interfaces that wait for it."""
-    cutting: tuple[str, ...] = ()
-    """How the connection of this run would be disturbed, in words."""
-    touched: frozenset[str] = frozenset()
-    """The interfaces of which anything changes, be it only their files. The back-end is told of no other."""
-    dissents: tuple[Dissent, ...] = ()
-    """The interfaces that the back-end has not configured by our files."""
-
-    def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
-        """Whether the interface changes in one of `aspects`; in any where none is given."""
-        return any(change.is_about(Kind.INTERFACE, name) and (not aspects or change.aspect in aspects) for change in self.plan.changes)
-
-    @property
-    def dissenting(self) -> frozenset[str]:
-        return frozenset(dissent.name for dissent in self.dissents)
-
-    @property
-    def left_alone(self) -> tuple[Dissent, ...]:
-        """A run does not mend what it changes nothing of: the traffic of an interface that works matters more."""
-        return tuple(dissent for dissent in self.dissents if dissent.name not in self.touched)
-
-    @property
-    def live(self) -> tuple[Interface, ...]:
-        """The interfaces that are carried out now."""
-        return tuple(interface for interface in self.interfaces if interface.name not in self.deferred)
 
 
 def plan(wanted: Wanted, found: Found) -> IpoibPlan:
@@ -84,7 +44,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     deferred = _rename.waiting(later, interfaces)
     live = [interface for interface in interfaces if interface.name not in deferred]
     # By the names that the back-end knows them by.
-    dissents = dissents_of(live, found, backend)
+    dissents = backend.dissents(live, found)
     found = found._replace(netdevs=sorted_out.netdevs)
     staying = {interface.name for interface in kept}
     gone = [record for name, record in records.items() if name in ending - staying]

@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
     from .._facts._netdevs import Netdev
     from .._host._run import Runner
     from ._found import Found
-    from ._plan import IpoibPlan
+    from ._todo import IpoibPlan
     from ._wanted import Interface
 
 # Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own.

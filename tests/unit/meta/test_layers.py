@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The layers of docs/architecture.md: no import goes up, and no packages import each other."""
+"""The layers of docs/architecture.md: no import goes up, and neither packages nor files import each other."""
 
 from __future__ import annotations
 
@@ -63,21 +63,48 @@ def test_no_import_goes_up() -> None:
     assert wrong == []
 
 
+def reachable(graph: t.Mapping[str, t.Collection[str]], start: str) -> set[str]:
+    """The names that a name imports, and those that these import; its own where the imports go in a circle."""
+    seen: set[str] = set()
+    todo = [start]
+    while todo:
+        new = set(graph.get(todo.pop(), ())) - seen
+        seen |= new
+        todo += new
+    return seen
+
+
+def circles(graph: t.Mapping[str, t.Collection[str]]) -> list[list[str]]:
+    """The largest sets of names that can all be reached from each other."""
+    reached = {name: reachable(graph, name) for name in graph}
+    found = {frozenset({name, *(other for other in reached[name] if name in reached[other])}) for name in graph if name in reached[name]}
+    return sorted(sorted(circle) for circle in found)
+
+
+def graph_of_files() -> dict[str, set[str]]:
+    return {dotted(path): set(imports(path)) for path in files()}
+
+
 def test_no_packages_import_each_other() -> None:
     graph: dict[str, set[str]] = collections.defaultdict(set)
     for path in files():
         graph[part_of(dotted(path))] |= {part_of(name) for name in imports(path)} - {part_of(dotted(path))}
+    assert circles(graph) == []
 
-    def reachable(start: str) -> set[str]:
-        seen: set[str] = set()
-        todo = [start]
-        while todo:
-            new = graph[todo.pop()] - seen
-            seen |= new
-            todo += new
-        return seen
 
-    assert [name for name in sorted(graph) if name in reachable(name)] == []
+def test_no_files_import_each_other() -> None:
+    """Neither for the type checker nor within functions: files of a circle can only be read and changed together."""
+    assert circles(graph_of_files()) == []
+
+
+def test_a_circle_is_found_whatever_its_length() -> None:
+    assert circles({"a": ["b"], "b": ["c"], "c": ["b", "d"], "d": ["a"], "e": ["a", "f"], "f": ["f"], "g": []}) == [["a", "b", "c", "d"], ["f"]]
+
+
+def test_a_look_brings_no_planner_to_the_node() -> None:
+    """Every file that a module imports is sent to each node and compiled there."""
+    sent = reachable(graph_of_files(), "modules.rdma_facts")
+    assert [name for name in sorted(sent) if name.count(".") > 1 and name.rpartition(".")[2] in ("_plan", "_apply", "_converge")] == []
 
 
 def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:

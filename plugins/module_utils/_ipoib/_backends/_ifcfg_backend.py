@@ -16,7 +16,7 @@ from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
 if t.TYPE_CHECKING:
     from .._identity import Identity
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
 
 UNIT = "network.service"
 # The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.

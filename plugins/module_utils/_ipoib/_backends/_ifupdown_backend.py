@@ -16,7 +16,7 @@ from . import _ifupdown
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
 
 UNIT = "networking.service"
 # Programs of the same name read the same file, each in its own way. What the link leads to tells which one it is.

@@ -32,7 +32,7 @@ from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
     from .._identity import Identity
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
 FOLDER = "/run/systemd/network"

@@ -17,7 +17,7 @@ from . import _networkd
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
     from .._identity import Identity
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
 
 UNIT = "systemd-networkd.service"
 # What sd_network_link_get_setup_state reads for `networkctl`: a file an interface, by its index.

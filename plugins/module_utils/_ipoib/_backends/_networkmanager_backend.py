@@ -21,7 +21,7 @@ from . import _networkmanager, _networkmanager_conf
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
     from .._identity import Identity
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
     from .._wanted import Interface
 
 # What no running interface takes without being activated again.

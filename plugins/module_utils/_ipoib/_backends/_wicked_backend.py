@@ -15,7 +15,7 @@ from . import _wicked
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
-    from .._plan import IpoibPlan
+    from .._todo import IpoibPlan
 
 
 STATUS = ("wicked", "ifstatus", "--brief", "all")

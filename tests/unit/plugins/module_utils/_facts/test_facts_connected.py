@@ -8,9 +8,9 @@ import pathlib
 
 import node_trees as nodes
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ports
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, connected_capability, read_netdevs
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports, silent_cause
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import connected_capability, of_driver, silent_cause
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, port_capability, read_netdevs, with_capability
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
 
 REFUSED = "the drivers refuse"
 
@@ -30,13 +30,13 @@ REFUSED = "the drivers refuse"
     ],
 )
 def test_prediction(driver: str, hca_type: str, refused: str, capable: bool | None) -> None:
-    found = _ports.of_driver(driver, hca_type, refused)
+    found = of_driver(driver, hca_type, refused)
     assert found.capable is capable
     assert found.reason
 
 
 def test_ethernet_has_no_ipoib_at_all() -> None:
-    found = _ports.port_capability(Port("mlx4_0/1", "mlx4_0", 1, link_layer="Ethernet"), (), driver="mlx4_core", hca_type="MT4099")
+    found = port_capability(Port("mlx4_0/1", "mlx4_0", 1, link_layer="Ethernet"), (), driver="mlx4_core", hca_type="MT4099")
     assert found.capable is False
     assert "Ethernet" in found.reason
 
@@ -46,15 +46,15 @@ def test_the_interface_knows_better_than_the_driver(capable: bool) -> None:
     port = Port("mlx5_0/1", "mlx5_0", 1, link_layer="InfiniBand")
     child = Netdev("ib0.8001", "ipoib_child", port="mlx5_0/1", connected_capable=not capable)
     parent = Netdev("ib0", "ipoib", port="mlx5_0/1", connected_capable=capable, connected_reason="seen")
-    assert _ports.port_capability(port, (child, parent), driver="mlx5_core", hca_type="MT4119") == (capable, "ib0: seen")
+    assert port_capability(port, (child, parent), driver="mlx5_core", hca_type="MT4119") == (capable, "ib0: seen")
 
 
 def test_nodes_before_and_after_the_interfaces_appear(tmp_path: pathlib.Path) -> None:
     for name, tree, capable in (("cx5", nodes.connectx5(), False), ("cx3", nodes.connectx3(), True)):
         root = nodes.write(tmp_path / name, tree)
         ports = read_ports(root)
-        before = _ports.with_capability(ports, (), root=root)
-        after = _ports.with_capability(ports, read_netdevs(root, ports), root=root)
+        before = with_capability(ports, (), root=root)
+        after = with_capability(ports, read_netdevs(root, ports), root=root)
         assert [port.connected_capable for port in before] == [port.connected_capable for port in after] == [capable, capable]
 
 

@@ -18,8 +18,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _namespaces, _sockets, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Socket, Sockets, parse_route4
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process, User
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -11,9 +11,10 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, parse_proc_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._processes import Process, scan_processes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import Table, parse_route4
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Mount, Session
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Process, User
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from hypothesis import given
 from hypothesis import strategies as st
 from test_facts_modules import PROC
@@ -129,7 +130,7 @@ def test_processes(tmp_path: pathlib.Path) -> None:
     root = nodes.write(tmp_path, tree)
     for number, target in ((4, "/dev/infiniband/uverbs0"), (5, "/dev/infiniband/rdma_cm"), (6, "/dev/infiniband/uverbs0")):
         (tmp_path / "proc/18/fd" / str(number)).symlink_to(target)
-    processes = _usage.scan_processes(root).processes
+    processes = scan_processes(root).processes
     assert processes == (Process(17, "opensm", ()), Process(18, "ibacm", ("rdma_cm", "uverbs0")))
     assert _usage.process_users(processes) == [
         User("sm", "opensm", "pid 17"),

@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netpla
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, interfaces_of, settled
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from hypothesis import given, settings

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import pathlib
 
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import ipv6_refused, is_ipv6_off
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._ipv6 import ipv6_refused, is_ipv6_off
 
 
 def test_a_kernel_without_ipv6_refuses_it_to_every_stack(tmp_path: pathlib.Path) -> None:

@@ -9,15 +9,16 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Capability, of_driver
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import UNBORN, Found, Presence, Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import capability_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._linkplan import canonical
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted, interfaces_of, settled
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 
 LEFT = Plan((Change(Kind.INTERFACE, "bond0", "ports", "", "ib0"),))

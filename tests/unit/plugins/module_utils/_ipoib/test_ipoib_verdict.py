@@ -19,8 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdo
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IFUPDOWN
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import STATUS, WICKED, parse_status
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found, Presence, Standing
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import IpoibPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._verdict import dissents_of
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import IpoibPlan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
@@ -96,7 +95,7 @@ def test_wicked_is_told_again_of_what_dissents() -> None:
     run = _Runner("")
     found = Found(netdevs={name: Netdev(name, "ipoib") for name in ("ib0", "ib1")}, backends={"wicked": Presence(standings=parse_status(IFSTATUS))})
     interfaces = (Interface("ib0", "datagram"), Interface("ib1", "datagram"))
-    todo = IpoibPlan(Plan(), interfaces, dissents=dissents_of(interfaces, found, WICKED))
+    todo = IpoibPlan(Plan(), interfaces, dissents=WICKED.dissents(interfaces, found))
     driver = WICKED.drive(Tools(run, mock.Mock()), found)  # type: ignore[arg-type]
     driver.apply(todo, (), found)
     assert run.seen == []
