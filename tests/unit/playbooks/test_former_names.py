@@ -20,7 +20,8 @@ FORMER = sorted(yaml.safe_load((ROOT / "meta/runtime.yml").read_text(encoding="u
 
 @pytest.mark.parametrize("former, route", FORMER, ids=[name for name, _ in FORMER])
 def test_a_former_name_leads_to_the_module(tmp_path: pathlib.Path, former: str, route: dict[str, str]) -> None:
-    argv = [sys.executable, "-m", "ansible", "adhoc", "-i", "localhost,", "-c", "local", "localhost", "-m", "rdma.ofed." + former, "-a", "nosuch=1", "-e", "ansible_python_interpreter=" + sys.executable]
+    options = ["-i", "localhost,", "-c", "local", "-e", "ansible_python_interpreter=" + sys.executable]
+    argv = [sys.executable, "-m", "ansible", "adhoc", *options, "localhost", "-m", "rdma.ofed." + former, "-a", "nosuch=1"]
     env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
     done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert "nosuch" in done.stdout
