@@ -10,13 +10,13 @@ The list grows with the fabric, so it stays on the node that made it.
 from __future__ import annotations
 
 import json
-import time
 import typing as t
 
 from .._errors import RdmaError
 from .._facts._asked import asked_port
 from .._foreign import read_table
 from .._host._files import apply_file, file_change, read_text, under
+from .._host._turn import look_until
 from .._tools._iblinkinfo import active_ports
 
 if t.TYPE_CHECKING:
@@ -72,11 +72,10 @@ def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
     before = read_record(read_text(under(root, RECORD)))
     if not before:
         return {"active": 0, "gone": [], "reason": "there is no record of active ports"}
-    end = time.monotonic() + wait
-    while True:
+
+    def look() -> dict[str, t.Any]:
         ports, reason = _look(run, root)
-        missing = [] if reason else gone(before, ports)
-        # A fabric that can't be listed now may be listed later.
-        if time.monotonic() >= end or not (missing or reason):
-            return {"active": len(ports), "gone": missing, "reason": reason}
-        time.sleep(PAUSE_SECONDS)
+        return {"active": len(ports), "gone": [] if reason else gone(before, ports), "reason": reason}
+
+    # A fabric that can't be listed now may be listed later.
+    return look_until(look, lambda found: not (found["gone"] or found["reason"]), wait, PAUSE_SECONDS)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import time
 import typing as t
 
 from .._facts._kernels import module_files
@@ -24,6 +23,7 @@ from .._facts._sysfs import attribute
 from .._facts._usage import mount_users, session_users
 from .._foreign import read_table
 from .._host._files import apply_file, file_change, read_text, under
+from .._host._turn import look_until
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -98,13 +98,8 @@ def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
 def compare(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """What is still missing after the time to wait. Where nothing is, the record goes."""
     before = read_record(read_text(under(root, RECORD)))
-    end = time.monotonic() + module.params["wait"]
-    while True:
-        now = look(run, root) if before else {}
-        left = missing(before, now)
-        if not left or time.monotonic() >= end:
-            break
-        time.sleep(PAUSE_SECONDS)
+    now = look_until(lambda: look(run, root) if before else {}, lambda found: not missing(before, found), module.params["wait"], PAUSE_SECONDS)
+    left = missing(before, now)
     if not left:
         _write(module, {}, root)
     return {"users": sorted(now), "missing": left}

@@ -6,12 +6,12 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 from .._errors import CommandFailed, Problem, require_none
 from .._host._lock import card_locks
 from .._host._run import first_tool
+from .._host._turn import look_until
 from .._plan import Pending
 from .._tools import _mlxfwreset
 from ._devices import read_devices
@@ -45,13 +45,12 @@ class Done(t.NamedTuple):
 
 def _await_drivers(card: Card, before: t.Mapping[str, bool], *, timeout: float, root: str) -> tuple[str, ...]:
     """The functions that had a driver before a reset and are without one; waits for them to come back."""
-    end = time.monotonic() + timeout
-    while True:
+
+    def lost() -> tuple[str, ...]:
         now = drivers(root, card.functions)
-        lost = tuple(pci for pci, held in before.items() if held and not now.get(pci, False))
-        if not lost or time.monotonic() >= end:
-            return lost
-        time.sleep(_POLL_SECONDS)
+        return tuple(pci for pci, held in before.items() if held and not now.get(pci, False))
+
+    return look_until(lost, lambda pcis: not pcis, timeout, _POLL_SECONDS)
 
 
 def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") -> str:

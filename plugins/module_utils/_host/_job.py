@@ -22,6 +22,7 @@ from .._foreign import read_table
 from . import _job_runner as runner
 from ._files import read_text
 from ._step import SCRIPTS
+from ._turn import look_until
 from ._units import systemd_runs
 from ._write import open_regular, replace_file
 
@@ -48,6 +49,7 @@ _STATE: t.Mapping[str, tuple[type, ...]] = {
 }
 _LOOK_EVERY = 0.5
 _START_PATIENCE = 20.0
+_BEGIN_EVERY = 0.05
 _TAIL_BYTES = 20000
 _MOST_DETAIL = 120
 
@@ -212,22 +214,23 @@ def start(
         os.replace(log, log + ".old")
     runner.save(os.path.join(directory, "job.json"), job_of(steps, timeout, memo, identity=identity, directory=directory))
     _launch(run, name, directory, script=script, root=root)
-    end = time.monotonic() + _START_PATIENCE
-    while time.monotonic() < end:
-        found = read_job(name, root)
-        if found is not None and found.id == identity and (found.stage or found.finished):
-            return found
-        time.sleep(0.05)
+
+    def has_begun(state: State | None) -> bool:
+        return state is not None and state.id == identity and bool(state.stage or state.finished)
+
+    found = look_until(lambda: read_job(name, root), has_begun, _START_PATIENCE, _BEGIN_EVERY)
+    if found is not None and has_begun(found):
+        return found
     raise CommandFailed("the job %s did not start within %d s. Its log, if any, is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
 
 
 def wait(name: str, seconds: float, root: str = "/") -> State:
     """Wait for the end of a job, at most that long. Raises CommandFailed where there is no such job."""
-    end = time.monotonic() + seconds
-    while True:
+
+    def look() -> State:
         found = read_job(name, root)
         if found is None:
             raise CommandFailed("the job %s has vanished from /%s" % (name, JOBS))
-        if not found.running or time.monotonic() >= end:
-            return found
-        time.sleep(min(_LOOK_EVERY, max(end - time.monotonic(), 0.01)))
+        return found
+
+    return look_until(look, lambda found: not found.running, seconds, _LOOK_EVERY)

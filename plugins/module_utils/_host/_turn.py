@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wait until another process has ended its work."""
+"""Waiting: look again until it is as wanted, or the time is up."""
 
 from __future__ import annotations
 
@@ -10,15 +10,23 @@ import fcntl
 import time
 import typing as t
 
+Look = t.TypeVar("Look")
+
+
+def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool], patience: float, pause: float) -> Look:
+    """The last look: the first that is settled, or the one that is taken when `patience` seconds are over. At least one is taken."""
+    end = time.monotonic() + patience
+    while True:
+        found = look()
+        left = end - time.monotonic()
+        if is_settled(found) or left <= 0:
+            return found
+        time.sleep(min(pause, left))
+
 
 def comes(is_there: t.Callable[[], bool], patience: float, pause: float) -> bool:
-    """Whether `is_there` says yes within `patience` seconds. It is called at least once, and once more after the last pause."""
-    end = time.monotonic() + patience
-    while not is_there():
-        if time.monotonic() >= end:
-            return False
-        time.sleep(pause)
-    return True
+    """Whether `is_there` says yes within `patience` seconds."""
+    return look_until(is_there, bool, patience, pause)
 
 
 def locks(stream: t.IO[t.Any]) -> bool:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-import time
 import typing as t
 
 from .._errors import CommandFailed, RdmaError, require_none
 from .._host._files import apply_file, under
 from .._host._initramfs import Builder, builder_of, images_with, installed_images, rebuild
+from .._host._turn import comes
 from .._host._units import show_units, systemd_runs
 from .._host._write import replace_file
 from .._plan import Change, Kind, Plan
@@ -57,9 +57,7 @@ def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: f
     if not units or not run.has("udevadm"):
         return
     run(["udevadm", "settle", "--timeout=30"], ok=None, timeout=40)
-    end = time.monotonic() + patience
-    while any(unit.active not in ("active", "failed") for unit in show_units(run, units).values()) and time.monotonic() < end:
-        time.sleep(pause)
+    comes(lambda: all(unit.active in ("active", "failed") for unit in show_units(run, units).values()), patience, pause)
 
 
 def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/") -> None:

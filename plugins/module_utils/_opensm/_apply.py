@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import time
 import typing as t
 
 from .._foreign import decimal
 from .._host._files import apply_file
+from .._host._turn import look_until
 from .._host._units import ENABLED, MASKED, YES, Systemd, systemd_runs
 from .._plan import Change, Kind, Plan
 from ._conf import ADOPTED, CONF, RELOAD
@@ -40,10 +40,7 @@ def _kill(pid: int) -> None:
     """SIGTERM, and SIGKILL after a while. A process that has ended by itself is fine."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
-        deadline = time.monotonic() + GRACE_SECONDS
-        while time.monotonic() < deadline:
-            os.kill(pid, 0)
-            time.sleep(0.1)
+        look_until(lambda: os.kill(pid, 0), lambda _there: False, GRACE_SECONDS, 0.1)
         os.kill(pid, signal.SIGKILL)
 
 

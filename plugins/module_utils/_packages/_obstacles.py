@@ -15,7 +15,7 @@ import typing as t
 from .._errors import Refused
 from .._foreign import decimal, shown
 from .._host._files import read_text
-from .._host._turn import comes
+from .._host._turn import look_until
 from .._host._write import open_regular
 
 if t.TYPE_CHECKING:
@@ -65,18 +65,12 @@ def holder(manager: Manager, root: str = "/") -> Holder | None:
 
 def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
     """Wait until no other process works on the packages, for `patience` seconds; whether one did. Raises Refused."""
-    met: list[Holder | None] = []
-
-    def is_free() -> bool:
-        met.append(holder(manager, root))
-        return met[-1] is None
-
-    comes(is_free, patience, _PAUSE_SECONDS)
-    found = met[-1]
+    first = holder(manager, root)
+    found = first and look_until(lambda: holder(manager, root), lambda now: now is None, patience, _PAUSE_SECONDS)
     if found is not None:
         words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
         raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
-    return len(met) > 1
+    return first is not None
 
 
 def is_interrupted(manager: Manager, root: str = "/") -> bool:

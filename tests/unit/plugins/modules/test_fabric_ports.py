@@ -13,6 +13,7 @@ from unittest import mock
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _active_ports as active
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +67,7 @@ def remember(tmp_path: pathlib.Path, text: str, check: bool = False) -> dict[str
 
 def compare(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, wait: float, *answers: str) -> tuple[dict[str, t.Any], float]:
     fabric = Fabric(*answers)
-    monkeypatch.setattr(active, "time", fabric)
+    monkeypatch.setattr(_turn, "time", fabric)
     return active.compare(fabric, wait, str(tmp_path)), fabric.now
 
 

@@ -15,6 +15,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _file_systems as storage
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 LUSTRE = "10.1.0.9@o2ib:/scratch /scratch lustre rw 0 0\n"
@@ -71,7 +72,7 @@ class Node:
 
     def compare(self, wait: float = 0) -> list[str]:
         self.params = {"wait": wait}
-        with mock.patch.object(storage, "time", self):
+        with mock.patch.object(_turn, "time", self):
             return [one["name"] for one in storage.compare(t.cast(t.Any, self), self, str(self.root))["missing"]]
 
 
