@@ -78,4 +78,4 @@ def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
         return {"active": len(ports), "gone": [] if reason else gone(before, ports), "reason": reason}
 
     # A fabric that can't be listed now may be listed later.
-    return look_until(look, lambda found: not (found["gone"] or found["reason"]), wait, PAUSE_SECONDS)
+    return look_until(look, lambda found: not (found["gone"] or found["reason"]), patience=wait, pause=PAUSE_SECONDS)

@@ -98,7 +98,7 @@ def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
 def compare(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """What is still missing after the time to wait. Where nothing is, the record goes."""
     before = read_record(read_text(under(root, RECORD)))
-    now = look_until(lambda: look(run, root) if before else {}, lambda found: not missing(before, found), module.params["wait"], PAUSE_SECONDS)
+    now = look_until(lambda: look(run, root) if before else {}, lambda found: not missing(before, found), patience=module.params["wait"], pause=PAUSE_SECONDS)
     left = missing(before, now)
     if not left:
         _write(module, {}, root)

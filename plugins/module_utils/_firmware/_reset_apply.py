@@ -50,7 +50,7 @@ def _await_drivers(card: Card, before: t.Mapping[str, bool], *, timeout: float, 
         now = drivers(root, card.functions)
         return tuple(pci for pci, held in before.items() if held and not now.get(pci, False))
 
-    return look_until(lost, lambda pcis: not pcis, timeout, _POLL_SECONDS)
+    return look_until(lost, lambda pcis: not pcis, patience=timeout, pause=_POLL_SECONDS)
 
 
 def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") -> str:

@@ -218,7 +218,7 @@ def start(
     def has_begun(state: State | None) -> bool:
         return state is not None and state.id == identity and bool(state.stage or state.finished)
 
-    found = look_until(lambda: read_job(name, root), has_begun, _START_PATIENCE, _BEGIN_EVERY)
+    found = look_until(lambda: read_job(name, root), has_begun, patience=_START_PATIENCE, pause=_BEGIN_EVERY)
     if found is not None and has_begun(found):
         return found
     raise CommandFailed("the job %s did not start within %d s. Its log, if any, is in /%s/%s" % (name, _START_PATIENCE, JOBS, name))
@@ -233,4 +233,4 @@ def wait(name: str, seconds: float, root: str = "/") -> State:
             raise CommandFailed("the job %s has vanished from /%s" % (name, JOBS))
         return found
 
-    return look_until(look, lambda found: not found.running, seconds, _LOOK_EVERY)
+    return look_until(look, lambda found: not found.running, patience=seconds, pause=_LOOK_EVERY)

@@ -13,7 +13,7 @@ import typing as t
 Look = t.TypeVar("Look")
 
 
-def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool], patience: float, pause: float) -> Look:
+def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool], *, patience: float, pause: float) -> Look:
     """The last look: the first that is settled, or the one that is taken when `patience` seconds are over. At least one is taken."""
     end = time.monotonic() + patience
     while True:
@@ -26,7 +26,7 @@ def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool],
 
 def comes(is_there: t.Callable[[], bool], patience: float, pause: float) -> bool:
     """Whether `is_there` says yes within `patience` seconds."""
-    return look_until(is_there, bool, patience, pause)
+    return look_until(is_there, bool, patience=patience, pause=pause)
 
 
 def locks(stream: t.IO[t.Any]) -> bool:

@@ -40,7 +40,7 @@ def _kill(pid: int) -> None:
     """SIGTERM, and SIGKILL after a while. A process that has ended by itself is fine."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
-        look_until(lambda: os.kill(pid, 0), lambda _there: False, GRACE_SECONDS, 0.1)
+        look_until(lambda: os.kill(pid, 0), lambda _there: False, patience=GRACE_SECONDS, pause=0.1)
         os.kill(pid, signal.SIGKILL)
 
 

@@ -66,7 +66,7 @@ def holder(manager: Manager, root: str = "/") -> Holder | None:
 def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
     """Wait until no other process works on the packages, for `patience` seconds; whether one did. Raises Refused."""
     first = holder(manager, root)
-    found = first and look_until(lambda: holder(manager, root), lambda now: now is None, patience, _PAUSE_SECONDS)
+    found = first and look_until(lambda: holder(manager, root), lambda now: now is None, patience=patience, pause=_PAUSE_SECONDS)
     if found is not None:
         words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
         raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
