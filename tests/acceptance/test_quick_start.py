@@ -29,7 +29,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def chapter() -> str:
-    return (ROOT / "README.md").read_text(encoding="utf-8").partition("## Five minutes, on a cluster")[2].partition("\n## ")[0]
+    return (ROOT / "README.md").read_text(encoding="utf-8").partition("## A cluster in five minutes")[2].partition("\n## ")[0]
 
 
 def blocks() -> dict[str, list[str]]:
@@ -56,7 +56,7 @@ class User(t.NamedTuple):
         return done.stdout
 
     def play(self, playbook: str, *options: str) -> list[records.Event]:
-        """Run the command that the README has for a playbook, or the like of it for one that its table names; what it did."""
+        """Run the command that the README has for a playbook, or the like of it for one that its text names; what it did."""
         command = " ".join([*_PLAY, "rdma.ofed." + playbook])
         assert command in self.commands or "`rdma.ofed.%s`" % playbook in chapter()
         record = self.home / "records"
@@ -83,7 +83,7 @@ def test_the_quick_start_holds_as_printed_and_after_a_reboot_of_all_nodes(lab: C
     (inventory,) = found["yaml"]
     user = User(tmp_path, commands)
     (tmp_path / "records").mkdir()
-    begin = commands.index("ansible-galaxy collection build --output-path /tmp")
+    begin = next(number for number, command in enumerate(commands) if command.startswith("ansible-galaxy collection build"))
     user.run("\n".join(commands[begin : begin + 3]).replace("/tmp", str(tmp_path)), ROOT)
     folder = tmp_path / "fabric"
     (folder / "inventory.yml").write_text(inventory, encoding="utf-8")

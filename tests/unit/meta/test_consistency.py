@@ -162,14 +162,6 @@ def test_public_variables_carry_the_name_of_the_role(role: str) -> None:
     assert not [name for name in options(role) if not name.startswith(("%s_" % role, "rdma_")) and name != "fabric"]
 
 
-def test_readme_names_every_role_and_playbook() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert not [role for role in ROLES if role not in text]
-    assert not [path.name for path in (ROOT / "playbooks").glob("*.yml") if path.stem not in text]
-    assert "make demo" in text
-    assert "make test" in text
-
-
 def test_what_is_shipped_is_what_a_user_needs() -> None:
     top = {name.split("/")[0] for name in shipped()}
     needed = {"CHANGELOG.rst", "LICENSE", "README.md", "changelogs", "galaxy.yml", "meta", "playbooks", "plugins", "roles"}

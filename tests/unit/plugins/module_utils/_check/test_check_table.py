@@ -308,7 +308,7 @@ def test_no_host() -> None:
     assert text_of({}).splitlines()[-1] == "No host was checked."
 
 
-def test_the_readme_shows_the_table_as_it_is_printed() -> None:
+def test_the_documentation_shows_the_table_as_it_is_printed() -> None:
     """The port of one node has lost its link, which explains what its interface lacks."""
     results = {
         "node1": result(),
@@ -316,8 +316,8 @@ def test_the_readme_shows_the_table_as_it_is_printed() -> None:
         "node3": result(sm="node1", lid="3", addresses="10.20.0.3/24"),
     }
     printed = text_of(results)
-    readme = pathlib.Path(__file__).resolve().parents[5] / "README.md"
-    assert "\n```text\n%s\n```\n" % printed in readme.read_text(encoding="utf-8")
+    page = pathlib.Path(__file__).resolve().parents[5] / "docs/getting_started.md"
+    assert "\n```text\n%s\n```\n" % printed in page.read_text(encoding="utf-8")
 
 
 def versions_of(*cards: tuple[str, str], kind: str = "", version: str = "") -> dict[str, t.Any]:
