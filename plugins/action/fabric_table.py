@@ -11,9 +11,10 @@ import os
 import typing as t
 
 from ..module_utils._check._fleet import survey
-from ..module_utils._check._report import as_data, cases_of, junit
+from ..module_utils._check._report import as_data, cases_of
 from ..module_utils._check._table import differences_of, foreseen, render, render_foreseen
 from ..module_utils._check._words import line_of
+from ..module_utils._junit import junit
 from ..module_utils._schema._fabric_table import OPTIONS
 from ..plugin_utils._actions import ControllerAction, registered, show
 from ..plugin_utils._end_of_run import host_of_run

@@ -14,7 +14,7 @@ import fnmatch
 import typing as t
 
 from ._errors import Problem, did_you_mean, unknown_keys
-from ._finding import Code
+from ._finding import Code, Severity
 from ._foreign import decimal
 
 KEYS = ("code", "host", "port", "link", "until", "reason")
@@ -153,3 +153,8 @@ def entries_of(value: t.Iterable[t.Mapping[str, t.Any]]) -> tuple[Accepted, ...]
         )
         for entry in value
     )
+
+
+def is_error(deviation: t.Mapping[str, t.Any]) -> bool:
+    """Whether a host fails for it."""
+    return deviation.get("severity", Severity.ERROR.value) == Severity.ERROR.value and not counts(deviation.get("accepted"))

@@ -137,3 +137,21 @@ def _is_deeper(value: t.Any, levels: int) -> bool:
     if not isinstance(value, (dict, list)):
         return False
     return levels == 0 or any(_is_deeper(item, levels - 1) for item in (value.values() if isinstance(value, dict) else value))
+
+
+def rows_of(facts: t.Mapping[str, t.Any] | None, key: str) -> list[t.Mapping[str, t.Any]]:
+    """The rows of a table in the facts, which may come from a cache that others have written."""
+    rows = (facts or {}).get(key)
+    return [row for row in rows if isinstance(row, t.Mapping)] if isinstance(rows, (list, tuple)) else []
+
+
+def part(facts: t.Mapping[str, t.Any] | None, name: str) -> t.Mapping[str, t.Any]:
+    """A part of the facts; empty where it is not there."""
+    found = facts.get(name) if isinstance(facts, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def release(version: str) -> tuple[int, int]:
+    """The first two numbers: `23.10-0.5.5.0` -> `(23, 10)`, `6.1.0-50-amd64` -> `(6, 1)`; zeros for anything else."""
+    match = re.match(r"(\d+)\.(\d+)", version)
+    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else (0, 0)

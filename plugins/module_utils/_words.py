@@ -106,3 +106,10 @@ def pending(changed: str, needs: str, why: t.Iterable[str]) -> str:
 def some(items: t.Sequence[t.Any], most: int) -> str:
     """The first of many: `node1, node2 and 7 more`."""
     return ", ".join(shown(str(item)) for item in items[:most]) + (" and %d more" % (len(items) - most) if len(items) > most else "")
+
+
+def columns(table: t.Sequence[tuple[str, ...]]) -> list[str]:
+    """The lines of a table, of which the first row has the titles."""
+    widths = [max(map(len, column)) for column in zip(*table)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
+    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]

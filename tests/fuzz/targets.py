@@ -58,7 +58,7 @@ OTHERS: t.Mapping[str, str] = {
     "_host._download.report": "its own words",
     "_host._write": "writes what is to be written",
     "_kernel._packages.build_doca": "a command line",
-    "_opensm._codes.normal_guid": "validated by is_guid",
+    "_codes.normal_guid": "validated by is_guid",
     "_opensm._lacks.lacks": "`template` is what parse_conf reads",
     "_protocols._catalogue.vendor_packages": "of typed names; kernel_packages reads the version for it",
     "_reload._plan.loading": "its own words",

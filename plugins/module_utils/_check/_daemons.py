@@ -13,11 +13,11 @@ import os
 import re
 import typing as t
 
+from .._facts._processes import path_of
 from .._facts._sysfs import attribute, entries, link_name, process_ids
 from .._foreign import decimal
 from .._host._files import under
 from .._kmod._limits import UNLIMITED
-from .._opensm._processes import path_of
 from ._live import Daemon
 
 NAMES = frozenset(("slurmd", "pbs_mom", "containerd", "dockerd", "sshd"))

@@ -13,8 +13,8 @@ import collections
 import ipaddress
 import typing as t
 
-from .._accepted import counts
-from .._finding import Code, Finding, Severity, Topic
+from .._accepted import counts, is_error
+from .._finding import Code, Finding, Topic
 from .._foreign import hexadecimal
 from .._hosts import fold, natural
 from .._plan import Kind
@@ -68,11 +68,6 @@ class Fleet(t.NamedTuple):
             if fault.carrier:
                 own.setdefault(fault.carrier, []).append(_words.by_object([fault.deviation])[0].text)
         return {host: own[host] for host in self.hosts if host in own}
-
-
-def is_error(deviation: Deviation) -> bool:
-    """Whether a host fails for it."""
-    return deviation.get("severity", Severity.ERROR.value) == Severity.ERROR.value and not counts(deviation.get("accepted"))
 
 
 def survey(results: Results) -> Fleet:

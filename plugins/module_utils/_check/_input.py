@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .. import _accepted
+from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
 from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
 from .._firmware._input import entry_problems, image_problems
@@ -23,8 +24,6 @@ from .._ipoib._concern import Options as IpoibOptions
 from .._kmod import _input as kmod_input
 from .._kmod import _plan as kmod
 from .._kmod._config import UNMANAGED
-from .._opensm._codes import is_guid, normal_guid
-from .._opensm._fabrics import read_int
 from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
 from .._stack._vendor_input import wanted_stack

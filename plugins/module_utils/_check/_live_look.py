@@ -16,10 +16,10 @@ from .._facts._ports import read_ports
 from .._facts._stack import read_stack
 from .._facts._sysfs import attribute, entries, pci_address
 from .._host._files import read_text, under
+from .._host._units import is_masked
 from .._hosts import natural
 from .._kmod._limits import is_limit
 from .._opensm._conf import parse_conf
-from .._opensm._look import is_masked
 from .._opensm._places import fabric_of, file_path, unit_name
 from .._opensm._processes import read_processes
 from .._opensm._told_look import listen

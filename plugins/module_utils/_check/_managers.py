@@ -9,9 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from .. import _finding
+from .._codes import is_guid
 from .._facts._portname import is_named
 from .._finding import Code, Finding, Topic
-from .._opensm._codes import is_guid
 from .._opensm._master import names_host, runs_on
 from .._opensm._places import fabric_of
 from .._tools._sminfo import MASTER, STATES

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
+from .._accepted import is_error
 from .._finding import BY_HAND, Code, Topic, rank_of
 from .._hosts import fold, natural, sharing
 from .._plan import Kind
+from .._words import columns
 from . import _words
-from ._fleet import is_error
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,13 +96,6 @@ def render_foreseen(deviations: ByHost) -> str:
     """What a run would fail for, each once with its hosts; "" for nothing."""
     lines = ["  " + line for line in grouped(deviations)]
     return "\n".join(("No role mends this. The run would fail unless it is mended before:", *lines)) if lines else ""
-
-
-def columns(table: Sequence[tuple[str, ...]]) -> list[str]:
-    """The lines of a table, of which the first row has the titles."""
-    widths = [max(map(len, column)) for column in zip(*table)]
-    lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
-    return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]
 
 
 def verdict(findings: Sequence[Mapping[str, t.Any]], form: str) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import collections
 import typing as t
 
+from .._codes import guid_problems, normal_guid
 from .._errors import InvalidInput, Problem, RdmaError, require_none
-from .._opensm._codes import guid_problems, normal_guid
 from ._gap import Code, Gap, gaps_of
 from ._words import place_in_words
 

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
+from .. import _junit
 from .._accepted import Spot, counts, match, words
-from .._check import _report
-from .._check._report import Case
-from .._check._table import columns
+from .._codes import guid_problems, normal_guid
 from .._errors import Problem, RdmaError, require_none
 from .._finding import SEVERITIES, Code
 from .._foreign import integer
 from .._hosts import fold, natural
-from .._opensm._codes import guid_problems, normal_guid
+from .._junit import Case
 from .._tools._smpquery import SPEEDS
-from .._words import some
+from .._words import columns, some
 from ._baseline import Changes, Picture, compare, picture_of
 from ._choice import names_of
 from ._gap import Code as GapCode
@@ -156,4 +155,4 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
 def junit(name: str, findings: t.Sequence[Row]) -> str:
     """A test case for each finding; one that passes where there are none."""
     cases = [Case("fabric", each["object"], each) for each in findings]
-    return _report.junit("rdma.ofed.fabric %s" % name, cases or [Case("fabric", "no findings")])
+    return _junit.junit("rdma.ofed.fabric %s" % name, cases or [Case("fabric", "no findings")])

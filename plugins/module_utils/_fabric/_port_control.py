@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import guid_problems, normal_guid
 from .._errors import Problem, RdmaError, Refused, require_none
 from .._facts._asked import asked_port
-from .._opensm._codes import guid_problems, normal_guid
 from .._plan import Change, Kind
 from .._record import as_data
 from .._tools import _sminfo, _smpquery

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import MTUS, RATES
 from .._foreign import decimal
-from .._opensm._codes import MTUS, RATES
 from .._tools._smpquery import SPEEDS
 from ._gap import Code, Gap, gaps_of
 

@@ -2,17 +2,19 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What processes have open of RDMA."""
+"""Processes: where they belong, and what they have open of RDMA."""
 
 from __future__ import annotations
 
 import os
+import re
 import typing as t
 
 from .._foreign import decimal
 from .._hosts import natural
 from ._sysfs import attribute, entries, link_target, process_ids
 
+_HIERARCHY = re.compile(r"^(?:\d+:name=systemd|0:):([^\n]*)$", re.MULTILINE)
 _DEVICES = "/dev/infiniband/"
 _SOCKET = "socket:["
 
@@ -59,3 +61,11 @@ def scan_processes(root: str = "/") -> Scan:
         for inode in sockets:
             holders.setdefault(inode, process)
     return Scan(tuple(found), holders)
+
+
+def path_of(cgroup: str, top: str) -> list[str]:
+    """Below the cgroup of the node itself, which may be a container."""
+    match, own = _HIERARCHY.search(cgroup), _HIERARCHY.search(top)
+    path = match[1] if match else ""
+    base = own[1].rpartition("/init.scope")[0] if own else ""
+    return [part for part in (path[len(base) :] if base and path.startswith(base) else path).split("/") if part]

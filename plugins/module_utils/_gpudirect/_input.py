@@ -13,8 +13,7 @@ from .._errors import Problem
 from .._facts._gpu import STAMP_PATH
 from .._foreign import is_true
 from .._schema._gpudirect import VARIABLES
-from .._schema._values import value_problems
-from .._stack._vendor_input import timeout_problems
+from .._schema._values import timeout_problems, value_problems
 from ._found import LEGACY, PEERMEM, found_of
 from ._method import VARIABLE, lasting_problems, masks
 from ._source import Source

@@ -15,8 +15,7 @@ import typing as t
 
 from .._errors import Problem
 from .._facts._gpu import SERVICE, STAMP_PATH, UNIT
-from .._foreign import decimal
-from .._stack._bundle import release
+from .._foreign import decimal, release
 from ._found import LEGACY, PEERMEM, Found
 
 DMABUF = "dmabuf"

@@ -14,10 +14,10 @@ from __future__ import annotations
 import typing as t
 
 from .._facts._gpu import OPTIONS_PATH, STAMP_PATH, UNIT, UNIT_PATH, Gpu
+from .._foreign import release
 from .._host._files import HEADER, file_change
 from .._host._units import STATE, switch
 from .._plan import Change, Kind, Pending, Plan, changes_of
-from .._stack._bundle import release
 from . import _legacy as legacy
 from ._found import LEGACY, PEERMEM, Found
 from ._input import COMMIT

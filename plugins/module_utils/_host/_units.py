@@ -138,3 +138,7 @@ class Systemd:
     def is_active(self, *units: str) -> bool:
         """Whether one of the units is active."""
         return self._run(["systemctl", "is-active", "--quiet", *units], ok=None).rc == 0
+
+
+def is_masked(path: str) -> bool:
+    return os.path.islink(path) and os.readlink(path) == "/dev/null"

@@ -10,6 +10,7 @@ import functools
 import os
 import typing as t
 
+from .._codes import normal_guid
 from .._errors import RdmaError, Refused, Unsupported
 from .._facts._ports import read_ports
 from .._host._units import Systemd, systemd_runs
@@ -17,7 +18,6 @@ from .._tools._sminfo import TOOLS
 from .._words import some, subject
 from . import _handover
 from ._apply import apply
-from ._codes import normal_guid
 from ._concern import result
 from ._fabric import Misplaced, guard, require_one_key, stand_below
 from ._hear import explained, hear, sweeps_again, take_back_refused

@@ -10,13 +10,12 @@ ports on several. `opensm_fabrics: {storage: {subnet_prefix: ...}}` has what is 
 
 from __future__ import annotations
 
-import math
 import re
 import typing as t
 
+from .._codes import read_int
 from .._errors import Problem
 from .._facts._portname import PortName, form_problems, parse
-from ._codes import number
 
 DEFAULT_FABRIC = "ib"
 # Below that of a vendor's opensm that is master and was not told otherwise, 14.
@@ -50,12 +49,6 @@ def _text(form: str) -> t.Callable[[t.Any], bool]:
 is_name = _text("[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
 is_path = _text("/[A-Za-z0-9_./:@-]+")
 is_prefix = _text("0x(?!0{16})[0-9a-fA-F]{16}")
-
-
-def read_int(value: t.Any, highest: float = math.inf) -> int | None:
-    """A whole number from 0 to `highest` as YAML, INI and the command line give it; None where it is something else."""
-    found = number(value, "[0-9]+")
-    return found if found is not None and 0 <= found <= highest else None
 
 
 def is_priority(value: t.Any) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import guid_problems, is_guid, normal_guid, number, read_int
 from .._errors import Problem, label
 from .._facts._apart import in_words, of_fabric
 from .._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
@@ -18,7 +19,6 @@ from .._foreign import BOOLEAN, is_boolean, is_true
 from .._schema._opensm import VARIABLES
 from .._schema._values import value_problems
 from . import _fabrics
-from ._codes import guid_problems, is_guid, normal_guid, number
 from ._nodenames import problems as name_problems
 from ._options import FIRST_CLASS, HIDDEN, is_plain, is_secret, looks_secret, variable_of, words
 from ._partitions import problems as partition_problems
@@ -103,7 +103,7 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
     "opensm_port": (_or_empty(lambda value: parse(value) is not None, ""), FORM),
     "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
-    "opensm_wait_timeout": (lambda value: bool(_fabrics.read_int(value)), "a whole number of seconds, more than 0"),
+    "opensm_wait_timeout": (lambda value: bool(read_int(value)), "a whole number of seconds, more than 0"),
     "opensm_log_file": (_or_empty(_fabrics.is_path, ""), _fabrics.PATH),
     "opensm_give_up": (
         _or_empty(_list_of(lambda name: isinstance(name, str) and name != "")),

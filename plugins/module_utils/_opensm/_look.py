@@ -12,13 +12,13 @@ import tempfile
 import typing as t
 from types import MappingProxyType
 
+from .._codes import is_guid, normal_guid
 from .._facts._sysfs import attribute, entries, link_name
 from .._foreign import decimal
 from .._host._files import read_text, under
-from .._host._units import systemd_runs, units_like
+from .._host._units import is_masked, systemd_runs, units_like
 from . import _places
 from ._cmdline import CONFIG, keys_of
-from ._codes import is_guid, normal_guid
 from ._conf import CONF, same, values
 from ._found import Foreign, Found, Predecessor
 from ._nodenames import DEFAULT_PATH
@@ -39,10 +39,6 @@ _DELETED = " (deleted)"
 FOLDERS = ("/etc/opensm", "/etc/rdma")
 # Where package managers put files of administrators that they take away.
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
-
-
-def is_masked(path: str) -> bool:
-    return os.path.islink(path) and os.readlink(path) == "/dev/null"
 
 
 def _apart(processes: t.Iterable[Process], units: t.Collection[str]) -> list[Process]:

@@ -12,8 +12,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import normal_guid
 from .._foreign import hexadecimal
-from ._codes import normal_guid
 
 # What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver.
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)

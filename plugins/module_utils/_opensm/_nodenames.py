@@ -15,11 +15,11 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import guid_problems, is_guid, normal_guid
 from .._errors import Problem, describe, label
 from .._facts._apart import is_in_fabric
 from .._facts._portname import is_persistent
-from .._foreign import integer, shown
-from ._codes import guid_problems, is_guid, normal_guid, rows_of
+from .._foreign import integer, rows_of, shown
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"

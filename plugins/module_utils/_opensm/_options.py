@@ -14,10 +14,10 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import NUMBER, number
 from .._errors import Problem, label, nearest, require_none
 from .._foreign import BOOLEAN, is_boolean, is_true
 from .._host._files import HEADER
-from ._codes import NUMBER, number
 
 # How opensm shows a text that is not set.
 UNSET = "(null)"

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import is_guid, normal_guid, pkey_base
 from .._foreign import decimal, hexadecimal, integer
-from ._codes import is_guid, normal_guid, pkey_base
 from ._partition_entry import DEFAULT_PKEY, KEYWORDS
 from ._partition_grammar import Statement, read_file
 

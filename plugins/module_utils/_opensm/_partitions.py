@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import is_guid, normal_guid
 from .._errors import Problem, nearest, require_none
 from .._facts._apart import is_in_fabric
 from .._facts._portname import is_named
+from .._foreign import rows_of
 from .._host._files import HEADER
-from ._codes import is_guid, normal_guid, rows_of
 from ._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
 from ._partition_file import Absentee, Line, definition
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
+from .._codes import read_int
 from .._errors import Problem, require_none
 from .._foreign import is_true
-from ._fabrics import Settings, fabric_problems, fabrics_of, read_int, settings_of
+from ._fabrics import Settings, fabric_problems, fabrics_of, settings_of
 
 GROUP = "opensm"
 ALL = "rdma"

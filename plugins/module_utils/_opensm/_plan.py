@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import MTUS, RATES
 from .._errors import Refused
 from .._host._files import HEADER, file_change
 from .._host._units import MASKED, STATE, switch
 from .._plan import Change, Kind, Plan, changes_of
 from . import _nodenames, _places, _unit
-from ._codes import MTUS, RATES
 from ._conf import RELOAD, RESTART, RUNNING, strongest
 from ._found import PACKAGE, Found
 from ._partition_entry import DEFAULT_PKEY

@@ -9,14 +9,14 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import is_guid, normal_guid
+from .._facts._processes import path_of
 from .._facts._sysfs import attribute, entries, link_name, link_target, process_ids
 from .._foreign import decimal, shown
 from .._host._files import under
 from ._cmdline import keys_of
-from ._codes import is_guid, normal_guid
 
 # Of each cgroup hierarchy, the one that systemd names units in.
-_HIERARCHY = re.compile(r"^(?:\d+:name=systemd|0:):([^\n]*)$", re.MULTILINE)
 # Scopes and slices of container engines, and of virtual machines.
 _CONTAINER = re.compile(r"(?:docker|libpod|crio|cri-containerd|lxc|nspawn|machine)\b|kubepods")
 # Services in which administrators start processes of their own.
@@ -37,14 +37,6 @@ class Process(t.NamedTuple):
     """The unit, container or program of others that it is a part of; "" for a packaged one and for one that was started by hand."""
     guids: tuple[str, ...]
     """The ports that it has opened, else the one that its command line names; none where neither tells."""
-
-
-def path_of(cgroup: str, top: str) -> list[str]:
-    """Below the cgroup of the node itself, which may be a container."""
-    match, own = _HIERARCHY.search(cgroup), _HIERARCHY.search(top)
-    path = match[1] if match else ""
-    base = own[1].rpartition("/init.scope")[0] if own else ""
-    return [part for part in (path[len(base) :] if base and path.startswith(base) else path).split("/") if part]
 
 
 def owner_of(path: t.Sequence[str], program: str) -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import normal_guid
 from .._errors import Problem, require_none
 from .._facts._portname import find
 from .._host._files import HEADER
-from ._codes import normal_guid
 from ._input import declared_keys, is_set, port_problems, problems
 from ._master import known_of
 from ._nodenames import Hcas

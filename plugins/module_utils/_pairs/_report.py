@@ -9,10 +9,10 @@ from __future__ import annotations
 import statistics
 import typing as t
 
-from .._check._table import columns
 from .._errors import Problem, require_none
 from .._finding import SEVERITIES, Code, End, Finding, Form, Measure, Topic
 from .._hosts import fold, natural, sharing
+from .._words import columns
 from ._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]

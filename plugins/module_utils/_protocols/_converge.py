@@ -23,7 +23,7 @@ from .._kmod._found import Found as KernelModules
 from .._kmod._plan import Wanted as Modules
 from .._kmod._plan import is_loaded
 from .._plan import Plan
-from .._reload import _openibd
+from .._tools import _openibd
 from . import _plan as planner
 from ._catalogue import PROTOCOLS, modules_of
 from ._input import VARIABLE, ulp_problems

@@ -11,15 +11,10 @@ import typing as t
 from .._distro._family import EXTRA_MODULES
 from .._distro._registry import packages_by_family
 from .._errors import Problem, did_you_mean
+from .._foreign import part
 from ._catalogue import ALIASES, GONE, NAMES, PROTOCOLS, TARGETS, Protocol
 
 VARIABLE = "ofed_ulps"
-
-
-def part(facts: t.Mapping[str, t.Any] | None, name: str) -> t.Mapping[str, t.Any]:
-    """A part of the facts; empty where it is not there."""
-    found = facts.get(name) if isinstance(facts, dict) else None
-    return found if isinstance(found, dict) else {}
 
 
 def _name_problem(where: str, name: t.Any) -> Problem | None:

@@ -17,7 +17,7 @@ from .._host._files import file_change
 from .._host._units import Unit
 from .._kmod._config import ULPS_PATH, load_text
 from .._plan import Change, Kind, Pending, Plan, changes_of
-from .._reload._openibd import value_of
+from .._tools._openibd import value_of
 from ._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
 
 # It is active once systemd has seen an RDMA device.

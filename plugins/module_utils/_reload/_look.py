@@ -24,8 +24,8 @@ from .._host import _job as jobs
 from .._host._files import read_text, under
 from .._host._units import show_units, systemd_runs
 from .._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
+from .._tools import _openibd as openibd
 from .._tools._modinfo import module_of, parse_files
-from . import _openibd as openibd
 from ._fit import READY, of_container, unfit
 from ._plan import CACHE, OPENIBD, SERVICES, Found, signature
 from ._steps import ALIASES, loaded_again

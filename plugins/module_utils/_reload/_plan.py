@@ -14,8 +14,8 @@ from .._facts._trust import Untrusted
 from .._facts._trust import words as words_of_trust
 from .._facts._usage import User
 from .._plan import Change, Kind, Pending
+from .._tools._openibd import stop_allowed
 from ._fit import CONTAINER
-from ._openibd import stop_allowed
 
 RELOAD = "reload"
 WAIT = "wait"

@@ -10,7 +10,7 @@ import typing as t
 
 from .._facts._modules import PEERS
 from .._host._step import Step
-from ._openibd import value_of
+from .._tools._openibd import value_of
 from ._plan import CACHE, OPENIBD, Found, Wanted, unloading
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"

@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._codes import read_int
 from .._errors import Problem
 from .._foreign import BOOLEAN, is_boolean
+
+_TIMEOUTS = (60, 86400)
 
 
 def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t.Mapping[str, t.Any], apart: t.Collection[str] = ()) -> list[Problem]:
@@ -32,3 +35,9 @@ def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t
 def _is_choice(value: t.Any, choices: t.Collection[str]) -> bool:
     """Numbers count as their text, as in options of type `str`. True is a number to Python."""
     return isinstance(value, (str, int)) and not isinstance(value, bool) and str(value) in choices
+
+
+def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
+    """What is wrong with the time limit of a job."""
+    number = read_int(value)
+    return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]

@@ -15,7 +15,6 @@ import zlib
 from .._distro._registry import DISTRIBUTIONS
 from .._errors import Refused
 from .._facts._sysfs import attribute
-from .._foreign import decimal
 from .._host._step import Step
 
 DIRECTORY = "/var/lib/rdma.ofed/bundles"
@@ -71,12 +70,6 @@ def parse_name(location: str) -> Bundle:
     name, form = _stem(name)
     match = _NAME.match(name)
     return Bundle(form, match["version"], match["distro"], match["arch"] or "") if match else Bundle(form)
-
-
-def release(version: str) -> tuple[int, int]:
-    """The first two numbers: `23.10-0.5.5.0` -> `(23, 10)`, `6.1.0-50-amd64` -> `(6, 1)`; zeros for anything else."""
-    match = re.match(r"(\d+)\.(\d+)", version)
-    return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else (0, 0)
 
 
 def same_version(wanted: str, found: str) -> bool:

@@ -20,7 +20,7 @@ from .._host import _job as jobs
 from .._host._files import apply_file, read_text, under, write_text
 from .._host._private import remove_left
 from .._plan import Change, Kind, Pending, Plan
-from .._reload import _openibd as openibd
+from .._tools import _openibd as openibd
 from .._tools._packages import address_of, is_private, without_secrets
 from . import _bundle_place as places
 from ._bundle import Place

@@ -12,16 +12,15 @@ import typing as t
 from .._distro._registry import DISTRIBUTIONS, SUPPORTED, WITH_BUNDLES, by_name, due
 from .._distro._registry import names_of as package_names
 from .._errors import Problem
-from .._foreign import decimal, is_true
+from .._foreign import decimal, is_true, part, release
 from .._protocols._catalogue import PROTOCOLS, Protocol
-from .._protocols._input import VARIABLE, name_problems, part, ulp_problems
-from .._reload._openibd import conf_problems, value_text
+from .._protocols._input import VARIABLE, name_problems, ulp_problems
 from .._schema._ofed import VARIABLES
-from .._schema._values import value_problems
-from ._bundle import release
+from .._schema._values import timeout_problems, value_problems
+from .._tools._openibd import conf_problems, value_text
 from ._installer_options import names_of, user_only
 from ._package_names import PACKAGE_NAME
-from ._vendor_input import mlnx_version, package_problems, timeout_problems, vendor_problems
+from ._vendor_input import mlnx_version, package_problems, vendor_problems
 
 if t.TYPE_CHECKING:
     from .._distro._family import Family

@@ -14,7 +14,7 @@ import difflib
 import typing as t
 
 from .._errors import Problem
-from ._bundle import release
+from .._foreign import release
 from ._package_names import KNOWN
 
 FIRST = (4, 1)

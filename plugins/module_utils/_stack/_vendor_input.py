@@ -12,9 +12,7 @@ import typing as t
 from .._distro._registry import by_name
 from .._errors import Problem, Unshown
 from .._facts._stack import DOCA as PROFILES
-from .._foreign import is_boolean, is_true
-from .._opensm._fabrics import read_int
-from .._protocols._input import part
+from .._foreign import is_boolean, is_true, part
 from .._schema._ofed import VARIABLES
 from .._tools._packages import is_private, without_secrets
 from ._bundle import VERSION_WORDS, is_version, misfit, parse_name
@@ -27,7 +25,6 @@ _SITE = re.compile(r"^https?://[!-~]+\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-_TIMEOUTS = (60, 86400)
 # The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
 # space; of eth-only, there is nothing else.
 _SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
@@ -164,12 +161,6 @@ def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allow
         return [Problem(variable, names, "a list of package names")]
     wrong = [(index, name) for index, name in enumerate(names) if not isinstance(name, str) or not form.match(name)]
     return [Problem("%s[%d]" % (variable, index), name, allowed) for index, name in wrong]
-
-
-def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
-    """What is wrong with the time limit of a job."""
-    number = read_int(value)
-    return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]
 
 
 def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:

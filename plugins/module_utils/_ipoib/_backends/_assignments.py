@@ -2,11 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files of assignments: in sections, as systemd and GLib read them, and of a shell, as distributions have them in /etc/sysconfig. Pure.
-
-Of the latter, scripts source them; daemons parse them with parsers of their own, which know quotes and comments
-and expand nothing. What is written here means the same to all of them.
-"""
+"""Files of assignments: in sections, as systemd and GLib read them, and folders of files of a shell. Pure."""
 
 from __future__ import annotations
 
@@ -15,15 +11,13 @@ import re
 import typing as t
 
 from ..._host._files import HEADER
+from ..._host._sourced import assignments, quoted
 from .._found import Record, records_of
 
 if t.TYPE_CHECKING:
     from .._backend import Files
 
-_ASSIGNMENT = re.compile(r"^\s*(?:export\s+)?([A-Za-z_][A-Za-z0-9_]*)=(.*)$")
-_PLAIN = re.compile(r"^[A-Za-z0-9_./:@%+-]*\Z")
 # What a value is made of; at anything else, such as a blank, a comment or a quote without its end, it ends.
-_PIECE = re.compile(r"""'(?P<literal>[^']*)'|"(?P<quoted>(?:[^"\\]|\\.)*)"|\\(?P<escaped>.)|(?P<bare>[^\s'"\\;&|<>()]+)""")
 
 
 class Assignment(t.NamedTuple):
@@ -79,34 +73,6 @@ def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, 
         mtus = [value for key, value in pairs if re.match(mtu, key)]
         rows.append((name, [value for key, value in pairs if re.match(addresses, key)], mtus[-1] if mtus else ""))
     return records_of(rows)
-
-
-def assignments(text: str) -> dict[str, str]:
-    """The variables of a file; of several assignments the last one counts. A line that is no assignment is passed over."""
-    matches = map(_ASSIGNMENT.match, text.splitlines())
-    return {match.group(1): _value(match.group(2)) for match in matches if match}
-
-
-def _value(text: str) -> str:
-    """One word of the shell, with nothing expanded."""
-    value, position = "", 0
-    piece = _PIECE.match(text)
-    while piece is not None:
-        if piece.lastgroup == "quoted":
-            # Between double quotes, a backslash takes their meaning from these only.
-            value += re.sub(r'\\([\\"$`])', r"\1", piece.group("quoted"))
-        else:
-            value += piece.group(piece.lastgroup or 0)
-        position = piece.end()
-        piece = _PIECE.match(text, position)
-    return value
-
-
-def quoted(value: str) -> str:
-    """A value that every reader takes literally. Double quotes: ifup-ib looks for `MASTER="bond0"` with grep."""
-    if value and _PLAIN.match(value):
-        return value
-    return '"%s"' % re.sub(r'([\\"$`])', r"\\\1", value)
 
 
 class Folder:

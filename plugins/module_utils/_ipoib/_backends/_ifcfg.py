@@ -22,10 +22,11 @@ import typing as t
 import uuid
 
 from ..._host._files import HEADER
+from ..._host._sourced import assignments
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Interface, Route, version
-from ._assignments import Folder, assignments
+from ._assignments import Folder
 
 DIRECTORY = "/etc/sysconfig/network-scripts"
 

@@ -16,10 +16,11 @@ import re
 import typing as t
 
 from ..._host._files import HEADER
+from ..._host._sourced import assignments
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Interface, Route
-from ._assignments import Folder, assignments
+from ._assignments import Folder
 
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"

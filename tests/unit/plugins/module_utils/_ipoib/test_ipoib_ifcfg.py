@@ -15,8 +15,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
+from ansible_collections.rdma.ofed.plugins.module_utils._host._sourced import assignments, quoted
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _wicked
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder, assignments, quoted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import Folder
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifcfg_backend import IFCFG
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkmanager_backend import NETWORKMANAGER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._wicked_backend import WICKED

@@ -8,9 +8,9 @@ import pathlib
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _options
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import normal_guid
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import RESERVED, port_problems, problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind

@@ -7,8 +7,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._codes import mtu_code, pkey_base, rate_code, scope_code
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._codes import mtu_code, pkey_base, rate_code, scope_code
 from hypothesis import given
 from hypothesis import strategies as st
 from partition_file import Rule, parse

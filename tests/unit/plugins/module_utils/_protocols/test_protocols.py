@@ -26,12 +26,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import 
     record_meanwhile,
     units_off,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._openibd import KEYS
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan as stack_plan
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found as Node
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._openibd import KEYS
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given
 from hypothesis import strategies as st

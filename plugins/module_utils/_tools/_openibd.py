@@ -15,7 +15,7 @@ import typing as t
 
 from .._errors import Problem, did_you_mean, label
 from .._host._files import file_change
-from .._ipoib._backends._assignments import assignments, quoted
+from .._host._sourced import assignments, quoted
 from .._plan import Change, Kind
 
 PATH = "/etc/infiniband/openib.conf"

@@ -9,7 +9,7 @@ import subprocess
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._reload import _openibd as openibd
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _openibd as openibd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -9,11 +9,12 @@ Codes: InfiniBand Architecture Specification, volume 1, PathRecord and MCMemberR
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 
-from .._errors import Problem
-from .._foreign import decimal, hexadecimal, real
+from ._errors import Problem
+from ._foreign import decimal, hexadecimal, real
 
 # Bytes.
 MTUS: t.Mapping[int, int] = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
@@ -44,6 +45,12 @@ def number(value: t.Any, form: str = NUMBER) -> int | None:
         found = hexadecimal(digits) if "x" in digits.lower() else decimal(digits)
         return -found if found is not None and value.startswith("-") else found
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def read_int(value: t.Any, highest: float = math.inf) -> int | None:
+    """A whole number from 0 to `highest` as YAML, INI and the command line give it; None where it is something else."""
+    found = number(value, "[0-9]+")
+    return found if found is not None and 0 <= found <= highest else None
 
 
 def rate_code(value: t.Any) -> int | None:
@@ -78,12 +85,6 @@ def pkey_base(value: t.Any) -> int | None:
 def is_guid(value: t.Any) -> bool:
     """Whether it is the text of a GUID. Without quotes YAML makes a number of it, which has lost its leading zeros."""
     return isinstance(value, str) and _GUID.match(value) is not None and hexadecimal(value, 0) != 0
-
-
-def rows_of(facts: t.Mapping[str, t.Any] | None, key: str) -> list[t.Mapping[str, t.Any]]:
-    """The rows of a table in the facts, which may come from a cache that others have written."""
-    rows = (facts or {}).get(key)
-    return [row for row in rows if isinstance(row, t.Mapping)] if isinstance(rows, (list, tuple)) else []
 
 
 def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> list[Problem]:
