@@ -18,8 +18,8 @@ from ..module_utils._fabric import _health_report
 from ..module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
 from ..module_utils._fabric._health import Expected, unknown_nodes
 from ..module_utils._foreign import read_table
+from ..module_utils._plain import plain
 from ..module_utils._schema._ib_fabric_check import OPTIONS
-from ..module_utils._site._plain import plain
 from ..plugin_utils._actions import ValidatedAction, show
 from ..plugin_utils._facts_of_run import facts_of
 from ..plugin_utils._files import moment, write_file

@@ -13,9 +13,7 @@ import typing as t
 
 from ansible.errors import AnsibleConnectionFailure
 
-from ..module_utils._ipoib import _concern
-from ..module_utils._ipoib._found import Found
-from ..module_utils._schema._ipoib import OPTIONS
+from ..module_utils._ipoib._concern import CONCERN
 from ..plugin_utils._actions import PlannedAction
 
 UNPROVEN = (
@@ -27,10 +25,7 @@ UNPROVEN = (
 class ActionModule(PlannedAction):
     """No module execution on a node that is as declared; two where a timer has to be stopped."""
 
-    module = "ipoib"
-    arguments = OPTIONS
-    seen = Found
-    unchanged = staticmethod(_concern.unchanged)
+    concern = CONCERN
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         try:

@@ -6,16 +6,11 @@
 
 from __future__ import annotations
 
-from ..module_utils._kmod import _concern
-from ..module_utils._kmod._found import Seen
-from ..module_utils._schema._kernel_modules import OPTIONS
+from ..module_utils._kmod._concern import CONCERN
 from ..plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):
     """No module execution on a node that has all modules and files."""
 
-    module = "kernel_modules"
-    arguments = OPTIONS
-    seen = Seen
-    unchanged = staticmethod(_concern.unchanged)
+    concern = CONCERN

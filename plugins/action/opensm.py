@@ -9,16 +9,11 @@ The documentation is in the module of the same name.
 
 from __future__ import annotations
 
-from ..module_utils._opensm import _concern
-from ..module_utils._opensm._found import Found
-from ..module_utils._schema._opensm import OPTIONS
+from ..module_utils._opensm._concern import CONCERN
 from ..plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):
     """No module execution on a host where no subnet manager runs, and none is to run."""
 
-    module = "opensm"
-    arguments = OPTIONS
-    seen = Found
-    unchanged = staticmethod(_concern.unchanged)
+    concern = CONCERN

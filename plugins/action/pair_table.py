@@ -12,8 +12,8 @@ import typing as t
 
 from ..module_utils._check._table import verdict
 from ..module_utils._pairs._report import judge, limits_of, notes_of, render, results_of, rows
+from ..module_utils._plain import plain
 from ..module_utils._schema._pair_table import OPTIONS
-from ..module_utils._site._plain import plain
 from ..plugin_utils._actions import ControllerAction, show
 from ..plugin_utils._files import moment, write_file
 

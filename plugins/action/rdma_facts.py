@@ -11,29 +11,18 @@ import typing as t
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible.module_utils.parsing.convert_bool import boolean
 
-from ..module_utils._ipoib import _concern as ipoib
-from ..module_utils._kmod import _concern as kernel_modules
+from ..module_utils._concern import Subject
+from ..module_utils._concerns._registry import CONCERNS
+from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
-from ..module_utils._site._plain import plain
+from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._summary import generic
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked
 from ..plugin_utils._pythons import declared_python
 
-
-def _packages(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    names = variables.get("ofed_extra_packages")
-    return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
-
-
 _SEE = "Next: log in there and see what the tools of RDMA wait for, or set rdma_look_timeout"
-# By concern: what the look needs to know of the host's variables, and the variables that it reads.
-_HINTS: t.Mapping[str, tuple[t.Callable[[t.Mapping[str, t.Any]], t.Mapping[str, t.Any]], tuple[str, ...]]] = {
-    "packages": (_packages, ("ofed_extra_packages",)),
-    "kernel_modules": (kernel_modules.hints, kernel_modules.VARIABLES),
-    "ipoib": (ipoib.hints, ipoib.VARIABLES),
-}
 
 
 class ActionModule(CollectionAction):
@@ -56,9 +45,7 @@ class ActionModule(CollectionAction):
             return {"changed": False, "skipped": True, "skip_reason": "this run has gathered the facts"}
         # The answer of a task for later comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
-            arguments["look"] = {name: dict(hints(self._variables(task_vars, names))) for name, (hints, names) in _HINTS.items()}
-            arguments["look"]["identity"] = {}
-            arguments["look"]["opensm"] = {"manages": host in task_vars.get("groups", {}).get("opensm", ())}
+            arguments["look"] = {IDENTITY: {}, **self._hints(host, task_vars)}
         # Whatever was kept is older than what is found now.
         _looks.forget(str(owner))
         answer = self._heard(arguments, task_vars) if boolean(plain(arguments.get("keep_failure", False)), strict=False) else self._answer(arguments, task_vars)
@@ -113,6 +100,15 @@ class ActionModule(CollectionAction):
             shared_loader_obj=self._shared_loader_obj,
         )
         found: dict[str, t.Any] = action.run(task_vars=task_vars)
+        return found
+
+    def _hints(self, host: str, task_vars: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
+        """What the look needs to know, by concern."""
+        found = {}
+        for name, concern in CONCERNS.items():
+            if concern.hints is not None:
+                variables = self._variables(task_vars, concern.reads)
+                found[name] = dict(concern.hints(Subject(host, variables, groups=task_vars.get("groups", {}))))
         return found
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> dict[str, t.Any]:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import itertools
 import typing as t
 
+from ..module_utils._concern import Claim
 from ..module_utils._schema._refusal_table import OPTIONS
-from ..module_utils._site._foresight import Claim, shared
+from ..module_utils._site._claims import shared
 from ..module_utils._site._groups import grouped, lines
 from ..module_utils._site._leaving import causes, leaves_of, words
 from ..module_utils._site._machines import same_machines

@@ -10,59 +10,40 @@ import typing as t
 
 from ansible.errors import AnsibleError
 
+from ..module_utils._concern import Concern, Part, Subject
+from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem
-from ..module_utils._foreign import is_true
-from ..module_utils._gpudirect import _input as gpudirect
-from ..module_utils._opensm import _concern as opensm
-from ..module_utils._opensm._data import declared_for
-from ..module_utils._opensm._found import Found as OpensmFound
 from ..module_utils._opensm._options import HIDDEN, SECRET
-from ..module_utils._opensm._partitions import port_guids
-from ..module_utils._opensm._placement import MASTER, RESTING
+from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
-from ..module_utils._site._foresight import CONCERNS, claims_of, takes_part
-from ..module_utils._site._foresight import arguments as given
-from ..module_utils._site._leaving import WHOLE, left_out
+from ..module_utils._site._claims import claims_of
+from ..module_utils._site._leaving import WHOLE, left_out, takes_part
+from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ..module_utils._site._plain import plain
-from ..module_utils._site._problems import ROLES, Placement, host_problems, node_problems, placement
-from ..module_utils._stack._input import distribution_notes, settled, unknown_distribution
+from ..module_utils._site._problems import fabric_problems, host_problems, node_problems
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of
 from ..plugin_utils._facts_of_run import facts_of
 
+# The value of the option `role` that stands for the playbook fabric, which uses no role.
+_FABRIC = "fabric"
 
-def _refusals(
-    host: str, variables: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], *, place: Placement, leaves: t.Container[str]
-) -> dict[str, list[str]]:
-    """What the roles of this run would refuse, in words, by role. Where the look was not kept, nothing is known."""
-    tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
-    found: dict[str, list[str]] = {}
-    for name, concern in CONCERNS.items():
-        data = _looks.recall(host, name) if name not in leaves and takes_part(name, tags, skipped) else None
-        if data is None:
-            continue
-        options = completed(concern.options, given(name, variables))
-        # What is wrong with the variables is among the problems.
-        if options is not None:
-            found[name] = list(concern.refusals(options, decode(concern.seen, data)))
-    if "gpudirect" not in leaves and takes_part("gpudirect", tags, skipped):
-        found["gpudirect"] = gpudirect.foreseen(variables, facts_of(task_vars) or {})
-    data = _looks.recall(host, "opensm") if "opensm" not in leaves and takes_part("opensm", tags, skipped) else None
-    if data is not None:
-        manages = [each.fabric for each in place.places if each.role != RESTING]
-        # What is declared for a fabric is with its designated host.
-        refused = opensm.foreseen(
-            decode(OpensmFound, data),
-            variables,
-            manages=manages,
-            declared=lambda: plain(declared_for(host, task_vars["hostvars"], place.election.designated)),
-            guids={each.fabric: port_guids({}, facts_of(task_vars), each.ports) for each in place.places if each.ports},
-        )
-        found["opensm"] = list(refused)
-    return {role: refusals for role, refusals in found.items() if refusals}
+
+def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> Subject:
+    """The host as one concern knows it."""
+    data = None if concern.seen is None else subject.recall(concern.name)
+    return subject._replace(
+        part=parts.get(concern.name),
+        found=None if concern.seen is None or data is None else decode(concern.seen, data),
+        options=lambda: completed(concern.options, concern.given(subject.variables)),
+    )
+
+
+def _refusals(subject: Subject, concern: Concern) -> t.Sequence[str]:
+    """What the role would refuse, in words. Where the look was not kept, nothing is known."""
+    return () if concern.seen is not None and subject.found is None else concern.refusals(subject)
 
 
 class ActionModule(ControllerAction):
@@ -71,76 +52,97 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        host = host_of(task_vars)
-        role = arguments["role"]
-        facts = facts_of(task_vars)
+        role, fails = arguments["role"], arguments["fail"]
         own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
         # What belongs to the site need not even be evaluated.
         beside = PUBLISHED | own_names(own.get(OWN))
         names = [name for name in sorted(task_vars) if (name.startswith(role + "_") if role else concerns(name)) and name not in beside]
         variables, problems = self._variables(task_vars, names)
+        host = host_of(task_vars)
+        subject = Subject(
+            host,
+            variables,
+            facts_of(task_vars),
+            groups=task_vars.get("groups") or {},
+            hostvars=task_vars.get("hostvars") or {},
+            recall=lambda concern: _looks.recall(host, concern),
+        )
         result: dict[str, t.Any] = {}
         if role:
-            problems += ROLES[role](variables, facts)
+            problems += fabric_problems(variables) if role == _FABRIC else CONCERNS[role].problems(subject)
         else:
-            # One host reports what is wrong with all: a thousand hosts need not repeat it.
-            playing = task_vars.get("ansible_play_hosts") or [host]
-            # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
-            key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
-            known = None if host == playing[0] else _looks.recall_election(key)
-            place = placement(
-                host,
-                groups=task_vars["groups"],
-                hostvars=task_vars["hostvars"],
-                variables=variables,
-                playing=playing if host == playing[0] else None,
-                known=known,
-            )
-            if known is None:
-                _looks.keep_election(key, place.election)
-            problems += host_problems(variables, facts if arguments["fail"] else None, place.part != RESTING) + place.own + place.common
-            # What is wrong on the host alone ends nothing for the others.
-            of_host: dict[str, list[str]] = {} if arguments["fail"] else self._of_host(host, variables, facts, manages=place.part != RESTING, wrong=problems)
-            leaves = left_out(of_host)
-            if arguments["foresee"] and not problems and WHOLE not in leaves:
-                # What is left out refuses nothing.
-                refusals = _refusals(host, variables, task_vars, place=place, leaves=leaves)
-                result["refusals"] = [refusal for own in refusals.values() for refusal in own]
-                leaves = left_out({**of_host, **refusals})
-                packages = _looks.recall(host, "packages")
-                result["stack_settled"] = settled(variables, facts or {}, None if packages is None else dict(packages))
-                managers = None if "opensm" in leaves else _looks.recall(host, "opensm")
-                result["ask_fabric"] = managers is not None and opensm.asks(decode(OpensmFound, managers), variables, host=host, places=place.places)
-            result["left_out"] = leaves
-            result["machine"] = [] if task_vars.get("ansible_connection") == "local" else machine_marks(_looks.recall(host, "identity", ages=False), facts)
-            if not problems:
-                result["addresses"] = [claim._asdict() for claim in claims_of(variables)]
-            notes = distribution_notes(variables, facts)
-            if notes:
-                result["warnings"] = notes
-            result.update(fabric=place.first.fabric, designated_host=place.first.designated, designated=place.part == MASTER, opensm=place.part)
-            result["opensm_standby"] = is_true(variables.get("opensm_standby", False))
-            # In the order in which they take over.
-            fabrics = {each.fabric for each in place.places}
-            result["managers"] = {fabric: list(hosts) for fabric, hosts in place.election.positions.items() if fabric in fabrics}
-            result["designated_hosts"] = {each.fabric: each.designated for each in place.places if each.designated}
+            parts = self._parts(subject, task_vars)
+            problems += host_problems(subject if fails else subject._replace(facts=None), parts)
+            problems += [problem for part in parts.values() for problem in (*part.own, *part.common)]
+            result = self._judged(subject, parts, problems=problems, foresees=arguments["foresee"], fails=fails, task_vars=task_vars)
         # Where the task itself fails, what the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
-        python = _looks.recall(host, "python", ages=False) or () if role or arguments["fail"] else ()
+        python = _looks.recall(host, "python", ages=False) or () if role or fails else ()
         wrong = list(dict.fromkeys([*python, *map(str, problems)]))
-        if not arguments["fail"]:
+        if not fails:
             result["wrong"] = wrong
         elif wrong:
             lines = ["%s: %s" % (host, each) for each in wrong]
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
 
-    def _of_host(
-        self, host: str, variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, *, manages: bool, wrong: t.Iterable[Problem]
-    ) -> dict[str, list[str]]:
+    def _parts(self, subject: Subject, task_vars: t.Mapping[str, t.Any]) -> dict[str, Part]:
+        """What the host is among all hosts, by concern. One host reports what is wrong with all: a thousand hosts need not repeat it."""
+        playing = task_vars.get("ansible_play_hosts") or [subject.host]
+        first = subject.host == playing[0]
+        # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
+        key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
+        parts: dict[str, Part] = {}
+        for name, concern in CONCERNS.items():
+            if concern.survey is not None:
+                known = None if first else _looks.recall_survey(key, name)
+                parts[name] = concern.survey(subject, playing if first else None, known)
+                if known is None:
+                    _looks.keep_survey(key, name, parts[name].shared)
+        return parts
+
+    def _judged(
+        self,
+        subject: Subject,
+        parts: t.Mapping[str, Part],
+        *,
+        problems: t.Sequence[Problem],
+        foresees: bool,
+        fails: bool,
+        task_vars: t.Mapping[str, t.Any],
+    ) -> dict[str, t.Any]:
+        """What the host is left out of, and what the roles decide on."""
+        result: dict[str, t.Any] = {}
+        # What is wrong on the host alone ends nothing for the others.
+        of_host = {} if fails else self._of_host(subject, parts, wrong=problems)
+        leaves = left_out(of_host)
+        if foresees and not problems and WHOLE not in leaves:
+            tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
+            # What is left out refuses nothing.
+            coming = [name for name in CONCERNS if name not in leaves and takes_part(name, tags, skipped)]
+            refused = {name: list(own) for name, own in ((name, _refusals(_about(subject, parts, CONCERNS[name]), CONCERNS[name])) for name in coming) if own}
+            result["refusals"] = [refusal for own in refused.values() for refusal in own]
+            leaves = left_out({**of_host, **refused})
+            for name, concern in CONCERNS.items():
+                about = _about(subject, parts, concern)
+                result.update(concern.foreseen(about._replace(found=None) if name in leaves else about))
+        result["left_out"] = leaves
+        local = task_vars.get("ansible_connection") == "local"
+        result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)
+        if not problems:
+            result["addresses"] = [claim._asdict() for claim in claims_of(subject)]
+        notes = [remark for concern in CONCERNS.values() for remark in concern.remarks(subject)]
+        if notes:
+            result["warnings"] = notes
+        for name, concern in CONCERNS.items():
+            result.update(concern.published(subject._replace(part=parts.get(name))))
+        return result
+
+    def _of_host(self, subject: Subject, parts: t.Mapping[str, Part], *, wrong: t.Iterable[Problem]) -> dict[str, list[str]]:
         """What is wrong with the host alone, in words, by the role concerned. What is `wrong` with its variables anyway is not."""
-        silent = _looks.recall_silent(host)
-        whole = [silent] if silent else [*(_looks.recall(host, "python", ages=False) or ()), *map(str, unknown_distribution(variables, facts))]
-        found = {} if whole or facts is None else node_problems(variables, facts, manages)
+        silent = _looks.recall_silent(subject.host)
+        unserved = [str(problem) for concern in CONCERNS.values() for problem in concern.unserved(subject)]
+        whole = [silent] if silent else [*(_looks.recall(subject.host, "python", ages=False) or ()), *unserved]
+        found = {} if whole or subject.facts is None else node_problems(subject, parts)
         known = set(map(str, wrong))
         return {WHOLE: whole, **{role: [text for text in map(str, own) if text not in known] for role, own in found.items()}}
 

@@ -52,8 +52,8 @@ import typing as t
 
 from ..module_utils._errors import Problem, require_none
 from ..module_utils._foreign import BOOLEAN, is_boolean, is_true
+from ..module_utils._plain import plain
 from ..module_utils._site import _pending
-from ..module_utils._site._plain import plain
 from ..plugin_utils._filters import module_of
 
 

@@ -46,8 +46,8 @@ _value:
 import typing as t
 
 from ..module_utils._errors import Problem, require_none
+from ..module_utils._plain import plain
 from ..module_utils._site._leaving import ROLES, merged
-from ..module_utils._site._plain import plain
 from ..plugin_utils._filters import module_of
 
 

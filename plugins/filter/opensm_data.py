@@ -53,7 +53,7 @@ import typing as t
 
 from ..module_utils._opensm._data import names_of, partitions_of, port_guids_of
 from ..module_utils._opensm._placement import Groups, Hostvars
-from ..module_utils._site._plain import plain
+from ..module_utils._plain import plain
 from ..plugin_utils._facts_of_run import facts_by_host
 from ..plugin_utils._filters import module_of
 

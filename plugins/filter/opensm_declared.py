@@ -46,7 +46,7 @@ import typing as t
 
 from ..module_utils._opensm._data import declared_for
 from ..module_utils._opensm._placement import Groups, Hostvars, elect, read_members
-from ..module_utils._site._plain import plain
+from ..module_utils._plain import plain
 from ..plugin_utils._filters import module_of
 
 

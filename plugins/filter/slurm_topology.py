@@ -55,7 +55,7 @@ import typing as t
 
 from ..module_utils._errors import RdmaError, describe
 from ..module_utils._fabric._baseline import parse_baseline
-from ..module_utils._site._plain import plain
+from ..module_utils._plain import plain
 from ..module_utils._words import some
 from ..plugin_utils import _fabric_hosts
 from ..plugin_utils._filters import module_of

@@ -638,8 +638,9 @@ import typing as t
 
 from ..module_utils._facts._gather import gather
 from ..module_utils._host._answer import answer, require_root
+from ..module_utils._host._node import Node
 from ..module_utils._schema._rdma_facts import OPTIONS
-from ..module_utils._site._looks import Node, look_at
+from ..module_utils._site._looks import look_at
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

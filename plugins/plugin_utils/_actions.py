@@ -22,11 +22,14 @@ from ansible.utils.display import Display
 
 from ..module_utils._errors import RdmaError
 from ..module_utils._foreign import shown_lines
+from ..module_utils._plain import plain
 from ..module_utils._record import decode
-from ..module_utils._site._plain import plain
 from ..module_utils._site._summary import FAILED, UNREACHABLE, generic
 from . import _looks
 from ._untrusted import untrusted
+
+if t.TYPE_CHECKING:
+    from ..module_utils._concern import Concern
 
 # The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
 # A worker that does not find them here says what is wrong.
@@ -120,14 +123,8 @@ class PlannedAction(CollectionAction):
     """
 
     asynchronous = True
-    module: str
-    """The name of the module, which is also that of the concern in the look."""
-    arguments: t.Mapping[str, t.Any]
-    """The argument specification of the module."""
-    seen: type
-    """The form of what the look found."""
-    unchanged: t.Callable[[t.Mapping[str, t.Any], t.Any], dict[str, t.Any] | None]
-    """Options and what the look found -> the module's result where nothing is to be done on the node; None where it has to visit the node."""
+    concern: Concern
+    """Its name is that of the module."""
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         answer = self._planned(task_vars)
@@ -137,16 +134,17 @@ class PlannedAction(CollectionAction):
         # A delegated task is for another node than the one whose variables it has.
         if self._task.async_val or self._task.delegate_to:
             return None
-        data = _looks.recall(host_of(task_vars), self.module)
-        if data is None:
+        data = _looks.recall(host_of(task_vars), self.concern.name)
+        if data is None or self.concern.seen is None or self.concern.unchanged is None:
             return None
-        options = completed(self.arguments, self._task.args)
+        options = completed(self.concern.options, self._task.args)
         # What is wrong with the arguments is for the module to report, as it does without a look.
-        return None if options is None else self.unchanged(options, decode(self.seen, data))
+        result = None if options is None else self.concern.unchanged(options, decode(self.concern.seen, data))
+        return None if result is None else dict(result)
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         """Run the module on the node."""
-        return self._change(self.module, self._task.args, task_vars)
+        return self._change(self.concern.name, self._task.args, task_vars)
 
 
 def host_of(task_vars: t.Mapping[str, t.Any]) -> str:

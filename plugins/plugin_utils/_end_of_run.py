@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ..module_utils._plain import plain
 from ..module_utils._site._leaving import WHOLE, leaves_of
-from ..module_utils._site._plain import plain
 from ..module_utils._site._summary import FAILED, Host, generic
 from . import _looks
 

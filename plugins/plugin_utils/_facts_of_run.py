@@ -15,7 +15,7 @@ import typing as t
 
 from ansible import constants
 
-from ..module_utils._site._plain import plain
+from ..module_utils._plain import plain
 
 # Among the facts: the run that gathered them.
 RUN = "run"

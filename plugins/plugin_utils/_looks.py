@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run keeps on the controller until it ends: what one look found on its hosts, who runs the subnet managers of the site, and how its tasks ended.
+"""What a run keeps on the controller until it ends: what one look found on its hosts, what is the same for all of them, and how its tasks ended.
 
 It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a
 run and removes with it. So nothing of it is in the variables of a host, in a log, or in the memory of the main process.
@@ -21,10 +21,9 @@ import typing as t
 from ansible import constants
 
 from ..module_utils._foreign import read_json
-from ..module_utils._opensm._placement import Election
 from ..module_utils._site._summary import Record
 
-_LOOKS, _ELECTED, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-elected", "rdma-ofed-records", "rdma-ofed-silent"
+_LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
 _MAX_AGE = 3600
 
@@ -70,14 +69,14 @@ def forget(*hosts: str | None) -> None:
                 os.unlink(_path(_LOOKS, host))
 
 
-def keep_election(key: str, election: Election) -> None:
+def keep_survey(key: str, concern: str, shared: t.Any) -> None:
     """Keep it for the other hosts of the task: to read variables of another host takes a template. `key` is of the task and of the hosts that it runs for."""
-    _write(_path(_ELECTED, key), election)
+    _write(_path(_SURVEYS, "%s %s" % (key, concern)), shared)
 
 
-def recall_election(key: str) -> Election | None:
-    found = _read(_path(_ELECTED, key))
-    return None if found is None else Election(*found)
+def recall_survey(key: str, concern: str) -> t.Any:
+    """What a concern has found that is the same for all hosts; None where nothing is kept."""
+    return _read(_path(_SURVEYS, "%s %s" % (key, concern)))
 
 
 def keep_silent(host: str, reason: str) -> None:

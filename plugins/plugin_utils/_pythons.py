@@ -10,7 +10,7 @@ import typing as t
 
 from ansible import constants
 
-from ..module_utils._site._plain import plain
+from ..module_utils._plain import plain
 
 if t.TYPE_CHECKING:
     from ansible.template import Templar

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import Concern, judged
 from .._errors import RdmaError
 from .._gpudirect._found import Found as Gpus
 from .._ipoib import _concern as ipoib
@@ -17,8 +18,9 @@ from .._ipoib._wanted import interfaces_of, is_guid
 from .._kmod import _concern as kernel_modules
 from .._kmod._found import Seen
 from .._record import decode
+from .._schema._node_check import VARIABLES
 from ._findings import fabric_port, scope_of
-from ._input import problems, wanted_of
+from ._input import problems, role_problems, wanted_of
 from ._live import Live
 from ._outcome import judge
 from ._types import Found
@@ -41,7 +43,7 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, dict[str, t.Any]]:
         names = [entry.parent or entry.name for entry in interfaces_of(params["interfaces"]) if entry.present]
         interfaces = [name.lower() if is_guid(name) else name for name in names]
     if wanted.kmod is not None:
-        variables = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.VARIABLES if name in params}}
+        variables = {"kernel_modules_load": params["modules"], **{name: params[name] for name in kernel_modules.READ if name in params}}
         found["kernel_modules"] = kernel_modules.hints(variables)
     if wanted.gpus is not None:
         found["gpudirect"] = {}
@@ -75,3 +77,6 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
 
 def _seen(form: type[_T], looks: t.Mapping[str, t.Any], concern: str) -> _T | None:
     return decode(form, looks[concern]) if concern in looks else None
+
+
+CONCERN = Concern("node_check", VARIABLES, problems=judged(role_problems), reports=True, seen=Live)

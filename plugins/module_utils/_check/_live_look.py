@@ -18,6 +18,7 @@ from .._facts._sysfs import attribute, entries, pci_address
 from .._host._files import read_text, under
 from .._host._units import is_masked
 from .._hosts import natural
+from .._ipoib._look import whole as interfaces
 from .._kmod._limits import is_limit
 from .._opensm._conf import parse_conf
 from .._opensm._places import fabric_of, file_path, unit_name
@@ -26,10 +27,11 @@ from .._opensm._told_look import listen
 from .._tools import _saquery, _sminfo, _smpquery
 from .._tools._ip import read_links
 from ._daemons import read_daemons
-from ._live import SERVICE, SESSION, Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of
+from ._live import SERVICE, SESSION, Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
+    from .._host._node import Node
     from .._host._run import Runner
     from .._ipoib._found import Found as Interfaces
 
@@ -177,3 +179,10 @@ def _why_not(run: Runner, query: Query, port: Port | None) -> str:
         return "no link on port %s: it is %s" % (port.name, port.phys_state)
     missing = [tool for tool in _sminfo.TOOLS if not run.has(tool)]
     return "%s not installed: the role ofed installs them (ofed_tools)" % " and ".join(missing) if missing else ""
+
+
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Live:
+    """The look of the concern."""
+    scope = scope_of(hints)
+    parts = read_parts(node.run, node.once(interfaces) if scope.interfaces else None, node.root)
+    return look(node.run, scope, parts, root=node.root)

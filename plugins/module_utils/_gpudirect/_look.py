@@ -25,6 +25,7 @@ from ._found import LEGACY, Found
 from ._source import Source, tools
 
 if t.TYPE_CHECKING:
+    from .._host._node import Node
     from .._host._run import Runner
 
 # The directories of the run levels are in /etc or in /etc/rc.d.
@@ -118,3 +119,8 @@ def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str
             memory = memory._replace(loaded=own)
         return found._replace(stack="inbox", ofed_version="", gpu=found.gpu._replace(peer_memory=memory, peers=peers))
     return found
+
+
+def seen(node: Node, _hints: t.Mapping[str, t.Any]) -> Found:
+    """The look of the concern."""
+    return look(node.run, node.release, root=node.root)

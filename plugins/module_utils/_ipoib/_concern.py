@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import Claim, Concern, judged, planned
 from .._errors import RdmaError, require_none
+from .._schema._ipoib import OPTIONS, VARIABLES
 from . import _wanted
+from ._found import Found
 from ._input import problems
 from ._linkplan import canonical, unborn
 from ._plan import plan
@@ -20,15 +23,15 @@ from ._wanted import Interface, Wanted, child_name, interfaces_of, settled
 
 if t.TYPE_CHECKING:
     from .._facts._netdevs import Netdev
-    from ._found import Found
 
 
-VARIABLES = ("ipoib_interfaces",)
+READ = ("ipoib_interfaces",)
+_LINK_LOCAL = "fe80:"
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
     """The `names` of the declared interfaces with their port GUIDs or "", for the look. What has another form is left to the validation."""
-    entries = variables.get(VARIABLES[0])
+    entries = variables.get(READ[0])
     names: dict[t.Any, str] = {}
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
@@ -112,3 +115,36 @@ def refusals(options: t.Mapping[str, t.Any], found: Found) -> list[str]:
     except RdmaError as exc:
         return [exc.msg]
     return []
+
+
+def claims(variables: t.Mapping[str, t.Any]) -> list[Claim]:
+    """The addresses that a host declares, each on the network of its partition. Its variables have passed the validation."""
+    if variables.get("ipoib_state") == "absent":
+        return []
+    entries = [_wanted.entry_of(item) for item in variables.get(READ[0]) or ()]
+    partitions = {entry.name: entry.pkey & 0x7FFF for entry in entries}
+    found = []
+    for position, entry in enumerate(entries):
+        port = entry.bond.ports[0] if entry.bond is not None else entry.name
+        network = "%x" % partitions.get(port, 0)
+        for number, address in enumerate(entry.addresses if entry.present else ()):
+            if not address.startswith(_LINK_LOCAL):
+                found.append(Claim(address, "%s[%d].addresses[%d]" % (READ[0], position, number), network))
+    return found
+
+
+CONCERN = Concern(
+    "ipoib",
+    VARIABLES,
+    needs=("ofed", "kernel_modules"),
+    problems=judged(problems),
+    of_ports=True,
+    claims=lambda subject: claims(subject.variables),
+    reads=READ,
+    hints=lambda subject: hints(subject.variables),
+    seen=Found,
+    refusals=planned(refusals),
+    options=OPTIONS,
+    elsewhere={"allow_removal": "rdma_allow_removal"},
+    unchanged=unchanged,
+)

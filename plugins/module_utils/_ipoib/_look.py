@@ -28,6 +28,7 @@ from ._ipv6 import ipv6_refused
 from ._wanted import Route
 
 if t.TYPE_CHECKING:
+    from .._host._node import Node
     from .._host._run import Runner
 
 
@@ -181,3 +182,13 @@ def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids:
 def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[Place, ...]]:
     places = {name: _registry.aloof(backend, name, found, guids=guids) for name in names}
     return {name: where for name, where in places.items() if where}
+
+
+def whole(node: Node) -> Found:
+    """The state with all files whole."""
+    return look_whole(node.run, node.environ, node.root)
+
+
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
+    """The look of the concern."""
+    return condensed(node.once(whole), hints["names"])

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concern import Concern, judged, planned
 from .._errors import RdmaError
+from .._schema._kernel_modules import OPTIONS, VARIABLES
 from . import _plan as planner
 from ._check import check, lasting, need_modules
 from ._config import LOAD_PATH, RDMA_PATH, parse_list
@@ -16,7 +18,7 @@ from ._found import Found, Seen
 from ._input import problems
 from ._names import canonical
 
-VARIABLES = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
+READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 
 # The modules that the roles load where an inventory declares none.
 USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
@@ -28,7 +30,7 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
     What has another form is left out here: the validation reports it.
     """
     names = set(USUAL)
-    for variable in (VARIABLES[0], VARIABLES[2]):
+    for variable in (READ[0], READ[2]):
         value = variables.get(variable)
         names.update(name for name in (value if isinstance(value, list) else ()) if isinstance(name, str))
     options = variables.get("kernel_modules_options")
@@ -85,3 +87,17 @@ def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:
     except RdmaError as exc:
         return [exc.msg]
     return [str(problem) for problem in lasting(wanted, found)]
+
+
+CONCERN = Concern(
+    "kernel_modules",
+    VARIABLES,
+    needs=("ofed",),
+    problems=judged(problems),
+    reads=READ,
+    hints=lambda subject: hints(subject.variables),
+    seen=Seen,
+    refusals=planned(refusals),
+    options=OPTIONS,
+    unchanged=unchanged,
+)

@@ -26,6 +26,7 @@ from ._found import Found, Seen, narrowed
 from ._names import Catalogue, canonical, parse_alias, parse_dep
 
 if t.TYPE_CHECKING:
+    from .._host._node import Node
     from .._host._run import Runner
 
 # modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
@@ -186,3 +187,8 @@ def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], *, root: s
     """The state of the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
     found = look(run, release, options=hints["options"], root=root)
     return Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
+
+
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen:
+    """The look of the concern."""
+    return look_for(node.run, node.release, hints, root=node.root)

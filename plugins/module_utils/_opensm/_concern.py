@@ -13,44 +13,24 @@ from __future__ import annotations
 import typing as t
 from types import MappingProxyType
 
-from .._errors import RdmaError, Refused
+from .._concern import Concern, Subject
+from .._errors import Problem, RdmaError, Refused
 from .._foreign import is_true
-from . import _words
-from ._conf import CONF, without_secrets
-from ._found import PACKAGE, Found
+from .._plain import plain
+from .._schema._opensm import OPTIONS, VARIABLES
+from ._data import declared_for
+from ._found import Found
+from ._input import problems
 from ._master import Known
-from ._placement import RESTING, Place
+from ._partitions import port_guids
+from ._placement import GROUP, MASTER, RESTING, Place
 from ._places import fabric_of, unit_name
 from ._plan import plan, require_consent
 from ._predecessor import inherit
+from ._result import result
+from ._survey import Placement, survey
 from ._unit import Instance
 from ._wanted import Wanted, read_wanted
-
-if t.TYPE_CHECKING:
-    from .._finding import Finding
-    from .._plan import Plan
-
-
-def result(
-    planned: Plan,
-    *,
-    reasons: t.Sequence[str] = (),
-    fabrics: t.Sequence[t.Mapping[str, t.Any]] = (),
-    recorded: t.Collection[str] = (),
-    instances: t.Sequence[Instance] = (),
-    deviations: t.Sequence[Finding] = (),
-) -> dict[str, t.Any]:
-    """The result of the module. It shows no secrets, and of opensm.conf what is declared or changes. `recorded`: what the role is on record for.
-
-    `deviations`: what the subnet managers made of their files, and not as declared.
-    """
-    declared = {instance.path(CONF): tuple(instance.values()) for instance in instances}
-    return {
-        **without_secrets(planned, declared).result(reasons=[*reasons, *map(_words.sentence, deviations)]),
-        "package_recorded": PACKAGE in recorded,
-        "fabrics": list(fabrics),
-        "deviations": list(map(_words.row, deviations)),
-    }
 
 
 def foreseen(
@@ -122,3 +102,59 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
     if planned or (wanted.present and found.unmaskable):
         return None
     return result(planned, reasons=found.left_alone if wanted.present else (), recorded=found.recorded)
+
+
+def _problems(subject: Subject) -> list[Problem]:
+    # Only a host that manages a fabric needs a port for that.
+    return problems(subject.variables, subject.facts, subject.part.part != RESTING)
+
+
+def _refusals(subject: Subject) -> list[str]:
+    place: Placement = subject.part
+    return foreseen(
+        subject.found,
+        subject.variables,
+        manages=[each.fabric for each in place.places if each.role != RESTING],
+        # What is declared for a fabric is with its designated host.
+        declared=lambda: plain(declared_for(subject.host, subject.hostvars, place.election.designated)),
+        guids={each.fabric: port_guids({}, subject.facts, each.ports) for each in place.places if each.ports},
+    )
+
+
+def _published(subject: Subject) -> dict[str, t.Any]:
+    place: Placement = subject.part
+    fabrics = {each.fabric for each in place.places}
+    return {
+        "fabric": place.first.fabric,
+        "designated_host": place.first.designated,
+        "designated": place.part == MASTER,
+        "opensm": place.part,
+        "opensm_standby": is_true(subject.variables.get("opensm_standby", False)),
+        # In the order in which they take over.
+        "managers": {fabric: list(hosts) for fabric, hosts in place.election.positions.items() if fabric in fabrics},
+        "designated_hosts": {each.fabric: each.designated for each in place.places if each.designated},
+    }
+
+
+def _foreseen(subject: Subject) -> dict[str, bool]:
+    known = subject.found is not None
+    return {"ask_fabric": known and asks(subject.found, subject.variables, host=subject.host, places=subject.part.places)}
+
+
+CONCERN = Concern(
+    "opensm",
+    VARIABLES,
+    needs=("ofed", "kernel_modules"),
+    problems=_problems,
+    of_ports=True,
+    survey=survey,
+    published=_published,
+    hints=lambda subject: {"manages": subject.host in subject.groups.get(GROUP, ())},
+    seen=Found,
+    refusals=_refusals,
+    foreseen=lambda subject: {
+        "ask_fabric": subject.found is not None and asks(subject.found, subject.variables, host=subject.host, places=subject.part.places)
+    },
+    options=OPTIONS,
+    unchanged=unchanged,
+)

@@ -18,7 +18,6 @@ from .._tools._sminfo import TOOLS
 from .._words import some, subject
 from . import _handover
 from ._apply import apply
-from ._concern import result
 from ._fabric import Misplaced, guard, require_one_key, stand_below
 from ._hear import explained, hear, sweeps_again, take_back_refused
 from ._lacks import lacks
@@ -27,6 +26,7 @@ from ._nodenames import broken_lines
 from ._placement import MASTER
 from ._plan import plan, require_consent, started, stopped
 from ._predecessor import dropped_files, fit, inherit
+from ._result import result
 from ._settle import Settled, settle, together
 from ._told import findings
 from ._told_look import mark

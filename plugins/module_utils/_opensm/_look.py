@@ -27,6 +27,7 @@ from ._processes import Process, read_processes
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
+    from .._host._node import Node
     from .._host._run import Runner
 
 WANTS = _places.SYSTEMD + "/multi-user.target.wants"
@@ -191,3 +192,8 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
         unmaskable=tuple(unit for unit, path in packaged.items() if os.path.exists(path) and not os.path.islink(path)),
     )
     return found.public() if public else found
+
+
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
+    """The look of the concern: what may leave the node."""
+    return look(node.run, node.root, public=True, manages=hints["manages"])

@@ -8,23 +8,21 @@ from __future__ import annotations
 
 import typing as t
 
+from .._concerns import _registry
+
 WHOLE = "all"
 """Stands for the whole host: nothing can be done there."""
 
-# By role, in the order of the run: the roles that change the node by what it brings. The check is never left out for another role: it tells what is missing.
-_NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {
-    WHOLE: ("ofed", "kernel_modules", "hca_firmware", "soft_rdma", "opensm", "ipoib", "gpudirect", "fabric_monitor", "node_check"),
-    "ofed": ("kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"),
-    "kernel_modules": ("soft_rdma", "opensm", "ipoib", "gpudirect"),
-    "hca_firmware": (),
-    "soft_rdma": (),
-    "opensm": (),
-    "ipoib": (),
-    "gpudirect": (),
-    "fabric_monitor": (),
-    "node_check": (),
-}
-ROLES = tuple(_NEEDED_BY)
+ROLES = (WHOLE, *_registry.ROLES)
+
+
+def _needing(role: str) -> tuple[str, ...]:
+    """The roles that change the node by what a role brings. The check is never left out for another role: it tells what is missing."""
+    return tuple(name for name in _registry.ROLES if role == WHOLE or role in _registry.CONCERNS[name].needs)
+
+
+# By role, in the order of the run.
+_NEEDED_BY: t.Mapping[str, tuple[str, ...]] = {role: _needing(role) for role in ROLES}
 
 LeftOut = t.Dict[str, t.List[str]]
 
@@ -70,3 +68,8 @@ def causes(leaves: t.Mapping[str, t.Iterable[str]]) -> list[tuple[str, str]]:
 def words(role: str, reason: str) -> str:
     """A cause for people."""
     return reason if role == WHOLE else "left out of %s: %s" % (role, reason)
+
+
+def takes_part(role: str, tags: t.Collection[str], skipped: t.Collection[str]) -> bool:
+    """Whether a run with these tags comes to the role. With tags of the user's own, it may."""
+    return role not in skipped and (role in tags or not tags or not set(tags) <= {*_registry.ROLES, "always"})

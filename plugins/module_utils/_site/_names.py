@@ -8,38 +8,22 @@ from __future__ import annotations
 
 import difflib
 import string
-import types
 import typing as t
 
+from .._concerns._registry import ROLES, SITE, TABLES
 from .._errors import Problem, Unshown
-from .._schema import _fabric_monitor, _gpudirect, _hca_firmware, _ipoib, _kernel_modules, _node_check, _node_service, _ofed, _opensm, _site, _soft_rdma
 
-_SITE = "rdma_"
-# By the prefix of their names; the tables have some without it, too.
-_TABLES: t.Mapping[str, types.ModuleType] = {
-    "ofed_": _ofed,
-    "kernel_modules_": _kernel_modules,
-    "ipoib_": _ipoib,
-    "opensm_": _opensm,
-    "node_check_": _node_check,
-    "fabric_monitor_": _fabric_monitor,
-    "hca_firmware_": _hca_firmware,
-    "gpudirect_": _gpudirect,
-    "soft_rdma_": _soft_rdma,
-    "node_service_": _node_service,
-    _SITE: _site,
-}
-_PREFIXES = tuple(_TABLES)
+_PREFIXES = tuple(TABLES)
 # The facts are no variables to set, but no misspellings either.
-_NAMES: frozenset[str] = frozenset(("rdma_pending", *(name for table in _TABLES.values() for name in table.VARIABLES)))
+_NAMES: frozenset[str] = frozenset(("rdma_pending", *(name for table in TABLES.values() for name in table)))
 KNOWN: t.Mapping[str, frozenset[str]] = {prefix: frozenset(name[len(prefix) :] for name in _NAMES if name.startswith(prefix)) for prefix in _PREFIXES}
 # Those of a prefix that names of others may have, too.
 PLAIN = frozenset(name for name in _NAMES if not name.startswith(_PREFIXES))
 # What roles and playbooks set for others. A later playbook of the same run finds it among the variables.
 PUBLISHED = frozenset(
     (
-        *("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "ofed_foreseen", "opensm_foreseen", "ansible_python_interpreter"),
-        *(prefix + "outcome" for prefix in _PREFIXES if prefix != _SITE),
+        *("rdma_pending", "rdma_report", "rdma_site", "node_service_failure", "node_service_outcome", "ansible_python_interpreter"),
+        *("%s_%s" % (role, what) for role in ROLES for what in ("outcome", "foreseen")),
     ),
 )
 # Where a site names variables of its own that begin like those of the collection.
@@ -96,7 +80,7 @@ def meant(name: str) -> str:
         if name.startswith(former) and name[len(former) :] in KNOWN[prefix]:
             return prefix + name[len(former) :]
     # A role's name alone, as where what it loads is declared by that.
-    if name + "_" in _PREFIXES and name + "_" != _SITE:
+    if name + "_" in _PREFIXES and name + "_" != SITE:
         known = KNOWN[name + "_"]
         return name + "_" + next((rest for rest in _MAIN if rest in known), min(known))
     for plain_name in PLAIN:
@@ -110,8 +94,8 @@ def meant(name: str) -> str:
         if rest in names:
             return ""
         # What is of the whole site, with the name of a role.
-        if rest in KNOWN[_SITE]:
-            return _SITE + rest
+        if rest in KNOWN[SITE]:
+            return SITE + rest
         near = difflib.get_close_matches(rest, sorted(names), n=1, cutoff=_ALIKE)
         near = near or [known for known in sorted(names) if len(rest) >= _ABBREVIATION and known.startswith(rest)]
         return prefix + near[0] if near else ""

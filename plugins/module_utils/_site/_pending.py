@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 
 from .._errors import InvalidInput, Problem, require_none
 from .._hosts import fold, natural, sharing
+from .._plain import plain
 from .._plan import NEEDS, Pending
-from ._plain import plain
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."

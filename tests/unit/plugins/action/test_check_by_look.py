@@ -21,10 +21,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
+from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, services_text, sessions_text
-from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import Node, look_at
+from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
 from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
 from ipoib_node import FakeNode

@@ -17,6 +17,7 @@ import pytest
 import yaml
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import refusal_table, validate_site
+from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
@@ -27,11 +28,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Foun
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member, elect
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Election, Member, elect
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _site
-from ansible_collections.rdma.ofed.plugins.module_utils._site._foresight import CONCERNS, takes_part
-from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import left_out
+from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import left_out, takes_part
 from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks, same_machines
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
@@ -388,12 +388,13 @@ def test_what_was_looked_at_is_kept_or_forgotten() -> None:
     assert _looks.recall("node1", "ipoib") is None
 
 
-@pytest.mark.parametrize("name", CONCERNS)
+@pytest.mark.parametrize("name", [name for name, concern in CONCERNS.items() if concern.options and name != "opensm"])
 def test_the_options_are_those_that_the_role_hands_over(name: str) -> None:
     (task,) = (task for task in yaml.safe_load((ROOT / "roles" / name / "tasks/main.yml").read_text()) if "rdma.ofed." + name in task)
     passed = {option: re.sub(r"\W*(\w+).*", r"\1", value) for option, value in task["rdma.ofed." + name].items()}
     concern = CONCERNS[name]
     assert {option: concern.elsewhere.get(option, "%s_%s" % (name, option)) for option in passed} == passed
+    assert set(concern.given(dict.fromkeys(passed.values(), 1))) >= set(passed)
     assert set(concern.elsewhere.values()) <= set(_site.VARIABLES)
 
 
@@ -508,8 +509,8 @@ def kept_by(number: int) -> int:
     given.update(ansible_play_hosts=hosts, ansible_play_batch=hosts)
     run(validate_site, {}, uuid=str(number), inventory_hostname=hosts[0], ansible_facts={}, **given)
     key = "%s %s" % (number, hosts[-1])
-    assert _looks.recall_election(key) == elect([Member(hosts[0], "ib")])
-    return pathlib.Path(_looks._path(_looks._ELECTED, key)).stat().st_size
+    assert Election(*_looks.recall_survey(key, "opensm")) == elect([Member(hosts[0], "ib")])
+    return pathlib.Path(_looks._path(_looks._SURVEYS, key + " opensm")).stat().st_size
 
 
 def test_what_each_host_reads_does_not_grow_with_the_group() -> None:

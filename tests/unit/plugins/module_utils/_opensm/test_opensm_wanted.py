@@ -12,12 +12,12 @@ from ansible_collections.rdma.ofed.plugins.filter.opensm_data import opensm_data
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import require_one_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._result import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind

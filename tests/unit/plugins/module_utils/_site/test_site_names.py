@@ -11,8 +11,8 @@ import typing as t
 
 import pytest
 import yaml
+from ansible_collections.rdma.ofed.plugins.module_utils._plain import plain
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, OWN, PLAIN, PUBLISHED, concerns, is_known, meant, own_problems, unknown
-from ansible_collections.rdma.ofed.plugins.module_utils._site._plain import plain
 
 KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 ROOT = pathlib.Path(__file__).resolve().parents[5]

@@ -11,10 +11,12 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._survey import placement
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import ROLES, host_problems, node_problems, placement, serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import fabric_problems, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
+from subjects import host_problems, node_problems
 
 KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 PORT = {"name": "mlx5_0/1", "device": "mlx5_0", "port": 1, "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand", "state": "ACTIVE", "netdevs": ["ib0"]}
@@ -296,15 +298,15 @@ def test_ports_need_an_infiniband_link_layer() -> None:
     ],
 )
 def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> None:
-    (problem,) = ROLES["fabric"]({name: "x"}, None)
+    (problem,) = fabric_problems({name: "x"})
     assert problem.variable == name
     assert meant in problem.allowed
-    assert ROLES["fabric"]({name: "x", "rdma_own_variables": [name]}, None) == []
+    assert fabric_problems({name: "x", "rdma_own_variables": [name]}) == []
 
 
 def test_what_is_not_like_a_variable_of_the_playbook_fabric_is_of_the_site() -> None:
-    assert ROLES["fabric"]({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "node_check_fail": True}, None) == []
-    assert [problem.variable for problem in ROLES["fabric"]({"fabric_save_baseline": "perhaps"}, None)] == ["fabric_save_baseline"]
+    assert fabric_problems({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "node_check_fail": True}) == []
+    assert [problem.variable for problem in fabric_problems({"fabric_save_baseline": "perhaps"})] == ["fabric_save_baseline"]
 
 
 PORT = {

@@ -1,0 +1,26 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The looks of the concerns: each has the name of its concern. No look imports a planner, since a node gets every file that it imports."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._check._live_look import seen as _check
+from .._gpudirect._look import seen as _gpudirect
+from .._host._node import Look
+from .._ipoib._look import seen as _ipoib
+from .._kmod._look import seen as _kmod
+from .._opensm._look import seen as _opensm
+from .._packages._look import seen as _packages
+
+LOOKS: t.Mapping[str, Look] = {
+    "packages": _packages,
+    "kernel_modules": _kmod,
+    "opensm": _opensm,
+    "ipoib": _ipoib,
+    "gpudirect": _gpudirect,
+    "node_check": _check,
+}

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The node at which the looks of a run look."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ._run import Runner
+
+_T = t.TypeVar("_T")
+
+
+class Node:
+    """Where the looks look."""
+
+    def __init__(self, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/") -> None:
+        """`release` is that of the running kernel."""
+        self.run, self.release, self.environ, self.root = run, release, environ, root
+        self._read: dict[t.Any, t.Any] = {}
+
+    def once(self, look: t.Callable[[Node], _T]) -> _T:
+        """What a function of the node returns. More than one concern needs it, and it is read once."""
+        if look not in self._read:
+            self._read[look] = look(self)
+        found: _T = self._read[look]
+        return found
+
+
+Look = t.Callable[[Node, t.Mapping[str, t.Any]], t.Any]
+"""A node and the hints of the concern -> what is found."""

@@ -1,0 +1,28 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The stack of a node before the first change. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._concern import Concern, Subject, judged
+from .._schema._ofed import VARIABLES
+from ._input import distribution_notes, problems, settled, unknown_distribution
+
+
+def _foreseen(subject: Subject) -> dict[str, t.Any]:
+    packages = subject.recall("packages")
+    return {"stack_settled": settled(subject.variables, subject.facts or {}, None if packages is None else dict(packages))}
+
+
+CONCERN = Concern(
+    "ofed",
+    VARIABLES,
+    problems=judged(problems),
+    unserved=judged(unknown_distribution),
+    remarks=judged(distribution_notes),
+    foreseen=_foreseen,
+)
