@@ -49,6 +49,8 @@ A variable takes three edits:
 `make schema` writes the rest."""
 # One variable, whole or with what stands for "not set", or another value under a condition.
 _PASSED = re.compile(r"^\{\{ (?P<name>[a-z]\w+)(?P<rest> \| default\((?:'', true\) or omit|omit(?:, true)?\))| if .*)? \}\}$")
+# What stands for a variable that is not declared and has no default.
+_EMPTY: t.Mapping[str, t.Any] = {"bool": False, "int": 0, "float": 0, "str": "", "path": "", "raw": "", "list": [], "dict": {}}
 _MARKS = ("<!-- variables: made by `make schema` -->\n", "<!-- end of variables -->\n")
 
 
@@ -147,6 +149,7 @@ class Tree:
             self._unread(owner)
         for name in sorted({*self.roles, *self.modules, SITE}):
             self._table(name)
+        self._all_defaults()
         self.made[self.root / "docs/variables.md"] = reference({owner: self.own(owner) for owner in self.declared}, self._readers())
 
     def _judge(self, binding: Binding) -> None:
@@ -196,7 +199,7 @@ class Tree:
         places = {}
         for path in sorted(folder.glob("*.yml")):
             text = path.read_text(encoding="utf-8")
-            shared = re.findall(r"import_tasks: (\S+)", text)
+            shared = re.findall(r"(?:import|include)_tasks: (\S+)", text)
             places["`%s.yml`" % path.stem] = "\n".join([text, *((folder / name).read_text(encoding="utf-8") for name in shared)])
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
@@ -225,6 +228,15 @@ class Tree:
             options = {option: _spec(entry, secret.get(option, {})) for option, entry in self.documentation(name).items()}
             text += "\nOPTIONS: dict[str, t.Any] = %s\n" % python(options)
         self.made[self.root / "plugins/module_utils/_schema" / ("_%s.py" % name)] = HEADER % " and ".join(sources) + text
+
+    def _all_defaults(self) -> None:
+        """For the lookup C(declared)."""
+        declared = {name: option for owner in self.declared for name, option in self.own(owner).items()}
+        # Of a role, one without a declared default has one that is made of other variables.
+        known = {name: option for name, option in sorted(declared.items()) if "default" in option or name in self.own(SITE)}
+        defaults = {name: option.get("default", _EMPTY.get(option["type"])) for name, option in known.items()}
+        text = "\nDEFAULTS: t.Mapping[str, t.Any] = %s\n" % python(defaults)
+        self.made[self.root / "plugins/module_utils/_schema/_defaults.py"] = HEADER % "all argument_specs.yml" + text
 
     def stale(self) -> list[pathlib.Path]:
         """The files that are not what follows, and the tables of what is declared no more."""

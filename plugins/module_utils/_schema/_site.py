@@ -83,7 +83,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_undrain_tasks": {"type": "str"},
     "rdma_upgrade_groups": {"type": "list", "default": []},
     "rdma_verify": {"type": "bool", "default": True},
-    "support_bundle_dir": {"type": "path"},
+    "support_bundle_dir": {"type": "path", "default": "."},
     "verify_full_table": {"type": "bool", "default": False},
     "verify_report_dir": {"type": "path"},
 }

@@ -72,7 +72,7 @@ def wrong_paths(page: Page) -> list[str]:
 
 def wrong_names(page: Page) -> list[str]:
     """Roles, playbooks and plugins by their full names."""
-    known = {*ROLES, *plugins("modules", "filter", "inventory", "doc_fragments"), *(path.stem for path in (ROOT / "playbooks").glob("*.yml"))}
+    known = {*ROLES, *plugins("modules", "filter", "inventory", "lookup", "doc_fragments"), *(path.stem for path in (ROOT / "playbooks").glob("*.yml"))}
     return [name for name in re.findall(r"\brdma\.ofed\.(\w+)", page.read_text(encoding="utf-8")) if name not in known]
 
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import shutil
 import sys
 import typing as t
@@ -141,14 +142,35 @@ def test_what_is_validated_on_its_own_is_a_role_or_the_playbook_without_one() ->
 
 
 @pytest.mark.parametrize("playbook", ["gpudirect_test", "pair_test"])
-def test_a_playbook_that_validates_its_variables_does_so_as_they_are_declared(playbook: str) -> None:
-    judged = next(
-        task["ansible.builtin.validate_argument_spec"]["argument_spec"]
-        for play in plays(playbook)
-        for task in play["tasks"]
-        if "ansible.builtin.validate_argument_spec" in task
-    )
-    declared = yaml.safe_load((ROOT / "meta/argument_specs.yml").read_text(encoding="utf-8"))["argument_specs"][playbook]["options"]
-    assert {name: {**option, "description": "", "default": ""} for name, option in judged.items()} == {
-        name: {**option, "description": "", "default": ""} for name, option in declared.items()
-    }
+def test_a_playbook_that_validates_its_variables_reads_their_declaration(playbook: str) -> None:
+    tasks = [task for play in plays(playbook) for task in play["tasks"]]
+    judged = next(task["ansible.builtin.validate_argument_spec"]["argument_spec"] for task in tasks if "ansible.builtin.validate_argument_spec" in task)
+    declared = next(task["ansible.builtin.include_vars"] for task in tasks if "ansible.builtin.include_vars" in task)
+    assert judged == "{{ %s.argument_specs.%s.options }}" % (declared["name"], playbook)
+    assert playbook in yaml.safe_load((ROOT / "playbooks" / declared["file"]).read_text(encoding="utf-8"))["argument_specs"]
+
+
+# `default(omit)` and `or omit` have no value: the default is that of the option.
+DEFAULTED = re.compile(r"(?<![.'\w])(?P<name>[a-z]\w+)\)?\s*\|\s*(?:default|d)\((?P<value>(?:[^()]|\([^()]*\))*)\)(?! or omit)")
+LITERAL = re.compile(r"""^(?:'[^']*'|"[^"]*"|[\d.]+|true|false|none|\[.*\]|\{.*\})$""", re.IGNORECASE)
+
+
+def inline_defaults(schema: t.Any, text: str) -> list[str]:
+    """Those of declared variables that are declared themselves, or could be."""
+    tree = schema.Tree()
+    declared = {name: option for owner in tree.declared for name, option in tree.own(owner).items()}
+    found = [(match["name"], re.sub(r",\s*true$", "", match["value"])) for match in DEFAULTED.finditer(text)]
+    known = [(name, value) for name, value in found if name in declared and value != "omit"]
+    return ["%s: %s" % (name, value) for name, value in known if "default" in declared[name] or LITERAL.match(value)]
+
+
+def test_defaults_come_from_the_declaration_alone(schema: t.Any) -> None:
+    """In a playbook or a role: of the role itself, from its defaults, and else by the lookup `declared`."""
+    assert inline_defaults(schema, "{{ ofed_timeout | default(3600) }} {{ (rdma_fabrics | default({}, true)).values() }}") == [
+        "ofed_timeout: 3600",
+        "rdma_fabrics: {}",
+    ]
+    assert inline_defaults(schema, "{{ ofed_bundle | default('', true) or omit }} {{ rdma_slurm_node | default(inventory_hostname_short) }}") == []
+    paths = [*(ROOT / "playbooks").rglob("*.yml"), *(path for part in ("defaults", "tasks", "vars") for path in (ROOT / "roles").glob("*/%s/*.yml" % part))]
+    found = {str(path.relative_to(ROOT)): inline_defaults(schema, path.read_text(encoding="utf-8")) for path in paths}
+    assert {path: own for path, own in found.items() if own} == {}
