@@ -16,15 +16,15 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/unit"), str(ROOT / "tests/unit/plugins/module_utils/_fabric")]
+sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/unit")]
 
 import conftest  # noqa: F401  # makes the collection importable
-import large_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
 from common import SetupError, main
+from support import large_fabric
 
 HOSTS = 10000
 SECONDS = 2.0

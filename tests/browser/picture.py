@@ -11,13 +11,13 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "tests/unit/plugins/plugin_utils"), str(ROOT / "tests/tools")]
+sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "tests/tools")]
 
 import conftest  # noqa: F401  # makes the collection importable
-import report_fabrics
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import page
 from browser import Browser, program
 from common import SetupError, main
+from support import report_fabrics
 
 PICTURE = ROOT / "docs/fabric_report.png"
 

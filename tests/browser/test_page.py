@@ -15,13 +15,13 @@ import typing as t
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "tests/unit/plugins/plugin_utils")]
+sys.path.insert(0, str(ROOT / "tests/unit"))
 
 import conftest  # noqa: F401  # makes the collection importable
-import report_fabrics
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import page
 from browser import Browser, program
+from support import report_fabrics
 
 pytestmark = pytest.mark.skipif(not program(), reason="no Chromium is installed")
 

@@ -15,12 +15,12 @@ import typing as t
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "tests/unit"), str(ROOT / "tests/unit/plugins/plugin_utils")]
+sys.path.insert(0, str(ROOT / "tests/unit"))
 
 import conftest  # noqa: F401  # makes the collection importable
 from browser import Browser, program
-from report_nodes import FLEET, hostile
-from report_nodes import page as made
+from support.report_nodes import FLEET, hostile
+from support.report_nodes import page as made
 
 pytestmark = pytest.mark.skipif(not program(), reason="no Chromium is installed")
 

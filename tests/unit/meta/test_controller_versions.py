@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 import yaml
-from playbook_plays import judges_controller, plays
+from support.playbook_plays import judges_controller, plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLAYBOOKS = sorted(path.stem for path in (ROOT / "playbooks").glob("*.yml"))

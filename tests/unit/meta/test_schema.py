@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gather
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _method
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _gpudirect, _ipoib, _rdma_facts, _validate_site
-from playbook_plays import plays
+from support.playbook_plays import plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 DECLARATION = """\

@@ -21,7 +21,7 @@ from ansible.errors import AnsibleConnectionFailure, AnsibleError
 from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _actions, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
-from made_bundles import make_archive, make_bundle
+from support.made_bundles import make_archive, make_bundle
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t.Callable[[t.Any], t.Any] = lambda value: value) -> t.Any:

@@ -28,7 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SER
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
 from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
-from ipoib_node import FakeNode
+from support.ipoib_node import FakeNode
 
 DEFAULTS = {name: argument.get("default") for name, argument in OPTIONS.items()}
 RELEASE = "6.1.0"

@@ -35,8 +35,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import le
 from ansible_collections.rdma.ofed.plugins.module_utils._site._machines import machine_marks, same_machines
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
-from ipoib_node import CAPABLE, FakeNode
-from playbook_plays import GOES_ON, judges_controller, plays
+from support.ipoib_node import CAPABLE, FakeNode
+from support.playbook_plays import GOES_ON, judges_controller, plays
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 HOSTS = ["node1", "node2", "node3"]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import sys
 import typing as t
 from unittest import mock
 
@@ -20,10 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report i
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
-
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
-
-import small_fabric
+from support import small_fabric
 
 
 def action(plugin: t.Any, arguments: dict[str, t.Any]) -> t.Any:

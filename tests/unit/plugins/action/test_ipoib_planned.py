@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode
 
 GUID = "0x0002c903000f0001"
 IB0: list[dict[str, t.Any]] = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::1/64"]}, {"name": "ib1", "mtu": 2044, "mode": "datagram"}]

@@ -17,7 +17,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Pace, Picture, cable, written
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import is_host_name
-from hostile import MARK, NAMES, TEMPLATES
+from support.hostile import MARK, NAMES, TEMPLATES
 
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 GOOD = "good1"

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import typing as t
 
-import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils import _foreign as foreign
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import parse_show
 from hypothesis import given
 from hypothesis import strategies as st
+from support import hostile
 
 NO_NUMBERS = ["", " 1", "1 ", "1_0", "²", "①", "٣", "9" * 5000, "0x1g", "x", "+", "-", "1\n", "NaN"]
 

@@ -15,7 +15,6 @@ import types
 import typing as t
 
 import pytest
-import signing
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _usage
@@ -28,7 +27,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
-from module_results import pending_words
+from support import signing
+from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 # What each module needs, as in modules.dep.

@@ -24,9 +24,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge, _look
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import parse_name
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
-from made_bundles import make_archive, make_bundle
-from module_results import pending_words
-from stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
+from support.made_bundles import make_archive, make_bundle
+from support.module_results import pending_words
+from support.stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
 
 _DISK = collections.namedtuple("_DISK", "total used free")
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"

@@ -17,8 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
-from made_bundles import make_bundle
-from stack_node import BUNDLE, INBOX, OLD_BUNDLE, Module, Node
+from support.made_bundles import make_bundle
+from support.stack_node import BUNDLE, INBOX, OLD_BUNDLE, Module, Node
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
 DOCA = {"source": "doca", "version": "2.9.1", "repository": "https://mirror.example.org/x", "repository_key": KEY}

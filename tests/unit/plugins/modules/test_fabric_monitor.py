@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _converge, _settings
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_monitor import OPTIONS
 from ansible_collections.rdma.ofed.plugins.modules import fabric_monitor
-from module_files import ModuleFiles
+from support.module_files import ModuleFiles
 
 SAMPLER = {"sampler": True, "fabrics": {"ib": ["mlx5_0/1"]}}
 CHECKS = {"health_checks": ["nhc", "slurm"], "ports": ["mlx5_0/1"], "interfaces": ["ib0", {"parent": "ib0", "pkey": 0x8001}], "slurm_node": "n1"}

@@ -26,8 +26,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.modules import gpudirect
-from module_files import ModuleFiles
-from module_results import pending_words
+from support.module_files import ModuleFiles
+from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 NVRM = "NVRM version: NVIDIA UNIX %s  %s  Thu Oct 10 12:15:00 UTC 2024\n"

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters imp
 from ansible_collections.rdma.ofed.plugins.modules import ib_counters
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from module_files import ModuleFiles
+from support.module_files import ModuleFiles
 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 # The recorded topology is one without a subnet manager, which would have assigned LIDs.

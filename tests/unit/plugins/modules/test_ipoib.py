@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
-from ipoib_node import CAPABLE, ENHANCED, FakeNode
+from support.ipoib_node import CAPABLE, ENHANCED, FakeNode
 
 
 @pytest.fixture(autouse=True)

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
-from ipoib_node import FakeNode
+from support.ipoib_node import FakeNode
 
 GUID = "0x0002c903000f0001"
 HWADDR = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"

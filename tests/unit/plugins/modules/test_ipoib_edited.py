@@ -10,7 +10,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager", "netplan"]
 WANTED = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::1/64"], "mtu": 2044, "mode": "datagram"}]

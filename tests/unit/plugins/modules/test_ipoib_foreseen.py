@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, refusals
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole
-from ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 BOND: list[t.Any] = [{"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0", "ib1"]}}]

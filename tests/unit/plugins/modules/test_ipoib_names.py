@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming
-from ipoib_node import FakeNode
+from support.ipoib_node import FakeNode
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager", "netplan"]
 FIRST, SECOND = "0x0002c903000f0001", "0x0002c903000f0002"

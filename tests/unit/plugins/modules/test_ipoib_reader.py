@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
-from ipoib_node import FakeNode
+from support.ipoib_node import FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 IB1: list[t.Any] = [{"name": "ib1", "addresses": ["10.21.0.1/24"]}]

@@ -14,7 +14,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _look
-from ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode
 
 SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
 TIMER = "rdma-ofed-ipoib-rollback.timer"

@@ -13,8 +13,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
-from ipoib_node import CAPABLE, FakeNode
-from module_results import pending_words
+from support.ipoib_node import CAPABLE, FakeNode
+from support.module_results import pending_words
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager"]
 ROUTES = [{"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": 100}, {"to": "default", "via": "10.20.0.253"}]

@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _bundle
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.modules import kernel_bundle
-from kernel_node import NEW, OLD, Node, bundle
+from support.kernel_node import NEW, OLD, Node, bundle
 
 DEFAULTS = {name: option.get("default") for name, option in kernel_bundle.OPTIONS.items()}
 NAME = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-%s-kver.%s-ext"

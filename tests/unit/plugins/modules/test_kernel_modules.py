@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INF
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
-from module_results import pending_words
+from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srp")

@@ -16,8 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _converge, _plan
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
-from kernel_node import INBOX, MENU, NEW, OLD, Node, bundle
-from module_results import pending_words
+from support.kernel_node import INBOX, MENU, NEW, OLD, Node, bundle
+from support.module_results import pending_words
 
 OPTIONS: dict[str, t.Any] = {"timeout": 1, "bundle": None, "bundle_on": "node", "bundle_checksum": None, "poll": 0, "attach": "", "staged": "", "digest": ""}
 

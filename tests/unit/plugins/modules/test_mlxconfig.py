@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
-from firmware_node import Node, Parameter
-from module_results import pending_words
+from support.firmware_node import Node, Parameter
+from support.module_results import pending_words
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 

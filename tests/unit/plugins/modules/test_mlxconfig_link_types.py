@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session
-from firmware_node import Node
+from support.firmware_node import Node
 from test_mlxconfig import converge, verbs
 
 FABRIC, MANAGEMENT = "0000:03:00.0", "0000:41:00.0"

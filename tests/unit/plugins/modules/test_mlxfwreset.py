@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan im
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
-from module_results import pending_words
+from support.module_results import pending_words
 
 CORPUS = pathlib.Path(__file__).resolve().parents[3] / "corpus"
 FIRST, SECOND = "0000:03:00.0", "0000:04:00.0"

@@ -19,8 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import mstflint
-from flint_cards import Cards
-from module_results import pending_words
+from support.flint_cards import Cards
+from support.module_results import pending_words
 
 DEFAULTS: dict[str, t.Any] = {
     "state": "present",

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lin
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.modules import node_check
-from ipoib_node import CAPABLE, ENHANCED, FakeNode
+from support.ipoib_node import CAPABLE, ENHANCED, FakeNode
 
 OF_A_FABRIC = {name: argument.get("default") for name, argument in node_check.OPTIONS["fabrics"]["options"].items()}
 DEFAULTS = {name: argument.get("default") for name, argument in node_check.OPTIONS.items()}

@@ -18,8 +18,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session
 from ansible_collections.rdma.ofed.plugins.modules import node_check
-from firmware_node import Node
-from flint_cards import Cards
+from support.firmware_node import Node
+from support.flint_cards import Cards
 
 if t.TYPE_CHECKING:
     from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output

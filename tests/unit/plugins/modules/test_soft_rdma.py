@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link, read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _apply
-from module_files import ModuleFiles
+from support.module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"
 RXE = {"name": "rxe0", "type": "rxe", "netdev": "eth0"}

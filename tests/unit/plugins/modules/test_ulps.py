@@ -14,8 +14,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
-from module_files import ModuleFiles
-from module_results import pending_words
+from support.module_files import ModuleFiles
+from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
 LIST = "etc/modules-load.d/rdma-ofed-ulps.conf"

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import typing as t
 
-import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Picture, cable
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Pace as Speed
 from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import compressed, homes, is_host_name, is_node_of_slurm, slurm_topology
+from support import hostile
 
 EDR = Speed("4X", "EDR")
 

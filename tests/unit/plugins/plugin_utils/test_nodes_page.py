@@ -13,7 +13,7 @@ import typing as t
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from report_nodes import FLEET, deviation, hostile, outcome, page
+from support.report_nodes import FLEET, deviation, hostile, outcome, page
 
 HOSTILE = "</td></table><script>alert(1)</script><!--<img src=x onerror=alert(1)>\"'&amp;\u2028\x00\ud800]]>"
 Tags = t.List[t.Tuple[str, t.Tuple[t.Tuple[str, t.Optional[str]], ...]]]

@@ -16,13 +16,13 @@ import re
 import typing as t
 
 import pytest
-import report_fabrics
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report import _page
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import KEPT, Run, content_of, extended, parse_history
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations, explanations_of, style
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._page import assets, embedded, page
 from hypothesis import given
 from hypothesis import strategies as st
+from support import report_fabrics
 
 FOLDER = pathlib.Path(_page.__file__).parent
 HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\"'&amp;\u2028\u2029\x00\ud800]]>"

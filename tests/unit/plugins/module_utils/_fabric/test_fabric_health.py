@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._finding import Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS
 from hypothesis import given
 from hypothesis import strategies as st
-from small_fabric import CABLES, NODES, Data, data, guid, recabled, without
+from support.small_fabric import CABLES, NODES, Data, data, guid, recabled, without
 
 CLEAN = data()
 

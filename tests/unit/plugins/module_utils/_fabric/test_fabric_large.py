@@ -10,7 +10,6 @@ import functools
 import time
 import typing as t
 
-import large_fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import cable, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule
@@ -18,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report i
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
+from support import large_fabric
 
 DEFAULTS = {name: option.get("default") for name, option in OPTIONS.items()}
 HOSTS = 150

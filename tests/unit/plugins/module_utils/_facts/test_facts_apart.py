@@ -10,7 +10,6 @@ import io
 import pathlib
 import typing as t
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
@@ -32,6 +31,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._pairs import _node as p
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 # The board of a DGX B200, shortened: the functions that manage its NVSwitches come first on the bus.
 SWITCHES = {"mlx5_%d" % index: "0000:05:00.%d" % index for index in range(2)}

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _boot, _kernels
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _loaders as loader
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 # As grub-mkconfig of Debian 12 writes it, shortened.
 DEBIAN = """### BEGIN /etc/grub.d/00_header ###

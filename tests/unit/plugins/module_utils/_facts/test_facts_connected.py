@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connected import connected_capability, of_driver, silent_cause
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev, port_capability, read_netdevs, with_capability
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port, read_ports
+from support import node_trees as nodes
 
 REFUSED = "the drivers refuse"
 

@@ -12,8 +12,6 @@ import pathlib
 import socket
 import typing as t
 
-import namespaces as spaces
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections, _namespaces, _sockets, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._namespaces import Namespace
@@ -23,6 +21,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._sockets import S
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from hypothesis import given
 from hypothesis import strategies as st
+from support import namespaces as spaces
+from support import node_trees as nodes
 
 # An Ethernet port of the adapter, as far as the readers can tell.
 RDMA0 = Netdev("rdma0", "ethernet", driver="mlx5_core", addresses=("10.77.0.1/24",))

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gather
+from support import node_trees as nodes
 from test_facts_machine import DEBIAN, HOST
 from test_facts_modules import PROC
 from test_facts_stack import DPKG

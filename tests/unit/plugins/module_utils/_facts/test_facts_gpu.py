@@ -10,7 +10,6 @@ import os
 import pathlib
 import typing as t
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gpu, _gpu_driver, _kernels, _pcie
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source, module_files
@@ -18,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 RELEASE = "6.1.0-50-amd64"
 OPEN = (

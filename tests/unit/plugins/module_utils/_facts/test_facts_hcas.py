@@ -7,12 +7,12 @@ from __future__ import annotations
 import io
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Adapter, Hca
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 
 def test_node_without_adapter(tmp_path: pathlib.Path) -> None:

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _kernels
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 DEP = """kernel/drivers/infiniband/core/ib_core.ko: kernel/lib/crc32c.ko
 kernel/drivers/infiniband/core/ib_uverbs.ko.xz: kernel/drivers/infiniband/core/ib_core.ko.xz

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _machine
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import Machine, OperatingSystem
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 DEBIAN = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION="12 (bookworm)"\nID=debian\n'
 X86 = "processor\t: 0\nflags\t\t: fpu vme sse2\n"

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _modules
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 PROC = """ib_ipoib 139264 0 - Live 0xffffffffc0d1e000
 ib_umad 40960 2 - Live 0xffffffffc0d0f000

@@ -7,7 +7,6 @@ from __future__ import annotations
 import pathlib
 import typing as t
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _netdevs
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -15,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import parse_links
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 ETHER = "0c:42:a1:00:00:11"
 

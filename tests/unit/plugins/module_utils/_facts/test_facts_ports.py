@@ -7,12 +7,12 @@ from __future__ import annotations
 import pathlib
 import re
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _namespaces, _sockets
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 ROUTE4 = """Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT
 eth0\t00000000\t010200C0\t0003\t0\t0\t100\t00000000\t0\t0\t0

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _connections
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 NETDEVS = (
     Netdev("bond0", "bond", members=("ib0", "ib1")),

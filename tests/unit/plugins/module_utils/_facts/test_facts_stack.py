@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _stack
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
@@ -14,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 DPKG = """Package: rdma-core
 Status: install ok installed

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import Session
+from support import node_trees as nodes
 
 NVME: nodes.Tree = {
     "sys/class/nvme/nvme0/transport": "pcie\n",

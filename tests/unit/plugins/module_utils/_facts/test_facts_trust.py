@@ -10,14 +10,14 @@ import gzip
 import lzma
 import pathlib
 
-import node_trees as nodes
 import pytest
-import signing
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _signature, _trust
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._trust import Key, Untrusted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
+from support import signing
 
 # The headings of proc_keys_show in security/keys/proc.c: serial, flags, uses, expiry, permissions, uid, gid, type (nine characters), description.
 KEYRINGS = """\

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import pathlib
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _storage, _usage
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module, parse_proc_modules
@@ -17,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._storage import M
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 from test_facts_modules import PROC
 from test_facts_routes import ROUTE4
 

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import typing as t
 
-import hostile
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._gap import Code, gaps_of
@@ -28,6 +27,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import
     samples_of,
     written,
 )
+from support import hostile
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 ROLE = ROOT / "roles/fabric_monitor"

@@ -11,7 +11,6 @@ import os
 import pathlib
 import re
 import stat
-import sys
 import time
 import typing as t
 
@@ -21,10 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEAD
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, PlainRunner
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _sampler, _settings
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import METRICS, State, kind_of, labels, parse_states, render, written
-
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "_fabric"))
-
-import large_fabric
+from support import large_fabric
 
 HOSTS = 20
 # Where time grows with the square, it takes sixteen times as long.

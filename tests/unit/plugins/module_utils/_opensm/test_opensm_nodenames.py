@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import typing as t
 
-import hostile
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import (
     BEGIN,
@@ -21,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames impor
 )
 from hypothesis import given
 from hypothesis import strategies as st
+from support import hostile
 
 ONE, TWO, SWITCH = "0x0002c90300001000", "0x0002c90300001010", "0x0002c90300f00010"
 HOSTS = {"node1": {"mlx5_0": ONE}, "node2": {"mlx5_0": TWO}}

@@ -11,7 +11,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._codes import mtu_code, 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from hypothesis import given
 from hypothesis import strategies as st
-from partition_file import Rule, parse
+from support.partition_file import Rule, parse
 
 ONE, TWO = "0x0000000000000011", "0x0000000000000012"
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 import pathlib
 import typing as t
 
-import partition_file
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_grammar import LINE, read_file
 from hypothesis import given
 from hypothesis import strategies as st
+from support import partition_file
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
 # The form of Red Hat's networking guide.

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, port_guids, problems, render
 from hypothesis import given
 from hypothesis import strategies as st
-from partition_file import parse
+from support.partition_file import parse
 
 CORPUS = pathlib.Path(__file__).parents[4] / "corpus/opensm_partitions"
 

@@ -32,7 +32,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwrese
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from recordings import CORPUS, recorded
+from support.recordings import CORPUS, recorded
 
 DEVICE = "0000:03:00.0"
 NINES = "9" * 5000

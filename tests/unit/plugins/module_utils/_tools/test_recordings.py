@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
-from recordings import CORPUS, Step, files, recorded, steps
+from support.recordings import CORPUS, Step, files, recorded, steps
 
 # The one text that was cut in the middle of a row.
 CUT = "mlxconfig_e/cx3pro_default_next_only.txt"

@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _smpquery
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import parse_node_description
 from hypothesis import given
 from hypothesis import strategies as st
-from recordings import CORPUS
+from support.recordings import CORPUS
 
 TEXT = """hw_dev_rev:  0x00a0
 hw_dev_id:   0xcb20

@@ -7,7 +7,6 @@ from __future__ import annotations
 import json
 import typing as t
 
-import node_trees as nodes
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -15,6 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import Link
 from hypothesis import given
 from hypothesis import strategies as st
+from support import node_trees as nodes
 
 CHILD = nodes.link(
     "ib0.8001", link="ib0", linkinfo={"info_kind": "ipoib", "info_data": {"key": "0x8001", "mode": "datagram", "umcast": "0000"}}, master="bond0"

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo, parse_ofed_info, parse_parameters
 from hypothesis import given
 from hypothesis import strategies as st
-from recordings import CORPUS
+from support.recordings import CORPUS
 
 MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
 alias:          rdma-netlink-subsys-4

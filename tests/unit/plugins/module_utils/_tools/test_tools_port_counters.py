@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _port_counters
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._port_counters import Errors, Listing, PortErrors
-from recordings import CORPUS
+from support.recordings import CORPUS
 
 BASIC = (CORPUS / "perfquery/sim_port1.txt").read_text(encoding="utf-8")
 SUMMARY = "\n## Summary: 6 nodes checked, 0 bad nodes found\n##          20 ports checked, 0 ports have errors beyond threshold\n"

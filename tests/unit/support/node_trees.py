@@ -17,7 +17,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
-CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+CORPUS = pathlib.Path(__file__).resolve().parents[2] / "corpus"
 
 
 class Link(t.NamedTuple):

@@ -12,7 +12,7 @@ import typing as t
 import yaml
 
 GOES_ON = "a host that fails goes on with the next task"
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / "playbooks"
+FOLDER = pathlib.Path(__file__).resolve().parents[3] / "playbooks"
 
 
 def judges_controller(play: dict[str, t.Any]) -> bool:

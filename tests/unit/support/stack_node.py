@@ -18,8 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import read_archive
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
-from made_bundles import make_bundle
-from module_files import ModuleFiles
+
+from support.made_bundles import make_bundle
+from support.module_files import ModuleFiles
 
 BUNDLE = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64"
 OLD_BUNDLE = "MLNX_OFED_LINUX-5.8-1.0.1.1-debian12.1-x86_64"

@@ -10,7 +10,7 @@ import pathlib
 import re
 import typing as t
 
-CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+CORPUS = pathlib.Path(__file__).resolve().parents[2] / "corpus"
 FOLDERS = ("flint_*", "mlx*", "firmware_*")
 _STEP = re.compile(r"^\$ (?P<command>[^\n]*)\n(?P<text>.*?)^\[exit (?P<rc>\d+)(?:, \d+ cs)?\]$", re.MULTILINE | re.DOTALL)
 

@@ -7,8 +7,6 @@
 from __future__ import annotations
 
 import copy
-import pathlib
-import sys
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import picture_of
@@ -17,9 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report i
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, Run, extended, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
 
-sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "module_utils/_fabric"))
-
-from small_fabric import Data, Plug, data
+from support.small_fabric import Data, Plug, data
 
 TIME = "2026-03-02T06:00:00Z"
 

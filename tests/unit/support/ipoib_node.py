@@ -17,7 +17,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._apply import con
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
-from module_files import ModuleFiles
+
+from support.module_files import ModuleFiles
 
 CAPABLE = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
 ENHANCED = "00:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
