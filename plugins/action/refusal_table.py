@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 import typing as t
 
-from ..module_utils._concern import Claim
+from ..module_utils._concern import Address
 from ..module_utils._schema._refusal_table import OPTIONS
-from ..module_utils._site._claims import shared
+from ..module_utils._site._addresses import shared
 from ..module_utils._site._groups import grouped, lines
 from ..module_utils._site._leaving import causes, leaves_of, words
 from ..module_utils._site._machines import same_machines
@@ -31,7 +31,7 @@ class ActionModule(ControllerAction):
         outcomes = registered(task_vars, task_vars["ansible_play_hosts"], arguments["variable"])
         if not arguments["keep_looks"]:
             _looks.forget(*outcomes)
-        claims = {host: [Claim(**claim) for claim in own.get("addresses") or ()] for host, own in outcomes.items()}
+        claims = {host: [Address(**each) for each in own.get("addresses") or ()] for host, own in outcomes.items()}
         wrong = {host: list(own.get("wrong") or ()) for host, own in outcomes.items()} if not arguments["role"] else {}
         marks = {host: own.get("machine") or () for host, own in outcomes.items()}
         for host, problems in itertools.chain(shared(claims).items(), same_machines(marks).items()):

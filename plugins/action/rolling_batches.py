@@ -11,9 +11,9 @@ import typing as t
 from ..module_utils._errors import require_none
 from ..module_utils._hosts import fold
 from ..module_utils._opensm._placement import read_members
+from ..module_utils._opensm._rolling import batches, problems
 from ..module_utils._schema._rolling_batches import OPTIONS
 from ..module_utils._site._problems import serial_problems
-from ..module_utils._site._rolling import batches, problems
 from ..plugin_utils._actions import ControllerAction, show
 
 

@@ -13,11 +13,10 @@ from ansible.errors import AnsibleError
 from ..module_utils._concern import Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._errors import Problem
-from ..module_utils._opensm._options import HIDDEN, SECRET
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
-from ..module_utils._site._claims import claims_of
+from ..module_utils._site._addresses import addresses_of
 from ..module_utils._site._leaving import WHOLE, left_out, takes_part
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
@@ -29,6 +28,8 @@ from ..plugin_utils._facts_of_run import facts_of
 
 # The value of the option `role` that stands for the playbook fabric, which uses no role.
 _FABRIC = "fabric"
+_SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
+_HIDDEN = "(hidden)"
 
 
 def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> Subject:
@@ -129,7 +130,7 @@ class ActionModule(ControllerAction):
         local = task_vars.get("ansible_connection") == "local"
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)
         if not problems:
-            result["addresses"] = [claim._asdict() for claim in claims_of(subject)]
+            result["addresses"] = [address._asdict() for address in addresses_of(subject)]
         notes = [remark for concern in CONCERNS.values() for remark in concern.remarks(subject)]
         if notes:
             result["warnings"] = notes
@@ -157,6 +158,6 @@ class ActionModule(ControllerAction):
             try:
                 variables[str(name)] = plain(self._templar.template(task_vars[name]))
             except AnsibleError as exc:
-                shown = HIDDEN if name in SECRET else plain(task_vars[name])
+                shown = _HIDDEN if name in _SECRETS else plain(task_vars[name])
                 problems.append(Problem(str(name), shown, "what can be evaluated on the controller", str(exc)))
         return variables, problems

@@ -44,13 +44,14 @@ class Subject(t.NamedTuple):
     """What the role hands to its module, with defaults; None where that has no valid form."""
 
 
-class Claim(t.NamedTuple):
-    """What a host declares and no other host may have, and where. Hosts compete for it that are on the same network."""
+class Address(t.NamedTuple):
+    """An address that a host declares, and where. No other host on the same network may have it."""
 
     address: str
     """With its prefix length."""
     variable: str
-    network: str
+    network: str = ""
+    """Within the networks of the host."""
 
 
 class Part(t.Protocol):
@@ -77,7 +78,7 @@ def _no_words(_subject: Subject) -> list[str]:
     return []
 
 
-def _no_claims(_subject: Subject) -> list[Claim]:
+def _no_addresses(_subject: Subject) -> list[Address]:
     return []
 
 
@@ -105,8 +106,12 @@ class Concern(t.NamedTuple):
     """Why nothing of the collection is for the host, whatever is declared."""
     remarks: t.Callable[[Subject], t.Sequence[str]] = _no_words
     """Warnings, in words."""
-    claims: t.Callable[[Subject], t.Sequence[Claim]] = _no_claims
-    """What the host claims for itself. Its variables have passed the validation."""
+    secrets: frozenset[str] = frozenset()
+    """The variables whose values are never shown."""
+    networks: t.Callable[[Subject], t.Sequence[str]] = _no_words
+    """The names of the networks that the host is on, for the addresses of all concerns."""
+    addresses: t.Callable[[Subject], t.Sequence[Address]] = _no_addresses
+    """Those that the host declares and no other host may have. Its variables have passed the validation."""
     survey: t.Callable[[Subject, t.Sequence[str] | None, t.Any], Part] | None = None
     """The part of the host among all hosts, of the hosts that are playing, for the one that reports for all of them, and of what another host has read
     (`Part.shared`), or None.

@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from ..module_utils._fabric._choice import names_of
-from ..module_utils._firmware._devices import model_of
+from ..module_utils._facts._models import model_of
 from ..module_utils._foreign import decimal, integer, shown
 from ._report._rank import LEAF, peers_of, ranks_of
 

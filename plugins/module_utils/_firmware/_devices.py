@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from .._errors import CommandFailed, Problem, RdmaError, Refused, label
 from .._facts._apart import NVSWITCH
 from .._facts._machine import read_machine
+from .._facts._models import model_of
 from .._facts._portname import full_address
 from .._facts._ports import read_adapters, read_hcas, read_part_number, read_ports
 from .._facts._sysfs import attribute, entries, guid, pci_address
@@ -23,26 +24,6 @@ _NVIDIA = "0x15b3"
 _PCI = re.compile(r"^(?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]\Z")
 _WORD = re.compile(r"^[A-Za-z0-9_.:@-]+\Z")
 
-# PCI device ids, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
-_MODELS = {
-    0x1003: "ConnectX3",
-    0x1007: "ConnectX3Pro",
-    0x1011: "ConnectIB",
-    0x1013: "ConnectX4",
-    0x1015: "ConnectX4LX",
-    0x1017: "ConnectX5",
-    0x1019: "ConnectX5",
-    0x101B: "ConnectX6",
-    0x101D: "ConnectX6DX",
-    0x101F: "ConnectX6LX",
-    0x1021: "ConnectX7",
-    0x1023: "ConnectX8",
-    0x1025: "ConnectX9",
-    0xA2D2: "BlueField",
-    0xA2D6: "BlueField2",
-    0xA2DC: "BlueField3",
-    0xA2DF: "BlueField4",
-}
 
 _WORKERS = 16
 
@@ -70,11 +51,6 @@ class Device(t.NamedTuple):
     """Node and port GUIDs."""
     apart: str = ""
     """Why `all: true` leaves it out, as of its RDMA devices in the facts."""
-
-
-def model_of(identity: int) -> str:
-    """`ConnectX5` for the PCI device ID 0x1017; "" for one that is not known."""
-    return _MODELS.get(identity, "")
 
 
 def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) -> list[tuple[str, ...]]:

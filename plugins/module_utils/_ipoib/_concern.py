@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._concern import Claim, Concern, judged, planned
+from .._concern import Address, Concern, judged, planned
 from .._errors import RdmaError, require_none
 from .._schema._ipoib import OPTIONS, VARIABLES
 from . import _wanted
@@ -117,7 +117,7 @@ def refusals(options: t.Mapping[str, t.Any], found: Found) -> list[str]:
     return []
 
 
-def claims(variables: t.Mapping[str, t.Any]) -> list[Claim]:
+def addresses(variables: t.Mapping[str, t.Any]) -> list[Address]:
     """The addresses that a host declares, each on the network of its partition. Its variables have passed the validation."""
     if variables.get("ipoib_state") == "absent":
         return []
@@ -129,7 +129,7 @@ def claims(variables: t.Mapping[str, t.Any]) -> list[Claim]:
         network = "%x" % partitions.get(port, 0)
         for number, address in enumerate(entry.addresses if entry.present else ()):
             if not address.startswith(_LINK_LOCAL):
-                found.append(Claim(address, "%s[%d].addresses[%d]" % (READ[0], position, number), network))
+                found.append(Address(address, "%s[%d].addresses[%d]" % (READ[0], position, number), network))
     return found
 
 
@@ -139,7 +139,7 @@ CONCERN = Concern(
     needs=("ofed", "kernel_modules"),
     problems=judged(problems),
     of_ports=True,
-    claims=lambda subject: claims(subject.variables),
+    addresses=lambda subject: addresses(subject.variables),
     reads=READ,
     hints=lambda subject: hints(subject.variables),
     seen=Found,

@@ -19,9 +19,11 @@ from .._foreign import is_true
 from .._plain import plain
 from .._schema._opensm import OPTIONS, VARIABLES
 from ._data import declared_for
+from ._fabrics import fabrics_of
 from ._found import Found
 from ._input import problems
 from ._master import Known
+from ._options import SECRET
 from ._partitions import port_guids
 from ._placement import GROUP, MASTER, RESTING, Place
 from ._places import fabric_of, unit_name
@@ -147,6 +149,8 @@ CONCERN = Concern(
     needs=("ofed", "kernel_modules"),
     problems=_problems,
     of_ports=True,
+    secrets=SECRET,
+    networks=lambda subject: sorted(fabrics_of(subject.variables)),
     survey=survey,
     published=_published,
     hints=lambda subject: {"manages": subject.host in subject.groups.get(GROUP, ())},

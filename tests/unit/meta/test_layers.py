@@ -128,3 +128,15 @@ def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:
 def test_plugins_import_each_other_by_relative_names() -> None:
     """The full name is noise to a reader, and goes to each node with each file."""
     assert [dotted(path) for path in files() if "from ansible_collections.rdma" in path.read_text(encoding="utf-8")] == []
+
+
+SHARED = ["_actions", "_looks", "_facts_of_run", "_end_of_run", "_files", "_filters", "_pythons", "_untrusted", "validate_site", "rdma_facts", "refusal_table"]
+"""The code of plugin_utils and action plugins that serves all concerns."""
+
+
+def test_what_serves_all_concerns_names_none() -> None:
+    """It takes them from the registry, so that a new one is registered in one place."""
+    registry = (PLUGINS / "module_utils/_concerns/_registry.py").read_text(encoding="utf-8")
+    rooms = set(re.findall(r"^from \.\.(_\w+)\._concern import", registry, re.MULTILINE))
+    shared = [path for path in files() if "_site" in path.parts or (path.stem in SHARED and "module_utils" not in path.parts)]
+    assert [(dotted(path), name) for path in shared for name in imports(path) if part_of(name) in rooms - {"_check"}] == []

@@ -100,7 +100,7 @@ def test_bad_input_names_host_variable_value_and_what_is_allowed() -> None:
     result = validate("node2", ipoib_interfaces=[{"name": "ib0", "mtu": 9000, "mode": "datagram"}], fabric=3)
     assert result["failed"] is True
     assert result["problems"][0] == "node2: fabric is 3; allowed: a name of up to 31 letters, digits, dots, dashes and underscores"
-    assert result["problems"][0] == "node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"
+    assert result["problems"][1] == "node2: ipoib_interfaces[0].mtu is 9000; allowed: 68 to 4092 in datagram mode"
     assert all(problem in result["msg"] for problem in result["problems"])
 
 

@@ -12,9 +12,9 @@ import pytest
 from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.filter.activation import FilterModule
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement import Member
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._rolling import Batch, batches, problems, sizes
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation
-from ansible_collections.rdma.ofed.plugins.module_utils._site._rolling import Batch, batches, problems, sizes
 from hypothesis import given
 from hypothesis import strategies as st
 

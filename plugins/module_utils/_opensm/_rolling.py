@@ -14,7 +14,7 @@ import typing as t
 
 from .._errors import Problem
 from .._foreign import decimal
-from .._opensm._placement import Groups, Member, elect
+from ._placement import Groups, Member, elect
 
 STANDBY = "subnet manager, standby"
 DESIGNATED = "subnet manager"
