@@ -25,7 +25,7 @@ from .._tools import _rpm as rpm
 from .._tools._packages import Transaction, address_of
 from ._bundle import INSTALLER, Place
 from ._changes import lift
-from ._installer_options import doubts, names_of, refused_by_help
+from ._installer_options import Installer, names_of
 from ._installer_run import parse_help
 from ._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ._plan import StackPlan
@@ -207,12 +207,12 @@ def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, ro
 
 def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: Place) -> None:
     """Refuse what neither the tables nor the help of an unpacked bundle have. A packed one is asked by the job."""
-    family = found.manager.packaging
-    unsure = () if place.unpack else doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=family)
+    installer = Installer(wanted.version, found.manager.packaging)
+    unsure = () if place.unpack else installer.doubts(wanted.installer_options, wanted.packages)
     if not unsure:
         return
     told = parse_help(run([os.path.join(place.tree, INSTALLER), "--help"], ok=None).stdout)
-    require_none([refused_by_help(name, version=wanted.version, family=family) for name in unsure if name not in told])
+    require_none([installer.refused_by_help(name) for name in unsure if name not in told])
 
 
 def refuse_without_headers(run: Runner, wanted: Wanted, found: Found, *, root: str) -> None:

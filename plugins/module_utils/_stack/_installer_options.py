@@ -102,12 +102,6 @@ _USER_ONLY = "-user-only"
 USER_ONLY_WORDS = "one of them with %s at its end, such as basic%s" % (_USER_ONLY, _USER_ONLY)
 
 
-def sets_of(version: str) -> list[str]:
-    """The sets of packages that the installer of a release has; all known ones where the release is not known."""
-    known = release(version)
-    return sorted(name for name, since in SETS.items() if known == (0, 0) or since <= known)
-
-
 def user_only(packages: str) -> str:
     """The set whose part in user space is declared: `basic` for `basic-user-only`, `all` for `user-space-only`; "" where kernel modules come along."""
     if packages == "user-space-only":
@@ -120,20 +114,6 @@ def set_argv(packages: str) -> tuple[str, ...]:
     if user_only(packages):
         return ("--" + user_only(packages), "--user-space-only")
     return ("--all", "--" + packages) if packages in _FILTERS else ("--" + packages,)
-
-
-def vocabulary(version: str, family: str = "") -> dict[str, str]:
-    """Every option without a package's name in it -> what stands after it. All of them where release or family are "" ."""
-    known = release(version)
-    return {
-        name: option.value
-        for name, option in OPTIONS.items()
-        if (known == (0, 0) or option.since <= known < option.until) and (not family or family in option.families)
-    }
-
-
-def _package_families(family: str) -> dict[str, str]:
-    return {prefix: value for prefix, value in _FAMILIES_OF_PACKAGES.items() if family != "deb" or "-build-" not in prefix}
 
 
 def _split(options: t.Sequence[str]) -> list[list[str]]:
@@ -163,28 +143,6 @@ def value_of(options: t.Sequence[str], name: str) -> str:
     return next((row[1] for row in _split(options) if row[0] == name and len(row) > 1), "")
 
 
-def _nearest(name: str, *, version: str, family: str, cutoff: float) -> str:
-    """The known option that a misspelt one is most like. One that burns firmware or forces something is never proposed."""
-    words = {option for option in vocabulary(version, family) if option not in FIRMWARE and not option.startswith("--force")}
-    known = words | {prefix + package for prefix in _package_families(family) for package in KNOWN}
-    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
-    return near[0] if near else ""
-
-
-def _unknown(variable: str, name: str, *, version: str, family: str) -> Problem:
-    """An option that this release does not have: another does, or it is misspelt."""
-    elsewhere = OPTIONS.get(name)
-    where = "the installer of %s" % version if version else "the installer"
-    if elsewhere is not None:
-        is_foreign = family and family not in elsewhere.families
-        hint = "it is for %s packages only" % "/".join(elsewhere.families) if is_foreign else "other releases have it"
-        return Problem(variable, name, "an option of %s" % where, hint)
-    near = _nearest(name, version=version, family=family, cutoff=0.6)
-    prefix = next((prefix for prefix in _package_families(family) if name.startswith(prefix)), "")
-    hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
-    return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
-
-
 def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Problem]:
     if bool(value) == (len(row) > 1):
         return []
@@ -192,62 +150,8 @@ def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Prob
     return [Problem(variable, " ".join(row), words, "" if value else "nothing stands after it")]
 
 
-def _is_package(name: str, family: str) -> bool:
-    """Whether it names a package of the vendor, as `--without-opensm` does, and is not an option of some release."""
-    names = {name[len(prefix) :] for prefix in _package_families(family) if name.startswith(prefix)}
-    return bool(names & KNOWN) and name not in OPTIONS
-
-
-def _is_unknown(name: str, *, version: str, family: str) -> bool:
-    """Whether the tables do not have it for the release, in any form."""
-    words = vocabulary(version, family)
-    return not (name in words or name in _NOT_HERE or name[2:] in SETS or name.partition("=")[0] in words or _is_package(name, family))
-
-
-def _may_be_told(name: str, *, version: str, family: str) -> bool:
-    """Whether the help of the bundle may have such an option: another release has it, or it is like none that is known."""
-    if name in OPTIONS:
-        return not family or family in OPTIONS[name].families
-    return name.startswith("-") and not _nearest(name, version=version, family=family, cutoff=_CLOSE)
-
-
-def _row_problems(variable: str, row: t.Sequence[str], *, version: str, family: str, ask: bool) -> list[Problem]:
-    name = row[0]
-    if _is_unknown(name, version=version, family=family):
-        return [] if ask and _may_be_told(name, version=version, family=family) else [_unknown(variable, name, version=version, family=family)]
-    words = vocabulary(version, family)
-    if name in words:
-        return _value_problem(variable, row, words[name])
-    if name in _NOT_HERE:
-        return [Problem(variable, name, "an option about what is installed", _NOT_HERE[name])]
-    if name[2:] in SETS:
-        return [Problem(variable, name, "ofed_packages: %s" % name[2:], "sets of packages have a variable of their own")]
-    plain = name.partition("=")[0]
-    if plain in words:
-        return [Problem(variable, name, "%s %s" % (plain, words[plain] or ""), "the installer knows no =")]
-    value = next(value for prefix, value in _package_families(family).items() if name.startswith(prefix))
-    return _value_problem(variable, row, value)
-
-
-def doubts(options: t.Sequence[str], packages: str, *, version: str, family: str) -> list[str]:
-    """The options, that for the set among them, which only the help of the bundle can vouch for."""
-    chosen = "--" + (user_only(packages) or packages)
-    unknown = [row[0] for row in _split(options) if _is_unknown(row[0], version=version, family=family)]
-    return unknown + ([chosen] if chosen[2:] in SETS and chosen[2:] not in sets_of(version) else [])
-
-
-def refused_by_help(name: str, *, version: str, family: str) -> Problem:
-    """The problem with an option, or that for a set, which neither the tables nor the help of the bundle have."""
-    if name[2:] in SETS:
-        return Problem("ofed_packages", name[2:], ", ".join(sets_of(version)), "the installer of this bundle has no %s" % name)
-    return _unknown("ofed_installer_options", name, version=version, family=family)
-
-
-def option_problems(variable: str, options: t.Any, *, version: str = "", family: str = "", firmware_update: bool = False, ask: bool = False) -> list[Problem]:
-    """What is wrong with the options for the installer of a release. `family` is `deb`, `rpm` or "" where it is not known.
-
-    With `ask`, the bundle is asked later about what the tables do not have for its release: see `doubts`.
-    """
+def _form_problems(variable: str, options: t.Any) -> list[Problem]:
+    """What is wrong with options for the installer of any release."""
     if not isinstance(options, (list, tuple)):
         return [Problem(variable, options, "a list of options of mlnxofedinstall")]
     wrong = [
@@ -255,15 +159,112 @@ def option_problems(variable: str, options: t.Any, *, version: str = "", family:
         for index, entry in enumerate(options)
         if not isinstance(entry, str) or not entry.strip() or "\0" in entry or "\n" in entry
     ]
-    if wrong:
-        return wrong
-    if options and not options[0].startswith("-"):
+    if not wrong and options and not options[0].startswith("-"):
         return [Problem(variable + "[0]", options[0], "an option of mlnxofedinstall, such as --without-dkms")]
-    found: list[Problem] = []
-    for row in _split(options):
-        found += _row_problems(variable, row, version=version, family=family, ask=ask)
-        if row[0] in FIRMWARE and not firmware_update:
-            found.append(Problem(variable, row[0], "with ofed_firmware_update: true", "firmware is left alone otherwise"))
-        if row[0] == "--without-fw-update" and firmware_update:
-            found.append(Problem(variable, row[0], "without ofed_firmware_update", "the two contradict each other"))
-    return found
+    return wrong
+
+
+class Installer(t.NamedTuple):
+    """The installer of a release, for the packages of a family. Where either is empty, all that is known of any is allowed."""
+
+    version: str = ""
+    family: str = ""
+    """`deb` or `rpm`."""
+
+    def sets(self) -> list[str]:
+        """Its sets of packages."""
+        known = release(self.version)
+        return sorted(name for name, since in SETS.items() if known == (0, 0) or since <= known)
+
+    def vocabulary(self) -> dict[str, str]:
+        """Every option without a package's name in it -> what stands after it."""
+        known = release(self.version)
+        return {
+            name: option.value
+            for name, option in OPTIONS.items()
+            if (known == (0, 0) or option.since <= known < option.until) and (not self.family or self.family in option.families)
+        }
+
+    def doubts(self, options: t.Sequence[str], packages: str) -> list[str]:
+        """The options, that for the set among them, which only the help of the bundle can vouch for."""
+        chosen = "--" + (user_only(packages) or packages)
+        unknown = [row[0] for row in _split(options) if self._is_unknown(row[0])]
+        return unknown + ([chosen] if chosen[2:] in SETS and chosen[2:] not in self.sets() else [])
+
+    def refused_by_help(self, name: str) -> Problem:
+        """The problem with an option, or that for a set, which neither the tables nor the help of the bundle have."""
+        if name[2:] in SETS:
+            return Problem("ofed_packages", name[2:], ", ".join(self.sets()), "the installer of this bundle has no %s" % name)
+        return self._unknown("ofed_installer_options", name)
+
+    def problems(self, variable: str, options: t.Any, *, firmware_update: bool = False, ask: bool = False) -> list[Problem]:
+        """What is wrong with options for it. With `ask`, the bundle is asked later about what the tables do not have: see `doubts`."""
+        wrong = _form_problems(variable, options)
+        if wrong:
+            return wrong
+        found: list[Problem] = []
+        for row in _split(options):
+            name = row[0]
+            if not self._is_unknown(name):
+                found += self._row_problems(variable, row)
+            elif not (ask and self._may_be_told(name)):
+                found.append(self._unknown(variable, name))
+            if name in FIRMWARE and not firmware_update:
+                found.append(Problem(variable, name, "with ofed_firmware_update: true", "firmware is left alone otherwise"))
+            if name == "--without-fw-update" and firmware_update:
+                found.append(Problem(variable, name, "without ofed_firmware_update", "the two contradict each other"))
+        return found
+
+    def _package_families(self) -> dict[str, str]:
+        return {prefix: value for prefix, value in _FAMILIES_OF_PACKAGES.items() if self.family != "deb" or "-build-" not in prefix}
+
+    def _nearest(self, name: str, cutoff: float) -> str:
+        """The known option that a misspelt one is most like. One that burns firmware or forces something is never proposed."""
+        words = {option for option in self.vocabulary() if option not in FIRMWARE and not option.startswith("--force")}
+        known = words | {prefix + package for prefix in self._package_families() for package in KNOWN}
+        near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
+        return near[0] if near else ""
+
+    def _unknown(self, variable: str, name: str) -> Problem:
+        """An option that this release does not have: another does, or it is misspelt."""
+        elsewhere = OPTIONS.get(name)
+        where = "the installer of %s" % self.version if self.version else "the installer"
+        if elsewhere is not None:
+            is_foreign = self.family and self.family not in elsewhere.families
+            hint = "it is for %s packages only" % "/".join(elsewhere.families) if is_foreign else "other releases have it"
+            return Problem(variable, name, "an option of %s" % where, hint)
+        near = self._nearest(name, cutoff=0.6)
+        prefix = next((prefix for prefix in self._package_families() if name.startswith(prefix)), "")
+        hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
+        return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
+
+    def _is_package(self, name: str) -> bool:
+        """Whether it names a package of the vendor, as `--without-opensm` does, and is not an option of some release."""
+        names = {name[len(prefix) :] for prefix in self._package_families() if name.startswith(prefix)}
+        return bool(names & KNOWN) and name not in OPTIONS
+
+    def _is_unknown(self, name: str) -> bool:
+        """Whether the tables do not have it for the release, in any form."""
+        words = self.vocabulary()
+        return not (name in words or name in _NOT_HERE or name[2:] in SETS or name.partition("=")[0] in words or self._is_package(name))
+
+    def _may_be_told(self, name: str) -> bool:
+        """Whether the help of the bundle may have such an option: another release has it, or it is like none that is known."""
+        if name in OPTIONS:
+            return not self.family or self.family in OPTIONS[name].families
+        return name.startswith("-") and not self._nearest(name, cutoff=_CLOSE)
+
+    def _row_problems(self, variable: str, row: t.Sequence[str]) -> list[Problem]:
+        """What is wrong with an option that the tables have in some form."""
+        name, words = row[0], self.vocabulary()
+        if name in words:
+            return _value_problem(variable, row, words[name])
+        if name in _NOT_HERE:
+            return [Problem(variable, name, "an option about what is installed", _NOT_HERE[name])]
+        if name[2:] in SETS:
+            return [Problem(variable, name, "ofed_packages: %s" % name[2:], "sets of packages have a variable of their own")]
+        plain = name.partition("=")[0]
+        if plain in words:
+            return [Problem(variable, name, "%s %s" % (plain, words[plain] or ""), "the installer knows no =")]
+        value = next(value for prefix, value in self._package_families().items() if name.startswith(prefix))
+        return _value_problem(variable, row, value)

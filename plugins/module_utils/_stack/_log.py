@@ -26,7 +26,7 @@ from .._host._run import TIMED_OUT
 from . import _plan as stages
 from ._bundle import DIRECTORY, read_layout, way_out
 from ._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE, tidy
-from ._installer_options import names_of, refused_by_help, value_of
+from ._installer_options import Installer, names_of, value_of
 from ._installer_run import AGAIN, packages_missing
 from ._look import JOB
 
@@ -228,7 +228,7 @@ def failure_of(job: jobs.State, root: str) -> CommandFailed:
         words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Make room there, or give the path of an unpacked bundle"
         return CommandFailed(words % (job.memo["bundle"], DIRECTORY, "What was unpacked is removed again, and no package was changed"), **details)
     if job.failed == stages.OPTIONS_STAGE:
-        wrong = [refused_by_help(name, version=wanted["version"], family="") for name in _printed(JOB, job, root)]
+        wrong = [Installer(wanted["version"]).refused_by_help(name) for name in _printed(JOB, job, root)]
         return CommandFailed("%s. No package was changed" % "; ".join(map(str, wrong)), **details)
     if job.failed == stages.CHECK_STAGE:
         found = read_layout(job.memo["tree"]).version

@@ -16,7 +16,7 @@ from .._tools import _packages as packages
 from .._tools import _rpm as rpm
 from . import _changes
 from ._bundle import INSTALLER, Place
-from ._installer_options import doubts, names_of, options_argv, set_argv
+from ._installer_options import Installer, names_of, options_argv, set_argv
 from ._package_names import taken_by_installer
 from ._states import Found, Wanted
 
@@ -129,7 +129,7 @@ def checking(version: str, place: Place) -> Step:
 
 def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
     """Ask the installer about options that the tables do not know, once it is unpacked."""
-    unsure = doubts(wanted.installer_options, wanted.packages, version=wanted.version, family=found.manager.packaging) if place.unpack else []
+    unsure = Installer(wanted.version, found.manager.packaging).doubts(wanted.installer_options, wanted.packages) if place.unpack else []
     return (Step(OPTIONS_STAGE, script_argv("installer_run.py", "help", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
 
 

@@ -16,7 +16,7 @@ from .._foreign import is_boolean, is_true, part
 from .._schema._ofed import VARIABLES
 from .._tools._packages import is_private, without_secrets
 from ._bundle import VERSION_WORDS, is_version, misfit, parse_name
-from ._installer_options import SETS, USER_ONLY_WORDS, option_problems, sets_of, user_only
+from ._installer_options import SETS, USER_ONLY_WORDS, Installer, user_only
 from ._states import Wanted
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
@@ -131,14 +131,13 @@ def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str,
         return [] if value in list(PROFILES) else [Problem("ofed_packages", value, ", ".join(PROFILES))]
     # The installer may have sets that the tables know of other releases only: the bundle is asked later.
     in_repository = [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
-    allowed, known = (in_repository, ()) if method == "repository" else (sets_of(mlnx_version(variables)), SETS)
+    allowed, known = (in_repository, ()) if method == "repository" else (Installer(mlnx_version(variables)).sets(), SETS)
     chosen = (value if value in allowed else user_only(value) or value) if isinstance(value, str) else ""
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
 def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, method: str) -> list[Problem]:
     found: list[Problem] = []
-    family = packaging_of(facts)
     version = variables.get("ofed_version")
     if not _is_empty(version) and not (isinstance(version, str) and is_version(version)):
         found.append(Problem("ofed_version", version, VERSION_WORDS))
@@ -149,7 +148,8 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            found += option_problems("ofed_installer_options", options, version=mlnx_version(variables), family=family, firmware_update=firmware, ask=True)
+            installer = Installer(mlnx_version(variables), packaging_of(facts))
+            found += installer.problems("ofed_installer_options", options, firmware_update=firmware, ask=True)
         return found
     found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
     return found + _repository_problems(variables)

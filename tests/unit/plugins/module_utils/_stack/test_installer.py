@@ -21,9 +21,7 @@ OLD, LONG_TERM, MIDDLE, NEW = "4.1-1.0.2.0", "4.9-7.1.0.0", "5.0-2.1.8.0", "23.1
 
 
 def complaints(*entries: t.Any, version: str = NEW, family: str = "deb", firmware: bool = False) -> list[str]:
-    return [
-        str(problem) for problem in options.option_problems("ofed_installer_options", list(entries), version=version, family=family, firmware_update=firmware)
-    ]
+    return [str(problem) for problem in options.Installer(version, family).problems("ofed_installer_options", list(entries), firmware_update=firmware)]
 
 
 @pytest.mark.parametrize(
@@ -74,13 +72,13 @@ def test_releases_and_families_differ() -> None:
     assert complaints("--kmp", family="") == []
     assert complaints("--force-fw-update", firmware=True) == []
     assert "contradict" in complaints("--without-fw-update", firmware=True)[0]
-    assert "ovs-dpdk" not in options.sets_of(OLD)
-    assert "xlio" in options.sets_of(NEW)
+    assert "ovs-dpdk" not in options.Installer(OLD).sets()
+    assert "xlio" in options.Installer(NEW).sets()
 
 
 @given(st.lists(st.text()))
 def test_any_text_is_understood_or_refused(entries: list[str]) -> None:
-    options.option_problems("x", entries)
+    options.Installer().problems("x", entries)
 
 
 @given(st.permutations(["--without-dkms", "--tmpdir /scratch", "--skip-distro-check", "--kernel 5.10"]))
@@ -113,7 +111,7 @@ HELP_OF_ONE = {
 
 @pytest.mark.parametrize("version", [OLD, LONG_TERM, MIDDLE])
 def test_every_option_of_the_help_is_known(version: str) -> None:
-    known = set(options.vocabulary(version, "deb")) | set(options._NOT_HERE) | {"--" + name for name in options.sets_of(version)}
+    known = set(options.Installer(version, "deb").vocabulary()) | set(options._NOT_HERE) | {"--" + name for name in options.Installer(version).sets()}
     assert not set((HELP_OF_BOTH + HELP_OF_ONE[version]).split()) - known
 
 
@@ -122,7 +120,7 @@ def test_the_long_term_release_is_newer_than_its_number() -> None:
     entries = ["--upstream-libs", "--mlnx-libs", "--enable-opensm", "--with-nfsrdma", "--auto-add-kernel-support", "--msm"]
     assert complaints(*entries, version=LONG_TERM) == complaints(*entries, version=MIDDLE) == []
     assert complaints("--fw-dir /srv", "--enable-sriov", version=LONG_TERM, firmware=True) == []
-    assert {"bluefield", "ovs-dpdk"} <= set(options.sets_of(LONG_TERM)) & set(options.sets_of(MIDDLE))
+    assert {"bluefield", "ovs-dpdk"} <= set(options.Installer(LONG_TERM).sets()) & set(options.Installer(MIDDLE).sets())
 
 
 @pytest.mark.parametrize("entry", ["--update", "--fw-update", "--force-fw-updat", "--force-fwupdate", "--fw-dirs /srv", "--forced-dkms", "--enable-sriv"])
@@ -179,9 +177,9 @@ def test_any_help_is_read(text: str) -> None:
     ],
 )
 def test_what_the_tables_lack_is_asked_of_the_bundle(entry: str, asked: bool) -> None:
-    told = options.option_problems("x", [entry], version=MIDDLE, family="deb", ask=True)
-    assert asked is (entry in options.doubts([entry], "all", version=MIDDLE, family="deb") and not told)
-    assert options.doubts([], "xlio", version=MIDDLE, family="deb") == options.doubts([], "xlio-user-only", version=MIDDLE, family="deb") == ["--xlio"]
+    told = options.Installer(MIDDLE, "deb").problems("x", [entry], ask=True)
+    assert asked is (entry in options.Installer(MIDDLE, "deb").doubts([entry], "all") and not told)
+    assert options.Installer(MIDDLE, "deb").doubts([], "xlio") == options.Installer(MIDDLE, "deb").doubts([], "xlio-user-only") == ["--xlio"]
 
 
 def test_a_step_of_a_job_asks_the_bundle(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
