@@ -22,7 +22,7 @@ from ..module_utils._errors import RdmaError
 from ..module_utils._foreign import shown
 from ..module_utils._host._download import digest_of
 from ..module_utils._host._job import progress
-from ..module_utils._stack._bundle import check_here
+from ..module_utils._stack._bundle import Needed, check_here
 from ..module_utils._stack._bundle_place import OTHER_FILE
 from ..plugin_utils._actions import CollectionAction, host_of
 
@@ -48,7 +48,7 @@ def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.An
         words = "ofed_bundle: %s on the controller is not the file that is meant: its checksum is %s instead of %s. %s"
         return words % (path, digest or "that of no file", declared, OTHER_FILE)
     try:
-        check_here(path, version=str(answer.get("bundle_release", "")), arch=str(answer.get("bundle_architecture", "")), place=" on the controller")
+        check_here(path, Needed(str(answer.get("bundle_release", "")), str(answer.get("bundle_architecture", ""))), " on the controller")
     except RdmaError as exc:
         return exc.msg
     return ""

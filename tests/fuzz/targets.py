@@ -17,13 +17,15 @@ from ansible_collections.rdma.ofed.plugins.module_utils import _foreign
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _portname
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._kernels import Source
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout, Needed, check_content
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import Installer
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -45,7 +47,7 @@ WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kin
 OBJECTS: t.Mapping[str, t.Any] = {
     "Identity": Identity("ib0", "0x0002c903000f0001"),
     "Instance": Instance("ib", "0x0002c903000f0001", 13, adopted={"routing_engine": ("updn", "minhop"), "max_wire_smps": ("4",)}),
-    "Layout": Layout("23.10-0.5.5.0", "x86_64", True),
+    "OperatingSystem": OperatingSystem("Debian", "debian", "12"),
     "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
 }
@@ -174,11 +176,23 @@ def _values(text: str) -> None:
         read(text)
 
 
+def _releases(text: str) -> None:
+    """What the name of a release decides."""
+    installer = Installer(text, "deb")
+    installer.sets()
+    installer.vocabulary()
+    installer.doubts(("ib0", "Removing"), "xlio")
+    installer.problems("x", ("--ib0", "Removing"), ask=True)
+    installer.refused_by_help("--xlio")
+    check_content("here", Layout(text, "x86_64", True), Needed("23.10-0.5.5.0", "x86_64"))
+
+
 # What is reached by no single function, or needs its text in a form of its own.
 MORE: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "a job": _job_state,
     "records of interfaces": _plans,
     "values of mlxlink": _values,
+    "releases of MLNX_OFED": _releases,
     # Given values of any type.
     "_facts._portname.parse": _portname.parse,
     "_facts._portname.parse_function": _portname.parse_function,

@@ -87,17 +87,17 @@ def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
     named = parse_name(bundle)
     if named.arch and named.arch != arch:
         return [Problem("bundle", bundle, "a bundle for %s, which this node is" % arch)]
-    if not distro_fits(named.distro, system.id, system.version):
-        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % distro_of(system.id, system.version))]
+    if not distro_fits(named.distro, system):
+        return [Problem("bundle", bundle, "a bundle for %s, which this node has" % distro_of(system))]
     return []
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any], system: OperatingSystem, *, running: str, arch: str) -> Wanted:
     """From options that passed `problems`, and did on this node pass `misplaced`."""
     version = mlnx_version({"ofed_version": parameters["version"], "ofed_bundle": parameters["bundle"]})
-    distro = parse_name(parameters["bundle"]).distro or distro_of(system.id, system.version)
+    distro = parse_name(parameters["bundle"]).distro or distro_of(system)
     known = DISTRIBUTIONS.get(system.id)
-    told = bool(distro_to_tell(parameters["bundle"], os_id=system.id, os_version=system.version, options=()))
+    told = bool(distro_to_tell(parameters["bundle"], system))
     return Wanted(version, distro, arch, parameters["kernel"] or running, parameters["kmp"], told or (known is not None and known.rebuild))
 
 

@@ -14,6 +14,7 @@ import zlib
 
 from .._distro._registry import DISTRIBUTIONS
 from .._errors import Refused
+from .._facts._machine import OperatingSystem
 from .._facts._sysfs import attribute
 from .._host._step import Step
 
@@ -77,21 +78,21 @@ def same_version(wanted: str, found: str) -> bool:
     return bool(found) and (found == wanted or wanted.startswith(found + "."))
 
 
-def distro_of(os_id: str, os_version: str) -> str:
+def distro_of(system: OperatingSystem) -> str:
     """The name that the bundles have for a distribution: `debian12.1`, `rhel9.4`, `ubuntu22.04`, `sles15sp5`."""
-    known = DISTRIBUTIONS[os_id].bundle if os_id in DISTRIBUTIONS else ""
+    known = DISTRIBUTIONS[system.id].bundle if system.id in DISTRIBUTIONS else ""
     if known == "sles":
-        major, _dot, minor = os_version.partition(".")
+        major, _dot, minor = system.version.partition(".")
         return "sles%s%s" % (major, "sp" + minor if minor not in ("", "0") else "")
-    return known + os_version if known else ""
+    return known + system.version if known else ""
 
 
-def distro_fits(bundle: str, os_id: str, os_version: str) -> bool:
+def distro_fits(bundle: str, system: OperatingSystem) -> bool:
     """Whether a bundle was made for this distribution. os-release of Debian has no minor version, so it is not compared there."""
-    mine = distro_of(os_id, os_version)
+    mine = distro_of(system)
     if not bundle or not mine:
         return True
-    return bundle.split(".")[0] == mine.split(".")[0] if os_id == "debian" else bundle == mine
+    return bundle.split(".")[0] == mine.split(".")[0] if system.id == "debian" else bundle == mine
 
 
 def _is_told(options: t.Iterable[str]) -> bool:
@@ -100,28 +101,28 @@ def _is_told(options: t.Iterable[str]) -> bool:
     return "--skip-distro-check" in names or "--distro" in names
 
 
-def distro_to_tell(location: str, *, os_id: str, os_version: str, options: t.Iterable[str]) -> str:
+def distro_to_tell(location: str, system: OperatingSystem, options: t.Iterable[str] = ()) -> str:
     """The distribution that the installer has to be told; "" where it finds out well enough, or is told by an option.
 
     On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. `location` is
     a name, or the path of an unpacked bundle, which is looked into where the name does not tell.
     """
-    if os_id != "debian" or _is_told(options):
+    if system.id != "debian" or _is_told(options):
         return ""
     named = parse_name(location).distro or (attribute(location, "distro") if os.path.isdir(location) else "")
-    return named if named and distro_fits(named, os_id, os_version) else ""
+    return named if named and distro_fits(named, system) else ""
 
 
-def misfit(bundle: Bundle, *, os_id: str, os_version: str, arch: str, options: t.Collection[str]) -> str:
+def misfit(bundle: Bundle, system: OperatingSystem, arch: str, *, options: t.Collection[str] = ()) -> str:
     """Why a bundle is not for this node, in words; "" where it is, or may be."""
     if bundle.arch and arch and bundle.arch != arch:
         return "it is made for %s, and the node is %s" % (bundle.arch, arch)
     if _is_told(options):
         return ""
-    if not distro_fits(bundle.distro, os_id, os_version):
-        return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(os_id, os_version))
-    if bundle.distro and os_id in DISTRIBUTIONS and DISTRIBUTIONS[os_id].rebuild:
-        return "its installer does not take %s for %s; add the option --skip-distro-check" % (os_id, bundle.distro)
+    if not distro_fits(bundle.distro, system):
+        return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(system))
+    if bundle.distro and system.id in DISTRIBUTIONS and DISTRIBUTIONS[system.id].rebuild:
+        return "its installer does not take %s for %s; add the option --skip-distro-check" % (system.id, bundle.distro)
     return ""
 
 
@@ -149,6 +150,14 @@ def unpack_argv(form: str, path: str, *, into: str, loop: bool, tools: t.Collect
         "7z": ("7z", "x", "-y", "-o" + into, path),
     }
     return next((argv for tool, argv in known.items() if tool in tools), ())
+
+
+class Needed(t.NamedTuple):
+    """What a bundle has to be."""
+
+    version: str
+    arch: str
+    """The processor of the node; "" where it does not matter."""
 
 
 class Layout(t.NamedTuple):
@@ -191,17 +200,18 @@ def read_archive(path: str) -> Layout:
     return Layout(version, texts.get(".arch", ""), installer, size)
 
 
-def check_content(where: str, found: Layout, *, version: str, arch: str) -> None:
-    """Refuse what is no bundle of the release for this kind of processor. `where` names it."""
+def check_content(where: str, found: Layout, needed: Needed) -> None:
+    """Refuse what is not the bundle that is needed. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
         words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
         raise Refused(words % (where, missing))
-    if found.version != version:
-        raise Refused("ofed_bundle: %s has the release %s, and %s is wanted. %s" % (where, found.version, version, way_out(found.version, version)))
-    if found.arch and arch and found.arch != arch:
+    if found.version != needed.version:
+        words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
+        raise Refused(words % (where, found.version, needed.version, way_out(found.version, needed.version)))
+    if found.arch and needed.arch and found.arch != needed.arch:
         words = "ofed_bundle: %s is made for %s, and the node is %s. Give the bundle for %s; nothing was changed"
-        raise Refused(words % (where, found.arch, arch, arch))
+        raise Refused(words % (where, found.arch, needed.arch, needed.arch))
 
 
 def check_executable(folder: str) -> None:
@@ -220,16 +230,16 @@ def way_out(found: str, version: str) -> str:
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 
-def check_here(path: str, *, version: str, arch: str, place: str = "") -> int:
-    """Refuse a folder or archive on this machine that is no bundle of the release. A disk image is looked at once it is mounted.
+def check_here(path: str, needed: Needed, place: str = "") -> int:
+    """Refuse a folder or archive on this machine that is not the bundle that is needed. A disk image is looked at once it is mounted.
 
     Returns the bytes that it takes to unpack it.
     """
     if os.path.isdir(path):
-        check_content("the folder %s%s" % (path, place), read_layout(path), version=version, arch=arch)
+        check_content("the folder %s%s" % (path, place), read_layout(path), needed)
         return 0
     if parse_name(path).form == "iso":
         return os.path.getsize(path)
     found = read_archive(path)
-    check_content(path + place, found, version=version, arch=arch)
+    check_content(path + place, found, needed)
     return found.size

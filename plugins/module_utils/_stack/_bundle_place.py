@@ -105,7 +105,7 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size
     return bundles.Place(tree, part, (Step(UNPACK_STAGE, argv), move, drop), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
 
 
-def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str = "/") -> bundles.Place | None:
+def place_of(run: Runner, source: Source, needed: bundles.Needed, *, root: str = "/") -> bundles.Place | None:
     """Where the bundle is, or will be after it has been downloaded; None where it has to be brought to the node first."""
     form = bundles.parse_name(source.location).form
     if form == "directory" and source.on == "controller" and not source.is_url:
@@ -115,7 +115,7 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
     if form == "directory":
         if not os.path.isdir(path):
             raise Refused("ofed_bundle: there is no folder %s on the node. %s" % (path, _PUT_THERE))
-        bundles.check_here(path, version=version, arch=arch)
+        bundles.check_here(path, needed)
         bundles.check_executable(path)
         return bundles.Place(path)
     if source.is_elsewhere:
@@ -126,13 +126,13 @@ def place_of(run: Runner, source: Source, *, version: str, arch: str, root: str 
         raise Refused("ofed_bundle: there is no file %s on the node. %s" % (path, _PUT_THERE))
     tree = os.path.join(under(root, bundles.DIRECTORY), _key(source, path) if os.path.exists(path) or source.checksum else "")
     if form == "tar" and os.path.isfile(os.path.join(tree, bundles.INSTALLER)):
-        bundles.check_here(tree, version=version, arch=arch)
+        bundles.check_here(tree, needed)
         kept = [path] if source.is_elsewhere else []
         return bundles.Place(tree, clean=(Step("cleaning up", ("rm", "-rf", "--", tree, *kept)),))
     wrong = downloader.mismatch(path, source.checksum.lower()) if os.path.isfile(path) else "it is not there"
     if wrong and not source.is_elsewhere:
         raise Refused("ofed_bundle: %s is not the declared file: %s. %s" % (path, wrong, OTHER_FILE))
-    size = 0 if wrong else bundles.check_here(path, version=version, arch=arch)
+    size = 0 if wrong else bundles.check_here(path, needed)
     place = _unpacking(run, form, path, tree=tree, ours=source.is_elsewhere, size=size, root=root)
     if not wrong:
         return place
@@ -153,10 +153,10 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
         _accept(source, parameters["staged"], root)
-    arch = os.uname().machine
-    place = place_of(run, source, version=version, arch=arch, root=root)
-    needed = {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": version, "bundle_architecture": arch}
-    return place, {} if place else needed
+    needed = bundles.Needed(version, os.uname().machine)
+    place = place_of(run, source, needed, root=root)
+    missing = {"bundle_needed": "transfer" if source.checksum else "checksum", "bundle_release": needed.version, "bundle_architecture": needed.arch}
+    return place, {} if place else missing
 
 
 def _accept(source: Source, staged: str, root: str) -> None:

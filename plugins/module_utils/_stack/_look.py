@@ -145,7 +145,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
         keep=tuple(names_of(by_name(found.os.family) or FAMILIES[0], parameters["keep_purposes"] or (), parameters["keep"] or ())),
     )
     if not by_repository:
-        distro = distro_to_tell(parameters["bundle"] or "", os_id=found.os.id, os_version=found.os.version, options=wanted.installer_options)
+        distro = distro_to_tell(parameters["bundle"] or "", found.os, wanted.installer_options)
         wanted = wanted._replace(version=mlnx_version(role_variables(parameters)), distro=distro)
     if state == "absent":
         return wanted

@@ -11,6 +11,7 @@ import typing as t
 
 from .._distro._registry import by_name
 from .._errors import Problem, Unshown
+from .._facts._machine import OperatingSystem
 from .._facts._stack import DOCA as PROFILES
 from .._foreign import is_boolean, is_true, part
 from .._schema._ofed import VARIABLES
@@ -99,7 +100,7 @@ def _misfit_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.A
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), os_id=str(system.get("id", "")), os_version=str(system.get("version", "")), arch=arch, options=words)
+    why = misfit(parse_name(bundle), OperatingSystem(id=str(system.get("id", "")), version=str(system.get("version", ""))), arch, options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 

@@ -13,6 +13,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _bundle
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import misfit, parse_name
@@ -70,7 +71,7 @@ def test_it_is_built_once_for_the_running_kernel(node: Builder) -> None:
 def test_what_is_built_has_a_name_as_a_bundle_has() -> None:
     named = parse_name("/srv/%s.tgz" % (NAME % ("x86_64", "5.14.0-427.13.1.el9_4.x86_64")))
     assert named == ("tar", "23.10-0.5.5.0", "debian12.1", "x86_64")
-    assert misfit(named, os_id="debian", os_version="12", arch="x86_64", options=()) == ""
+    assert misfit(named, OperatingSystem("", "debian", "12"), "x86_64") == ""
     # The vendor's installer names its own result without the processor.
     assert parse_name("MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.4-ext.tgz") == ("tar", "23.10-0.5.5.0", "rhel9.4", "")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import pathlib
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _bundle as bundle
 from hypothesis import given
 from hypothesis import strategies as st
@@ -70,7 +71,7 @@ def test_both_spellings_of_a_release(wanted: str, found: str, same: bool) -> Non
     ],
 )
 def test_is_a_bundle_for_this_node(name: str, system: tuple[str, str], options: tuple[str, ...], words: str) -> None:
-    found = bundle.misfit(bundle.Bundle("tar", "23.10-0.5.5.0", name, "x86_64"), os_id=system[0], os_version=system[1], arch="x86_64", options=options)
+    found = bundle.misfit(bundle.Bundle("tar", "23.10-0.5.5.0", name, "x86_64"), OperatingSystem("", *system), "x86_64", options=options)
     assert (words in found) if words else found == ""
 
 
@@ -86,17 +87,17 @@ def test_is_a_bundle_for_this_node(name: str, system: tuple[str, str], options: 
 )
 def test_the_installer_is_told_the_minor_version_of_debian(name: str, system: tuple[str, str], options: tuple[str, ...], told: str) -> None:
     path = "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-%s-x86_64.tgz" % name
-    assert bundle.distro_to_tell(path, os_id=system[0], os_version=system[1], options=options) == told
+    assert bundle.distro_to_tell(path, OperatingSystem("", *system), options) == told
 
 
 def test_the_minor_version_of_debian_is_in_the_bundle_too(tmp_path: pathlib.Path) -> None:
-    assert bundle.distro_to_tell(str(tmp_path), os_id="debian", os_version="12", options=()) == ""
+    assert bundle.distro_to_tell(str(tmp_path), OperatingSystem("", "debian", "12")) == ""
     (tmp_path / "distro").write_text("debian12.5\n", encoding="utf-8")
-    assert bundle.distro_to_tell(str(tmp_path), os_id="debian", os_version="12", options=()) == "debian12.5"
+    assert bundle.distro_to_tell(str(tmp_path), OperatingSystem("", "debian", "12")) == "debian12.5"
 
 
 def test_another_architecture_can_not_be_skipped() -> None:
-    found = bundle.misfit(bundle.parse_name(TGZ), os_id="ubuntu", os_version="20.04", arch="aarch64", options=("--skip-distro-check",))
+    found = bundle.misfit(bundle.parse_name(TGZ), OperatingSystem("", "ubuntu", "20.04"), "aarch64", options=("--skip-distro-check",))
     assert found == "it is made for x86_64, and the node is aarch64"
 
 
@@ -116,4 +117,4 @@ def test_layout(tmp_path: pathlib.Path) -> None:
 
 
 def test_an_option_without_a_name_names_no_distribution() -> None:
-    assert bundle.distro_to_tell("x", os_id="", os_version="", options=["=x", "=", " ", ""]) == ""
+    assert bundle.distro_to_tell("x", OperatingSystem(), ["=x", "=", " ", ""]) == ""
