@@ -17,7 +17,7 @@ import typing as t
 import jinja2
 import pytest
 import yaml
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import host_problems
+from subjects import host_problems
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
@@ -119,4 +119,4 @@ def test_the_site_takes_the_variables_of_all_blocks(role: str) -> None:
     found = [host for block in blocks for host in hosts_of(yaml.safe_load(block))]
     assert found
     for host in found:
-        assert [str(problem) for problem in host_problems(evaluated(host), None, manages=False)] == [], host
+        assert [str(problem) for problem in host_problems(evaluated(host))] == [], host
