@@ -88,7 +88,7 @@ requirements:
   - perftest; infiniband-diags for C(ibping), iperf3 for C(iperf3)
   - systemd, and root
 seealso:
-  - module: rdma.ofed.pair_table
+  - module: rdma.ofed.report
   - plugin: rdma.ofed.pair_round
     plugin_type: filter
 """

@@ -47,7 +47,7 @@ options:
     type: bool
     default: false
 seealso:
-  - module: rdma.ofed.refusal_table
+  - module: rdma.ofed.report
 """
 
 EXAMPLES = r"""

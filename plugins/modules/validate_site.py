@@ -33,14 +33,14 @@ options:
     default: false
   fail:
     description:
-      - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.refusal_table) ends the run with one list for all hosts.
+      - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.report) ends the run with one list for all hosts.
     type: bool
     default: true
 extends_documentation_fragment:
   - rdma.ofed.attributes.action
 seealso:
   - module: rdma.ofed.rdma_facts
-  - module: rdma.ofed.refusal_table
+  - module: rdma.ofed.report
 """
 
 EXAMPLES = r"""
@@ -53,7 +53,8 @@ EXAMPLES = r"""
   register: rdma_site
 
 - name: End the run for all hosts where the input of any is wrong
-  rdma.ofed.refusal_table:
+  rdma.ofed.report:
+    kind: refusals
   run_once: true
   any_errors_fatal: true
 
@@ -105,13 +106,13 @@ left_out:
   type: dict
   sample: {}
 machine:
-  description: What no other machine has. M(rdma.ofed.refusal_table) finds two hosts that are one machine by it.
+  description: What no other machine has. M(rdma.ofed.report) finds two hosts that are one machine by it.
   returned: without O(role)
   type: list
   elements: str
   sample: ["port GUID 0x7cfe90030016aef1"]
 addresses:
-  description: The addresses of IPoIB interfaces that the host declares. M(rdma.ofed.refusal_table) compares them with those of the other hosts.
+  description: The addresses of IPoIB interfaces that the host declares. M(rdma.ofed.report) compares them with those of the other hosts.
   returned: without O(role), where nothing is wrong
   type: list
   elements: dict

@@ -41,7 +41,7 @@ def test_each_playbook_judges_the_python_of_nodes_before_the_first_module(playbo
         return
     finds, refuses = first, others[0]
     assert "rdma.ofed.interpreter" in finds
-    assert finds["register"] == refuses["rdma.ofed.refusal_table"]["variable"]
+    assert finds["register"] == refuses["rdma.ofed.report"]["variable"]
     assert refuses["run_once"] is refuses["any_errors_fatal"] is True
 
 

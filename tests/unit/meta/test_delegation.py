@@ -73,7 +73,7 @@ def test_no_task_asks_another_host_of_the_site() -> None:
         ({"rdma.ofed.rdma_facts": None, "run_once": True}, 1),
         ({"ansible.builtin.debug": None, "run_once": True, "ignore_unreachable": True}, 1),
         ({"rdma.ofed.rdma_facts": None, "run_once": True, "ignore_unreachable": True, "delegate_to": "{{ host }}"}, 3),
-        ({"rdma.ofed.refusal_table": None, "run_once": True}, 0),
+        ({"rdma.ofed.report": {"kind": "refusals"}, "run_once": True}, 0),
         ({"ansible.builtin.tempfile": None, "run_once": True, "delegate_to": "localhost"}, 0),
         ({"rdma.ofed.rdma_facts": None, "ignore_unreachable": True}, 0),
     ],

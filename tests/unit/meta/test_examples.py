@@ -74,7 +74,7 @@ def test_examples_are_taken(module: str) -> None:
 
 
 def node_checks() -> list[dict[str, t.Any]]:
-    found = [pair for module in ("node_check", "fabric_table") for task in tasks_of(examples(module)) for pair in options_of(task)]
+    found = [pair for module in ("node_check", "report") for task in tasks_of(examples(module)) for pair in options_of(task)]
     return [arguments for name, arguments in found if name == "node_check"]
 
 
@@ -91,10 +91,10 @@ def test_examples_of_the_check_hold_on_every_host(arguments: dict[str, t.Any]) -
 
 
 def test_the_table_is_printed_of_what_was_registered() -> None:
-    tasks = list(tasks_of(examples("fabric_table")))
+    tasks = list(tasks_of(examples("report")))
     (check,) = (task for task in tasks if PREFIX + "node_check" in task)
-    (table,) = (task for task in tasks if PREFIX + "fabric_table" in task)
-    assert table[PREFIX + "fabric_table"]["variable"] == check["register"]
+    (table,) = (task for task in tasks if task.get(PREFIX + "report", {}).get("kind") == "nodes")
+    assert table[PREFIX + "report"]["variable"] == check["register"]
     assert check[PREFIX + "node_check"]["fail"] is False and table["run_once"] is True
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -24,5 +25,5 @@ def test_a_former_name_leads_to_the_module(tmp_path: pathlib.Path, former: str, 
     argv = [sys.executable, "-m", "ansible", "adhoc", *options, "localhost", "-m", "rdma.ofed." + former, "-a", "nosuch=1"]
     env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
     done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    assert "nosuch" in done.stdout
-    assert route["redirect"] in done.stdout, done.stdout + done.stderr
+    # Of an action that validates its options itself, the newest ansible-core gives the name of the Python module.
+    assert re.search(r"for \(\S*\b%s\) module: nosuch" % route["redirect"].rpartition(".")[2], done.stdout), done.stdout + done.stderr

@@ -18,7 +18,7 @@ from unittest import mock
 import pytest
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import driver_stack, fabric_table, ipoib, kernel_policy, pending_table, rolling_batches, validate_site
+from ansible_collections.rdma.ofed.plugins.action import driver_stack, ipoib, kernel_policy, report, rolling_batches, validate_site
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _actions, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from support.made_bundles import make_archive, make_bundle
@@ -191,8 +191,17 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
             "rack9": {"looked": {"left_out": {"all": ["no Python"]}}},
         },
     }
-    plugin = action(fabric_table)
-    arguments = {"variable": "outcome", "variables": ["looked"], "failures": [], "foresee": False, "full": False, "quiet": False, "report_dir": ""}
+    plugin = action(report, {"kind": "nodes"})
+    arguments = {
+        "kind": "nodes",
+        "variable": "outcome",
+        "variables": ["looked"],
+        "failures": [],
+        "foresee": False,
+        "full": False,
+        "quiet": False,
+        "report_dir": "",
+    }
     plugin.validate_argument_spec = lambda specification: (None, arguments)
     result = plugin.run(task_vars=task_vars)
     assert result["deviations"] == {"node2": ["unreachable: no route"], "rack9": ["not checked: no Python"]}
@@ -211,7 +220,7 @@ def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
         return {"outcome": {"deviations": deviations, "rows": [], "fabrics": [{"fabric": "ib", "master_guid": "", "designated_host": "node1"}]}}
 
     hostvars = {"node1": outcome(down, silent), "node2": outcome(known, silent), "node3": outcome(silent), "node4": {"outcome": {"unreachable": True}}}
-    plugin = action(fabric_table, {"variable": "outcome", "report_dir": str(folder)})
+    plugin = action(report, {"kind": "nodes", "variable": "outcome", "report_dir": str(folder)})
     plugin._task.check_mode = check
     result: dict[str, t.Any] = plugin.run(task_vars={"ansible_play_hosts_all": list(hostvars), "hostvars": hostvars})
     return result
@@ -264,7 +273,7 @@ def test_a_report_that_can_not_be_written_takes_no_finding_away(tmp_path: pathli
 def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:
     kernel, card = ({"kind": kind, "subject": "x", "aspect": "", "before": "1", "after": "2", "needs": "reboot", "why": []} for kind in ("kernel", "firmware"))
     hostvars = {"node1": {"rdma_pending": [kernel]}, "node2": {}, "node3": {"rdma_pending": [kernel, card]}}
-    result = action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
+    result = action(report, {"kind": "pending"}).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
     assert result["changed"] is False
     assert result["pending"] == {"node1": [kernel], "node3": [kernel, card]}
     assert "node[1,3]  kernel x: 1 -> 2 (needs reboot)\nnode3      adapter x: 1 -> 2 (needs reboot)\n" in capsys.readouterr().out
@@ -272,7 +281,7 @@ def test_what_is_pending_is_printed_for_all_hosts_of_the_play(capsys: pytest.Cap
 
 def test_a_pending_change_of_another_form_is_named_with_its_host() -> None:
     hostvars = {host: {"rdma_pending": ["a reboot"] if host == "node2" else []} for host in HOSTS}
-    result = action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
+    result = action(report, {"kind": "pending"}).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": hostvars})
     assert result["failed"]
     assert "rdma_pending of node2[0] is 'a reboot'; allowed: a mapping" in result["msg"]
 
@@ -280,13 +289,22 @@ def test_a_pending_change_of_another_form_is_named_with_its_host() -> None:
 def test_the_looks_of_a_run_end_with_the_table(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
     _looks.keep("node2", {"kernel_modules": []})
-    action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})
+    action(report, {"kind": "pending"}).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})
     assert _looks.recall("node2", "kernel_modules") is None, "the playbook that follows may have changed the node"
 
 
 def test_nothing_pending_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert action(pending_table).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})["pending"] == {}
+    assert action(report, {"kind": "pending"}).run(task_vars={"ansible_play_hosts_all": HOSTS, "hostvars": {host: {} for host in HOSTS}})["pending"] == {}
     assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize(
+    ("former", "returned"), [("fabric_table", "differences"), ("pending_table", "pending"), ("refusal_table", "left_out"), ("run_summary", "reasons")]
+)
+def test_by_a_former_name_a_report_is_of_its_kind(former: str, returned: str) -> None:
+    plugin = action(report)
+    plugin._task.action = "rdma.ofed." + former
+    assert returned in plugin.run(task_vars={"ansible_play_hosts_all": HOSTS, "ansible_play_hosts": HOSTS, "hostvars": {host: {} for host in HOSTS}})
 
 
 TIMER = {"unit": "rdma-ofed-ipoib-rollback.timer", "seconds": 60, "confirmed": False}

@@ -16,7 +16,7 @@ from unittest import mock
 import pytest
 import yaml
 from ansible import constants
-from ansible_collections.rdma.ofed.plugins.action import refusal_table, validate_site
+from ansible_collections.rdma.ofed.plugins.action import report, validate_site
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
@@ -230,7 +230,7 @@ def test_a_masked_unit_for_gpu_memory_is_not_enabled(method: str) -> None:
 
 def table(found: t.Mapping[str, list[str]], **arguments: t.Any) -> dict[str, t.Any]:
     hostvars = {host: {"rdma_site": {"left_out": left_out({"ipoib": refusals})}} for host, refusals in found.items()}
-    return run(refusal_table, arguments, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    return run(report, {"kind": "refusals", **arguments}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
 
 
 REFUSED = {"node1": [FOREIGN], "node2": [], "node3": [FOREIGN, "no"], "node4": [FOREIGN]}
@@ -254,7 +254,7 @@ def test_the_strict_way_ends_the_run_for_all() -> None:
 
 def test_what_a_role_would_refuse_leaves_out_what_needs_it_too() -> None:
     hostvars: dict[str, t.Any] = {"node1": {"ofed_foreseen": {"refusals": ["no such package"]}}, "node2": {}}
-    result = run(refusal_table, {"variable": "ofed_foreseen", "role": "ofed"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    result = run(report, {"kind": "refusals", "variable": "ofed_foreseen", "role": "ofed"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
     assert set(result["left_out"]["node1"]) == {"ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"}
     assert list(result["left_out"]) == ["node1"] and "failed" not in result
 
@@ -262,7 +262,7 @@ def test_what_a_role_would_refuse_leaves_out_what_needs_it_too() -> None:
 def test_a_task_that_failed_leaves_its_whole_host_out() -> None:
     """As the one does whose time is over."""
     hostvars: dict[str, t.Any] = {"node1": {"found": {"failed": True, "msg": "too slow"}}, "node2": {"found": {"left_out": {}}}}
-    result = run(refusal_table, {"variable": "found"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    result = run(report, {"kind": "refusals", "variable": "found"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
     assert result["left_out"]["node1"]["all"] == ["too slow"] and list(result["left_out"]) == ["node1"]
 
 
@@ -271,7 +271,7 @@ WRONG = "fabric is 3; allowed: a name"
 
 def judged(capsys: pytest.CaptureFixture[str], **registered: dict[str, t.Any]) -> tuple[dict[str, t.Any], str]:
     hostvars = {host: {"rdma_site": own} for host, own in registered.items()}
-    result = run(refusal_table, {}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
+    result = run(report, {"kind": "refusals"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
     return result, capsys.readouterr().out
 
 
@@ -412,7 +412,7 @@ def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
     tasks = [task for play in plays(playbook) for task in play["tasks"]]
     (at,) = (index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
     assert (tasks[at]["rdma.ofed.validate_site"]["fail"], tasks[at]["register"]) == (False, "rdma_site")
-    assert "rdma.ofed.refusal_table" in tasks[at + 1]
+    assert tasks[at + 1]["rdma.ofed.report"]["kind"] == "refusals"
     assert tasks[at + 1]["run_once"] is tasks[at + 1]["any_errors_fatal"] is True
 
 
@@ -422,7 +422,7 @@ def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     # Which Python the modules run with is found without any, and refused by a table of its own.
     tasks = of_nodes[next(index for index, task in enumerate(of_nodes) if "rdma.ofed.rdma_facts" in task) :]
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
-    assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.refusal_table"]
+    assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.report"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
     # A node that does not answer, or hangs, is left out, and no other with it.
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_failure"] is tasks[0][GOES_ON] is True and "rdma_look_timeout" in tasks[0]["timeout"]
@@ -434,7 +434,7 @@ def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
     at = next(index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
     look, validate, refuse = tasks[at - 1 : at + 2]
     assert look["rdma.ofed.rdma_facts"]["keep_look"] is validate["rdma.ofed.validate_site"]["foresee"] is False
-    assert refuse["rdma.ofed.refusal_table"]["keep_looks"] == "{{ not __rdma_foresee }}"
+    assert refuse["rdma.ofed.report"]["keep_looks"] == "{{ not __rdma_foresee }}"
 
 
 def _looks_for_refusals(task: dict[str, t.Any]) -> bool:
@@ -455,10 +455,10 @@ def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
         role = include["name"].rpartition(".")[2]
         assert include["apply"]["check_mode"] is refuses["run_once"] is refuses["any_errors_fatal"] is True
         assert finds["tags"] == refuses["tags"] == include["apply"]["tags"] == [role]
-        assert refuses["rdma.ofed.refusal_table"]["role"] == role
+        assert refuses["rdma.ofed.report"]["role"] == role
         tasks = yaml.safe_load((ROOT / "roles" / role / "tasks/refusals.yml").read_text())
         published = [task for each in tasks for task in (each, *each.get("rescue", ()))]
-        (kept,) = [task for task in published if refuses["rdma.ofed.refusal_table"]["variable"] in task.get("ansible.builtin.set_fact", ())]
+        (kept,) = [task for task in published if refuses["rdma.ofed.report"]["variable"] in task.get("ansible.builtin.set_fact", ())]
         assert "__%s_left_out" % role in kept["ansible.builtin.set_fact"]["rdma_site"]
         assert "left_out('%s'" % role in kept["vars"]["__%s_left_out" % role]
 

@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.action import pair_table
+from ansible_collections.rdma.ofed.plugins.action import report
 from ansible_collections.rdma.ofed.plugins.filter.pair_round import FilterModule
 
 pair_round = FilterModule().filters()["pair_round"]
@@ -24,10 +24,12 @@ PAIR = {"server": "node1", "tests": ["ib_write_bw"], "figures": [FIGURE], "probl
 
 
 def judged(check: bool = False, pairs: t.Sequence[t.Any] = (PAIR,), **arguments: t.Any) -> dict[str, t.Any]:
-    task = mock.Mock(async_val=0, check_mode=check, diff=False, args={"ends": {"node1": END, "node2": END}, "variable": "measured", **arguments})
+    task = mock.Mock(
+        async_val=0, check_mode=check, diff=False, args={"kind": "pairs", "ends": {"node1": END, "node2": END}, "variable": "measured", **arguments}
+    )
     connection = mock.Mock()
     connection._shell.tmpdir = None
-    plugin = pair_table.ActionModule(task, connection, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+    plugin = report.ActionModule(task, connection, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     hostvars: dict[str, t.Any] = {"node1": {}, "node2": {"measured": list(pairs)}, "node3": {}}
     result: dict[str, t.Any] = plugin.run(task_vars={"hostvars": hostvars, "ansible_play_hosts_all": list(hostvars)})
     return result

@@ -14,7 +14,7 @@ import pytest
 from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.context_objects import CLIArgs
-from ansible_collections.rdma.ofed.plugins.action import interpreter, ipoib, rdma_facts, run_summary
+from ansible_collections.rdma.ofed.plugins.action import interpreter, ipoib, rdma_facts, report
 from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, Record
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
@@ -110,7 +110,7 @@ def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[st
     hostvars["node3"] = {"rdma_site": {"left_out": {"ipoib": ["a profile"]}}}
     hostvars["node4"] = {"looked": {"left_out": {"all": ["no Python"]}}}
     arguments = {"variables": ["rdma_site", "looked"]}
-    result = run(run_summary, arguments=arguments, hostvars=hostvars, ansible_play_hosts=["node1", "node3"], ansible_play_hosts_all=hosts)
+    result = run(report, arguments={"kind": "summary", **arguments}, hostvars=hostvars, ansible_play_hosts=["node1", "node3"], ansible_play_hosts_all=hosts)
     assert result["done"] == ["node1"]
     assert result["reasons"] == {"node2": ["failed: Install: no"], "node3": ["left out of ipoib: a profile"], "node4": ["no Python"]}
     assert capsys.readouterr().out.strip().startswith("Summary: 1 of 4 hosts done, 1 changed, 2 failed or unreachable, 1 left out")
@@ -120,7 +120,7 @@ def test_a_batch_that_ends_the_run_tells_which_hosts_it_did_not_come_to(capsys: 
     known: dict[str, dict[str, t.Any]] = {"node%d" % number: {} for number in range(1, 6)}
     known["node2"]["failure"] = "Load: it hangs"
     arguments = {"hosts": list(known), "alive": ["node1", "node2", "node3", "node4"], "untouched": ["node3", "node4"], "failures": ["other", "failure"]}
-    found = run(run_summary, arguments=arguments, ansible_play_hosts=["node2"], ansible_play_hosts_all=["node2", "node3"], hostvars=known)
+    found = run(report, arguments={"kind": "summary", **arguments}, ansible_play_hosts=["node2"], ansible_play_hosts_all=["node2", "node3"], hostvars=known)
     assert found["done"] == ["node1"]
     assert found["reasons"] == {
         "node2": ["failed: Load: it hangs"],

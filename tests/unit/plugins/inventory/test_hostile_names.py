@@ -130,7 +130,7 @@ OTHERS = """
         topology: "{{ hostvars['localhost'].baseline | rdma.ofed.slurm_topology }}"
     - ansible.builtin.debug:
         msg: "{{ round }} {{ words }} {{ words | first }} {{ merged }} {{ first }} {{ topology }} {{ hostvars['localhost'].words }}"
-    - rdma.ofed.pending_table:
+    - rdma.ofed.report: {kind: pending}
       register: table
     - ansible.builtin.debug:
         msg: "{{ table }} {{ table.pending.localhost[0].subject }} {{ hostvars['localhost'].table.pending }}"

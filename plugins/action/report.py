@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Prints what is known of all hosts of the play. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._schema._report import OPTIONS
+from ..plugin_utils._actions import ControllerAction
+from ..plugin_utils._tables import _nodes, _pairs, _pending, _refusals, _summary
+
+_KINDS = {"nodes": _nodes.answer, "pairs": _pairs.answer, "pending": _pending.answer, "refusals": _refusals.answer, "summary": _summary.answer}
+# Each kind was a module of its own, to which meta/runtime.yml redirects.
+_FORMER = {"fabric_table": "nodes", "pair_table": "pairs", "pending_table": "pending", "refusal_table": "refusals", "run_summary": "summary"}
+
+
+class ActionModule(ControllerAction):
+    """Collects and prints; pure code makes the tables."""
+
+    options = OPTIONS
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        former = _FORMER.get(str(self._task.action).rpartition(".")[2])
+        if former:
+            self._task.args = {"kind": former, **self._task.args}
+        return super().work(task_vars)
+
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        return _KINDS[arguments["kind"]](arguments, task_vars, bool(self._task.check_mode))

@@ -1,0 +1,34 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# Made by `make schema` from plugins/modules/report.py. Edit there.
+
+from __future__ import annotations
+
+import typing as t
+
+OPTIONS: dict[str, t.Any] = {
+    "kind": {"type": "str", "choices": ["nodes", "pairs", "pending", "refusals", "summary"], "required": True},
+    "variable": {"type": "str", "default": ""},
+    "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
+    "failures": {"type": "list", "elements": "str", "default": []},
+    "report_dir": {"type": "path", "default": ""},
+    "foresee": {"type": "bool", "default": False},
+    "full": {"type": "bool", "default": False},
+    "quiet": {"type": "bool", "default": False},
+    "ends": {"type": "dict", "default": {}},
+    "min_gbps": {"type": "float", "default": 0.0},
+    "min_share": {"type": "float", "default": 0.8},
+    "min_ipoib_gbps": {"type": "float", "default": 0.0},
+    "max_usec": {"type": "float", "default": 0.0},
+    "outlier": {"type": "float", "default": 0.7},
+    "fail": {"type": "bool", "default": True},
+    "role": {"type": "str", "default": ""},
+    "strict": {"type": "bool", "default": False},
+    "keep_looks": {"type": "bool", "default": True},
+    "hosts": {"type": "list", "elements": "str", "default": []},
+    "alive": {"type": "list", "elements": "str", "default": []},
+    "untouched": {"type": "list", "elements": "str", "default": []},
+    "deviations": {"type": "raw", "default": []},
+}

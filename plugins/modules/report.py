@@ -1,0 +1,359 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/report.py: it runs on the controller.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: report
+short_description: Prints one table or list of what is known of all hosts
+version_added: 1.0.0
+description:
+  - Takes what tasks before it have registered on each host of the play, and prints it for all hosts on one screen, equal lines once with their hosts.
+  - "V(nodes): the outcomes of M(rdma.ofed.node_check). Deviations are printed below the table, each once with its hosts. What explains others comes first.
+    What all hosts of a fabric see is one fault of the fabric: the designated host fails for it, or the first host that sees it, and the others wait.
+    A host without a result, because it was unreachable or the check itself failed, counts as deviating. The hosts are compared with each other, too,
+    which is the only way to find two masters that do not see each other, in a fabric that is split. Different versions are shown, and are no deviation:
+    firmware of adapters with one PSID, and releases of one vendor's stack."
+  - "V(pairs): what M(rdma.ofed.ib_pair_test) measured, for each test as a matrix of clients and servers. For more than 16 hosts, these are the worst pairs
+    and the hosts with the worst medians. The results are compared with limits, with the rate of the links, and with each other. The codes of findings are
+    explained in C(docs/findings.md). In check mode, these are the pairs that would be measured."
+  - "V(pending): what roles have changed and what is not effective yet, which they keep in the fact C(rdma_pending). Nothing is printed where nothing is
+    pending."
+  - "V(refusals): fails if M(rdma.ofed.validate_site) has found wrong input on any host of the play, if two hosts declare one address in the same network, or
+    if two of them are one machine. What is wrong with a host alone, and what a role would refuse to do there, fails nothing, unless O(strict) is set.
+    The playbooks leave the host out of the roles in RV(left_out). Use it with C(any_errors_fatal), before the first change."
+  - "V(summary): how many hosts are done and how many were changed, which were left out, failed or could not be reached, why, and what to do next.
+    The causes are those that modules of the collection have met in this run. A host that failed in another task is listed without one. Use it in the last
+    play of a playbook."
+  - Runs on the controller. Use it with C(run_once) and the C(linear) strategy.
+extends_documentation_fragment:
+  - rdma.ofed.attributes.action
+attributes:
+  check_mode:
+    description: Does not write the files in O(report_dir).
+    support: full
+options:
+  kind:
+    description: What to print.
+    type: str
+    choices: [nodes, pairs, pending, refusals, summary]
+    required: true
+  variable:
+    description:
+      - The name of the variable in which each host has its result. For V(nodes), this is the result of M(rdma.ofed.node_check), in C(node_check_outcome) by
+        default. For V(refusals), it is that of M(rdma.ofed.validate_site), in C(rdma_site) by default, or what O(role) publishes.
+      - "For V(pairs), which have no default, each client has there a list of its pairs. An entry has the C(server), the C(tests), the C(figures) that
+        M(rdma.ofed.ib_pair_test) returned, and C(problem), why there are none, or an empty text."
+    type: str
+    default: ""
+  variables:
+    description:
+      - Of V(nodes) and V(summary), the variables in which each host has results with RV(rdma.ofed.validate_site#module:left_out). They tell why a host has
+        no result.
+    type: list
+    elements: str
+    default: [rdma_site]
+  failures:
+    description:
+      - Of V(nodes) and V(summary), the variables in which a host that failed has what failed, in words. They tell the cause where another task than one of
+        the collection failed, and that the host failed where it is still in the play.
+    type: list
+    elements: str
+    default: []
+  report_dir:
+    description:
+      - Of V(nodes), a folder on the controller for the findings of all hosts as C(verify-findings.json), as C(verify-findings.xml) in the form of JUnit, and
+        as C(verify-findings.html), a page for a browser that needs no network. Each file is replaced.
+      - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
+        deviating nodes first.
+      - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
+      - Of V(pairs), a folder for the results as JSON, in C(pair-test.json).
+    type: path
+    default: ""
+  foresee:
+    description:
+      - Of V(nodes), whether to print only the deviations that no role mends, such as a link that is down, and nothing where there are none. It is for check
+        mode, which does not fail for them.
+    type: bool
+    default: false
+  full:
+    description: Of V(nodes), whether to print the whole table and all hosts, however many lines that takes.
+    type: bool
+    default: false
+  quiet:
+    description: Of V(nodes), whether to print nothing where no host deviates.
+    type: bool
+    default: false
+  ends:
+    description:
+      - Of V(pairs), by host what M(rdma.ofed.ib_pair_test) returned as RV(rdma.ofed.ib_pair_test#module:end). Other hosts of the play are reported as
+        absent.
+    type: dict
+    default: {}
+  min_gbps:
+    description:
+      - Of V(pairs), the bandwidth of C(ib_write_bw) and C(ib_send_bw) in Gb/s below which a pair is a finding. V(0) stands for O(min_share) of the slower
+        link.
+    type: float
+    default: 0
+  min_share:
+    description: The part of what the slower link carries, likewise. It is not judged where the rate of a link is not known. V(0) turns it off.
+    type: float
+    default: 0.8
+  min_ipoib_gbps:
+    description: The bandwidth of C(iperf3), likewise. V(0) stands for no limit.
+    type: float
+    default: 0
+  max_usec:
+    description: Of V(pairs), the latency of C(ib_write_lat) in microseconds above which a pair is a finding. V(0) stands for no limit.
+    type: float
+    default: 0
+  outlier:
+    description:
+      - A pair with less than this part of the median bandwidth of all pairs with equal links is an outlier, and so is one whose latency is as many times the
+        median. It takes four pairs. V(0) turns it off.
+    type: float
+    default: 0.7
+  fail:
+    description: Of V(pairs), whether to fail where a finding is an error.
+    type: bool
+    default: true
+  role:
+    description:
+      - Of V(refusals), the role whose refusals are in O(variable), as its entry point C(refusals) publishes them. The default is that the variable has the
+        result of M(rdma.ofed.validate_site).
+    type: str
+    default: ""
+  strict:
+    description:
+      - Of V(refusals), whether to fail, before the first change on any host, also for what is wrong with one host alone. It is C(rdma_strict) of the
+        playbooks.
+    type: bool
+    default: false
+  keep_looks:
+    description:
+      - Of V(refusals), whether the roles that follow may plan on what the look has found. Playbooks that reboot nodes or reload the driver before that set
+        it to V(false).
+    type: bool
+    default: true
+  hosts:
+    description: Of V(summary), the hosts of the run, where those of the play are not all of them. By default, they are all hosts of the play.
+    type: list
+    elements: str
+    default: []
+  alive:
+    description: Of V(summary), those that neither failed nor were unreachable. By default, they are the hosts that are still in the play.
+    type: list
+    elements: str
+    default: []
+  untouched:
+    description: Of V(summary), those to which the run does not come, since it ends before their batch.
+    type: list
+    elements: str
+    default: []
+  deviations:
+    description:
+      - Of V(summary), the hosts that a table has named already. The summary repeats the first deviation of each where it is given RV(deviations), and refers
+        to the table where it is given a list of hosts.
+    type: raw
+    default: []
+seealso:
+  - module: rdma.ofed.node_check
+  - module: rdma.ofed.ib_pair_test
+  - module: rdma.ofed.validate_site
+"""
+
+EXAMPLES = r"""
+- name: Look at the node
+  rdma.ofed.rdma_facts:
+    keep_look: true
+
+- name: Validate the input for the node, and foresee what would be refused
+  rdma.ofed.validate_site:
+    foresee: true
+    fail: false
+  register: rdma_site
+
+- name: End the run for all hosts where the input of any is wrong
+  rdma.ofed.report:
+    kind: refusals
+  run_once: true
+  any_errors_fatal: true
+
+- name: Check the node
+  rdma.ofed.node_check:
+    ports: ["0000:03:00.0/1"]
+    fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
+    fail: false
+  register: outcome
+
+- name: Print the table
+  rdma.ofed.report:
+    kind: nodes
+    variable: outcome
+  register: report
+  run_once: true
+
+- name: Fail where the node deviates
+  ansible.builtin.assert:
+    that: inventory_hostname not in report.deviations
+
+- name: Show what is pending
+  rdma.ofed.report:
+    kind: pending
+  run_once: true
+
+- name: Print and judge the results of a pair test
+  rdma.ofed.report:
+    kind: pairs
+    ends: "{{ ends }}"
+    variable: measured
+    max_usec: 3
+  run_once: true
+
+- name: Print the summary of the run
+  rdma.ofed.report:
+    kind: summary
+    deviations: "{{ report.deviations }}"
+  run_once: true
+"""
+
+RETURN = r"""
+deviations:
+  description: The deviations in words, by host. A host that is as declared is left out.
+  returned: with O(kind=nodes), on success
+  type: dict
+  sample:
+    node2: ["port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable and the switch port)"]
+differences:
+  description: Versions that equal adapters, or hosts with one vendor's stack, should share and do not.
+  returned: with O(kind=nodes), on success
+  type: list
+  elements: dict
+  contains:
+    what:
+      description: V(firmware) or V(stack).
+      type: str
+      sample: firmware
+    of:
+      description: The PSID of the adapters, or V(mlnx_ofed) or V(doca).
+      type: str
+      sample: MT_0000000008
+    hosts:
+      description: The hosts by version, that of most hosts first.
+      type: dict
+      sample: {"16.35.4030": [node1, node2], "16.35.2000": [node3]}
+findings:
+  description: What is wrong. The worst comes first.
+  returned: with O(kind=pairs)
+  type: list
+  elements: dict
+  contains:
+    severity:
+      description: V(error) or V(warning).
+      type: str
+    code:
+      description: A stable code.
+      type: str
+    object:
+      description: The pair.
+      type: str
+    client:
+      description: The host that measured.
+      type: str
+    server:
+      description: The other one.
+      type: str
+    test:
+      description: The test.
+      type: str
+    found:
+      description: What was found.
+      type: str
+    expected:
+      description: What was expected.
+      type: str
+    cause:
+      description: The likely cause.
+      type: str
+    next_step:
+      description: What to do.
+      type: str
+  sample:
+    - severity: error
+      code: pair_slow
+      object: node2 -> node1
+      client: node2
+      server: node1
+      test: ib_write_bw
+      found: 24.1 Gb/s
+      expected: 80 Gb/s or more
+      cause: a slow link, a PCI slot with too few lanes, other work on the hosts, or a busy fabric
+      next_step: see both links with rdma.ofed.fabric
+results:
+  description:
+    - Each test of each pair, with C(fabric), C(client), C(server), C(rate), which is what the slower link carries in Gb/s or V(0), C(test), C(gbps), C(usec),
+      C(loss) and C(problem).
+  returned: with O(kind=pairs)
+  type: list
+  elements: dict
+  sample:
+    - {fabric: ib, server: node1, client: node2, rate: 100, test: ib_write_bw, gbps: 97.3, usec: null, loss: null, problem: ""}
+absent:
+  description: Hosts of the play that could not take part.
+  returned: with O(kind=pairs)
+  type: list
+  elements: str
+  sample: []
+table:
+  description: What is printed, line by line.
+  returned: with O(kind=pairs)
+  type: list
+  elements: str
+  sample: ["Fabric ib, ib_write_bw in Gb/s, 1 pairs of 2 hosts:"]
+pending:
+  description:
+    - What is pending, by host, as the modules return it in C(pending). Hosts with nothing pending are left out.
+  returned: with O(kind=pending), on success
+  type: dict
+  sample:
+    node2:
+      - kind: firmware_parameter
+        subject: "0000:03:00.0"
+        aspect: NUM_OF_VFS
+        before: "0"
+        after: "16"
+        needs: reboot
+        why: []
+wrong:
+  description: The input that is wrong, by host. Hosts without are left out. Where there is any, the task fails with it in its message instead.
+  returned: with O(kind=refusals), on success
+  type: dict
+  sample: {}
+left_out:
+  description: By host, the roles that it is left out of, with the reasons. Hosts that take part in all are not in it.
+  returned: with O(kind=refusals), on success
+  type: dict
+  sample:
+    node2:
+      ipoib:
+        - >-
+          /etc/network/interfaces.d/ib configures ib0; take the interface out of the file, or remove the file, or do not declare the interface
+done:
+  description: The hosts that are done.
+  returned: with O(kind=summary)
+  type: list
+  elements: str
+  sample: [node1, node2]
+reasons:
+  description: Why each of the others is not.
+  returned: with O(kind=summary)
+  type: dict
+  sample:
+    node3: ["unreachable: Connection timed out"]
+"""
