@@ -16,6 +16,8 @@ from .._firmware import _image_look as images
 from .._firmware import _image_plan as burning
 from .._firmware._config_apply import examine
 from .._firmware._devices import each, outcomes, read_devices, select_devices, title
+from .._firmware._expect import Differences
+from .._firmware._expect import Wanted as WantedFirmware
 from .._firmware._image_fetch import CACHE
 from .._firmware._input import wanted_of
 from .._firmware._links import ask, of_link, targets
@@ -23,7 +25,7 @@ from .._firmware._session import Session, find_tools
 from .._host._run import first_tool
 from .._tools import _flint
 from ._findings import checked_ports
-from ._types import Differences, Found, Wanted, WantedFirmware
+from ._types import Found, Wanted
 
 if t.TYPE_CHECKING:
     from .._finding import Finding

@@ -12,10 +12,12 @@ from .. import _accepted
 from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
 from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
+from .._firmware._expect import Wanted as WantedFirmware
 from .._firmware._input import entry_problems, image_problems
 from .._firmware._links import INFINIBAND, Limits, rank
 from .._foreign import real
 from .._gpudirect import _input as gpudirect_input
+from .._gpudirect._expect import Wanted as WantedGpus
 from .._gpudirect._input import NONE
 from .._gpudirect._plan import Wanted as GpuOptions
 from .._gpudirect._source import Source
@@ -28,7 +30,7 @@ from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
 from .._stack._vendor_input import wanted_stack
 from .._tools._smpquery import SPEEDS
-from ._types import Fabric, Wanted, WantedFirmware, WantedGpus
+from ._types import Fabric, Wanted
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

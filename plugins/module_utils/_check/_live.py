@@ -14,10 +14,8 @@ from .._facts._portname import find, is_named
 from .._facts._ports import Port
 from .._facts._stack import Stack
 from .._hosts import natural
+from .._kmod._limits import Daemon
 from .._opensm._told import Told
-
-# Whose limit of locked memory is read.
-SESSION, SERVICE = "session", "service"
 
 
 class Card(t.NamedTuple):
@@ -38,15 +36,6 @@ class Master(t.NamedTuple):
     """Node description of the HCA that it runs on."""
     answers: bool = True
     """Whether its node has told the description."""
-
-
-class Daemon(t.NamedTuple):
-    """A daemon that begins jobs, sessions or containers."""
-
-    name: str
-    unit: str
-    memlock: str
-    """Its limit of locked memory, in KiB or `unlimited`."""
 
 
 class Process(t.NamedTuple):

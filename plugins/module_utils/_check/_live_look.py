@@ -19,7 +19,7 @@ from .._host._files import read_text, under
 from .._host._units import is_masked
 from .._hosts import natural
 from .._ipoib._look import whole as interfaces
-from .._kmod._limits import is_limit
+from .._kmod._limits import SERVICE, SESSION, is_limit
 from .._opensm._conf import parse_conf
 from .._opensm._places import fabric_of, file_path, unit_name
 from .._opensm._processes import read_processes
@@ -27,7 +27,7 @@ from .._opensm._told_look import listen
 from .._tools import _saquery, _sminfo, _smpquery
 from .._tools._ip import read_links
 from ._daemons import read_daemons
-from ._live import SERVICE, SESSION, Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
+from ._live import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port

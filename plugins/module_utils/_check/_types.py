@@ -13,34 +13,16 @@ from ._live import Live
 if t.TYPE_CHECKING:
     from .._accepted import Accepted
     from .._finding import Finding
+    from .._firmware._expect import Differences
+    from .._firmware._expect import Wanted as WantedFirmware
     from .._firmware._links import Limits
+    from .._gpudirect._expect import Wanted as WantedGpus
     from .._gpudirect._found import Found as Gpus
-    from .._gpudirect._plan import Wanted as GpuOptions
     from .._ipoib._concern import Options as IpoibOptions
     from .._ipoib._found import Found as Ipoib
     from .._kmod._found import Found as Modules
     from .._kmod._plan import Wanted as WantedModules
-    from .._plan import Change, Pending
     from .._stack._states import Wanted as WantedStack
-
-
-class WantedGpus(t.NamedTuple):
-    """The way to GPU memory, as the role gpudirect knows it."""
-
-    method: str
-    allow_rebuild: bool
-    options: GpuOptions
-
-
-class WantedFirmware(t.NamedTuple):
-    """The variables of the role hca_firmware, which have passed its validation."""
-
-    devices: tuple[t.Mapping[str, t.Any], ...] = ()
-    images: str | t.Mapping[str, t.Any] | None = None
-    versions: t.Mapping[str, str] = {}
-    allow_downgrade: bool = False
-    config: tuple[t.Mapping[str, t.Any], ...] = ()
-    missing: str = "ignore"
 
 
 class Fabric(t.NamedTuple):
@@ -98,17 +80,6 @@ class Wanted(t.NamedTuple):
     accepted: tuple[Accepted, ...] = ()
     """Findings that the site accepts."""
     today: str = ""
-
-
-class Differences(t.NamedTuple):
-    """How the firmware of the adapters differs from what is wanted."""
-
-    changes: tuple[Change, ...] = ()
-    """What the role would burn and set."""
-    pending: tuple[Pending, ...] = ()
-    """What was burned or set before, and waits for the next start of an adapter."""
-    errors: tuple[str, ...] = ()
-    """Why something could not be compared, or can't be as wanted."""
 
 
 class Found(t.NamedTuple):

@@ -20,11 +20,22 @@ KEEP, UNLIMITED = "keep", "unlimited"
 SESSIONS_PATH = "/etc/security/limits.d/rdma-ofed.conf"
 SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
 PATHS = (SESSIONS_PATH, SERVICES_PATH)
+# Whose limit it is.
+SESSION, SERVICE = "session", "service"
 
 _FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))
 _SERVICES = re.compile(r"^\s*DefaultLimitMEMLOCK\s*=\s*(\S+)\s*$")
 _SIZE = re.compile(r"^([0-9]{1,18})([KMGT]?)\Z")
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
+
+
+class Daemon(t.NamedTuple):
+    """A daemon that begins jobs, sessions or containers."""
+
+    name: str
+    unit: str
+    memlock: str
+    """Its limit of locked memory, in KiB or `unlimited`."""
 
 
 class Line(t.NamedTuple):

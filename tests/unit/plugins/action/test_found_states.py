@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Manager, Master, Opensm, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Pcie
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode

@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Daemon, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Manager, Master, Opensm, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, table_rows
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
@@ -29,7 +29,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Pre
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, NAMING_PATH, OPTIONS_PATH, load_text, naming_text, options_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Line, services_text, sessions_text
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
 from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import memlock_of, read_daemons
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Daemon, Manager, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Manager, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_limits, read_opensm
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import 
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
 
 GUID = "0x0000000000100001"

@@ -1,0 +1,44 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the check of a node expects of the way to GPU memory. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._finding import Code, Finding, Topic, of_change
+from ._found import LEGACY, PEERMEM
+from ._method import decide
+from ._plan import plan
+
+if t.TYPE_CHECKING:
+    from ._found import Found
+    from ._plan import Wanted as Options
+
+# The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
+PEER_MEMORY_CLIENT = "nv_mem"
+
+
+class Wanted(t.NamedTuple):
+    """The way to GPU memory, as the role knows it."""
+
+    method: str
+    allow_rebuild: bool
+    options: Options
+
+
+def findings(wanted: Wanted, found: Found) -> list[Finding]:
+    """Nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
+    if not found.gpu.devices:
+        return []
+    method = decide(wanted.method, found, wanted.allow_rebuild)
+    if method.obstacles:
+        why = "; ".join(dict.fromkeys(obstacle.cause for obstacle in method.obstacles))
+        return [Finding(Code.GPU_OUT_OF_REACH, Topic.GPU_MEMORY, wanted=wanted.method, detail=why)]
+    result = [of_change(change) for change in plan(found, wanted.options, method).changes]
+    registers = method.name in (PEERMEM, LEGACY) and found.gpu.peer(method.name).loaded and not found.waits
+    if registers and found.shows_clients and PEER_MEMORY_CLIENT not in found.gpu.clients:
+        result.append(Finding(Code.GPU_NOT_REGISTERED, Topic.GPU_MEMORY, "", "", PEER_MEMORY_CLIENT, ", ".join(found.gpu.clients)))
+    return result

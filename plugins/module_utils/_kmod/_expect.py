@@ -1,0 +1,68 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the check of a node expects of its kernel modules, and of the limit of locked memory. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._finding import Code, Finding, Topic, of_change
+from .._plan import Kind
+from . import _plan as kmod
+from ._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
+from ._limits import SERVICE, SESSION, others, reaches
+
+if t.TYPE_CHECKING:
+    from ._found import Found
+    from ._limits import Daemon
+
+
+def findings(wanted: kmod.Wanted, found: Found, *, limits: t.Mapping[str, str], daemons: t.Iterable[Daemon]) -> list[Finding]:
+    """`limits` of locked memory by SESSION and SERVICE, as far as they are known; `daemons` that begin jobs, sessions and containers."""
+    result = [*_modules(wanted, found), *_pending(wanted, found)]
+    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits=limits, daemons=daemons)]
+
+
+def _modules(wanted: kmod.Wanted, found: Found) -> list[Finding]:
+    """What the planner would change for these modules. The check may be for a part of what the role declares, whose files list more."""
+    names = kmod.kernel_names(wanted, found)
+    # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
+    images = bool(wanted.options or wanted.initramfs_drivers or wanted.initramfs_cmdline)
+    changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | found.ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
+    result = [
+        of_change(change)
+        for change in changes
+        if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
+    ]
+    if wanted.device_names != UNMANAGED:
+        # The rule for the names of RDMA devices, and those that do not follow it.
+        result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
+    return result
+
+
+def _pending(wanted: kmod.Wanted, found: Found) -> list[Finding]:
+    """Options of loaded modules that are set and not in effect yet. Names of devices are findings of their own."""
+    # Of options that are yet to be set, the file is the finding.
+    declared = set(wanted.options) - set(kmod.changed_options(wanted, found))
+    changes = [entry.change for entry in kmod.pending(wanted, found) if entry.change.kind == Kind.PARAMETER and entry.change.subject in declared]
+    return [of_change(change)._replace(code=Code.PENDING, detail=change.needs.replace("_", " ")) for change in changes]
+
+
+def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
+    """The limit of locked memory, as a session and a service have it. What may not be raised is no finding."""
+    result = []
+    for name, lines in ((SESSION, found.session_limits), (SERVICE, found.service_limits)):
+        if found.may_raise and name in live and not reaches(live[name], limit):
+            lower = ["%s line %d" % (line.path, line.line) for line in others(lines, limit)]
+            result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, "", limit, live[name], ", ".join(lower)))
+    return result
+
+
+def _daemons(limit: str, found: Found, *, limits: t.Mapping[str, str], daemons: t.Iterable[Daemon]) -> list[Finding]:
+    """Those that began before the limit was raised. Where a service that begins now has no more, that is the finding."""
+    if not found.may_raise or not reaches(limits.get(SERVICE, limit), limit):
+        return []
+    low = (daemon for daemon in daemons if not reaches(daemon.memlock, limit))
+    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, daemon.unit) for daemon in low]
