@@ -73,7 +73,7 @@ def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
     if not parameters["bundle"]:
         return [Problem("bundle", parameters["bundle"], "the path or URL of the vendor's bundle", "the playbook build takes ofed_bundle")]
     given = {"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum", "version")}
-    found = [problem._replace(variable=problem.variable.replace("ofed_", "", 1)) for problem in bundle_problems(given, None)]
+    found = [problem._replace(variable=problem.variable.replace("ofed_", "", 1)) for problem in bundle_problems(given)]
     if not found and not mlnx_version(given):
         hint = "" if parameters["version"] else "the name of the bundle does not tell it"
         found.append(Problem("version", parameters["version"], "a release such as 23.10-0.5.5.0", hint))

@@ -110,7 +110,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
             return _ended(job)
         _conclude(job, root)
     if has_bundle:
-        require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}, None))
+        require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}))
     found = look(run, running, root)
     todo = planner.plan(policy, found, has_bundle=has_bundle)
     # A job that an earlier run began for another policy was only waited for.

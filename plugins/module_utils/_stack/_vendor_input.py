@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._distro._family import Family
 from .._distro._registry import by_name
 from .._errors import Problem, Unshown
 from .._facts._machine import OperatingSystem
@@ -47,10 +48,29 @@ def _useless(variables: t.Mapping[str, t.Any], name: str, allowed: str, *, hint:
     return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
 
 
-def packaging_of(facts: t.Mapping[str, t.Any] | None) -> str:
-    """`deb`, `rpm`, or "" where the node is not known."""
-    family = by_name(part(facts, "os").get("family"))
-    return family.manager.packaging if family else ""
+class Node(t.NamedTuple):
+    """What its facts tell of a node; nothing where they are not there."""
+
+    system: OperatingSystem = OperatingSystem()
+    arch: str = ""
+
+    @property
+    def family(self) -> Family | None:
+        return by_name(self.system.family)
+
+    @property
+    def packaging(self) -> str:
+        """`deb`, `rpm`, or "" where the node is not known."""
+        return self.family.manager.packaging if self.family else ""
+
+
+UNKNOWN = Node()
+
+
+def node_of(facts: t.Mapping[str, t.Any] | None) -> Node:
+    system = part(facts, "os")
+    known = OperatingSystem(*(str(system.get(key, "")) for key in ("family", "id", "version")))
+    return Node(known, str(part(facts, "machine").get("architecture", "")))
 
 
 def mlnx_version(variables: t.Mapping[str, t.Any]) -> str:
@@ -66,7 +86,7 @@ def wanted_stack(variables: t.Mapping[str, t.Any]) -> Wanted:
     return Wanted(source=source, version=version)
 
 
-def bundle_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+def bundle_problems(variables: t.Mapping[str, t.Any], node: Node = UNKNOWN) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
     value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
@@ -89,18 +109,17 @@ def bundle_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.An
     version = variables.get("ofed_version")
     if isinstance(version, str) and is_version(version) and named.version and named.version != version:
         found.append(Problem("ofed_version", version, named.version, "that is the release in the name of ofed_bundle"))
-    return found + _misfit_problems(variables, facts)
+    return found + _misfit_problems(variables, node)
 
 
-def _misfit_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+def _misfit_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
     """A bundle that, by its name, is for another distribution or architecture."""
-    system, arch = part(facts, "os"), str(part(facts, "machine").get("architecture", ""))
     options = variables.get("ofed_installer_options") or []
-    if not system or not isinstance(options, (list, tuple)):
+    if not isinstance(options, (list, tuple)):
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), OperatingSystem(id=str(system.get("id", "")), version=str(system.get("version", ""))), arch, options=words)
+    why = misfit(parse_name(bundle), node.system, node.arch, options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -137,7 +156,7 @@ def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str,
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
-def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None, method: str) -> list[Problem]:
+def _mlnx_problems(variables: t.Mapping[str, t.Any], node: Node, method: str) -> list[Problem]:
     found: list[Problem] = []
     version = variables.get("ofed_version")
     if not _is_empty(version) and not (isinstance(version, str) and is_version(version)):
@@ -145,11 +164,11 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any
     options = variables.get("ofed_installer_options")
     firmware = is_true(variables.get("ofed_firmware_update"))
     if method == "installer":
-        found += bundle_problems(variables, facts)
+        found += bundle_problems(variables, node)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            installer = Installer(mlnx_version(variables), packaging_of(facts))
+            installer = Installer(mlnx_version(variables), node.packaging)
             found += installer.problems("ofed_installer_options", options, firmware_update=firmware, ask=True)
         return found
     found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
@@ -164,7 +183,7 @@ def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allow
     return [Problem("%s[%d]" % (variable, index), name, allowed) for index, name in wrong]
 
 
-def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
+def vendor_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
     """What is wrong with the variables of a vendor's stack that shall be installed."""
     source = variables["ofed_source"]
     found: list[Problem] = []
@@ -172,7 +191,7 @@ def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.An
         method = variables.get("ofed_method", VARIABLES["ofed_method"]["default"])
         if not isinstance(method, str) or method not in VARIABLES["ofed_method"]["choices"]:
             return []
-        found += _mlnx_problems(variables, facts, method)
+        found += _mlnx_problems(variables, node, method)
     else:
         method = "repository"
         version = variables.get("ofed_version")
@@ -181,4 +200,4 @@ def vendor_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.An
         found += _repository_problems(variables)
         found += _useless(variables, "ofed_bundle", "no bundle with ofed_source: doca", hint="it comes from ofed_repository")
         found += _useless(variables, "ofed_installer_options", "no options with ofed_source: doca", hint="no installer runs then")
-    return found + _set_problems(variables, source=source, method=method, family=packaging_of(facts))
+    return found + _set_problems(variables, source=source, method=method, family=node.packaging)
