@@ -168,7 +168,7 @@ reasons:
 
 import platform
 
-from ..module_utils._gpudirect._apply import converge
+from ..module_utils._gpudirect._converge import converge
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._gpudirect import OPTIONS
 

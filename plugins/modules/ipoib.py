@@ -310,8 +310,8 @@ problems:
 import os
 
 from ..module_utils._host._answer import answer
-from ..module_utils._ipoib._apply import converge
 from ..module_utils._ipoib._concern import Options
+from ..module_utils._ipoib._converge import converge
 from ..module_utils._schema._ipoib import OPTIONS
 
 

@@ -204,7 +204,7 @@ backup_files:
 import platform
 
 from ..module_utils._host._answer import answer
-from ..module_utils._kmod._apply import converge
+from ..module_utils._kmod._converge import converge
 from ..module_utils._schema._kernel_modules import OPTIONS
 
 

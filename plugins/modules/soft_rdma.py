@@ -113,7 +113,7 @@ import platform
 
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._soft_rdma import OPTIONS
-from ..module_utils._softrdma._apply import converge
+from ..module_utils._softrdma._converge import converge
 
 
 def main() -> None:

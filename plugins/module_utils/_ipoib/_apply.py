@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One run of the module: look, plan, and carry the plan out: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
+"""Carries the plan out: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
 
 Interrupted at any step, the next run finds what is left: interfaces go before the files that describe them, and files
 come before what is made of them.
@@ -11,21 +11,18 @@ come before what is made of them.
 from __future__ import annotations
 
 import dataclasses
-import os
 import time
 import typing as t
 
 from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
 from .._host._units import YES, Systemd
-from .._plan import Kind, Plan
-from . import _boot, _registry, _rename, _rollback
+from .._plan import Kind
+from . import _boot, _registry, _rename
 from ._backend import Backend, Driver, Tools
-from ._concern import Options, result_of, wanted_of
 from ._found import Found
 from ._kernel import Kernel
-from ._look import ROLLBACK, has_bonding, look_whole
-from ._plan import plan
+from ._look import has_bonding
 from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:
@@ -228,7 +225,7 @@ class Applier:
             time.sleep(SETTLE_STEP)
 
 
-def _made(todo: IpoibPlan, look: t.Callable[[], Found], replan: t.Callable[[Found], IpoibPlan]) -> dict[str, t.Any]:
+def made(todo: IpoibPlan, look: t.Callable[[], Found], replan: t.Callable[[Found], IpoibPlan]) -> dict[str, t.Any]:
     """What a run has changed that did not come to its end, for its result."""
     try:
         left = replan(look()).plan.changes
@@ -237,51 +234,3 @@ def _made(todo: IpoibPlan, look: t.Callable[[], Found], replan: t.Callable[[Foun
         return {"changed": True}
     made = [change.words() for change in todo.plan.changes if change not in left]
     return {"changed": bool(made), "changes": made}
-
-
-def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
-    """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
-    if options.confirm:
-        if not module.check_mode:
-            _rollback.confirm(run, options.confirm, root)
-        return dict(Plan().result(), backend="", interfaces=[])
-
-    def look() -> Found:
-        return look_whole(run, environ, root)
-
-    found = look()
-    wanted = wanted_of(options, found)
-    todo = plan(wanted, found)
-    if module.check_mode or not todo.plan:
-        return result_of(wanted, todo, found.netdevs, predicted=bool(todo.plan))
-    if found.armed:
-        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % ROLLBACK)
-
-    def replan(seen: Found) -> IpoibPlan:
-        return plan(wanted, seen)
-
-    extra: dict[str, t.Any] = {}
-    applier = Applier(
-        module,
-        run,
-        found,
-        backend=_registry.named(wanted.backend),
-        look=look,
-        replan=replan,
-        root=root,
-        backup=options.backup,
-    )
-    if todo.cutting:
-        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
-        extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
-    try:
-        after = applier.apply(todo)
-    except RdmaError as exc:
-        exc.details.update(_made(todo, look, replan))
-        if extra:
-            exc.msg += "; the node returns to its former state within %d s" % options.rollback_timeout
-        raise
-    if applier.backups:
-        extra["backup_files"] = applier.backups
-    # The changes that were made, with what is left and worth saying after them.
-    return {**result_of(wanted, after._replace(plan=todo.plan), look().netdevs, predicted=False), **extra}

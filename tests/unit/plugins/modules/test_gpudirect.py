@@ -20,7 +20,7 @@ import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT, UNIT_PATH, read_managed, read_masked
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -199,7 +199,7 @@ class Node(ModuleFiles):
         self.check_mode = check
         self.params = {**DEFAULTS, **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, root=str(self.root))
+        return _converge.converge(module, self, RELEASE, root=str(self.root))
 
     def changing(self) -> list[str]:
         """The commands that change something."""
@@ -683,7 +683,7 @@ def test_a_job_that_fails_is_quoted(node: Node, monkeypatch: pytest.MonkeyPatch)
         _apply._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.undo()
     with pytest.raises(CommandFailed, match="vanished"):
-        _apply._await(0, str(node.root))
+        _apply.await_job(0, str(node.root))
 
 
 def test_wrong_input_reaches_the_user(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply, _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
@@ -99,7 +99,7 @@ class Node:
         }
         self.params = {**defaults, **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, root=str(self.root))
+        return _converge.converge(module, self, RELEASE, root=str(self.root))
 
 
 @pytest.fixture(name="node")

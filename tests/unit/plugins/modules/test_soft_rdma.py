@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link, read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _apply
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _converge
 from support.module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"
@@ -99,7 +99,7 @@ class Node(ModuleFiles):
         self.check_mode = check
         self.params = {"links": [RXE], "state": "present", **params}
         module: t.Any = self
-        return _apply.converge(module, self, RELEASE, root=str(self.root))
+        return _converge.converge(module, self, RELEASE, root=str(self.root))
 
 
 @pytest.fixture(name="node")
