@@ -77,65 +77,66 @@ def _read_template(run: Runner) -> str:
         return read_text(path)
 
 
-def _folders(template: str) -> tuple[str, ...]:
-    named = values(template).get("partition_config_file", ())
-    # A build that was replaced had its files elsewhere.
-    return tuple(dict.fromkeys([*(os.path.dirname(path) for path in named), *FOLDERS]))
+class _Reader:
+    """Reads what subnet managers go by. Without the template of the installed opensm, its defaults are not known."""
 
+    def __init__(self, root: str, template: str = "") -> None:
+        self._root = root
+        self._defaults = values(template)
+        named = self._defaults.get("partition_config_file", ())
+        # A build that was replaced had its files elsewhere.
+        self._folders = tuple(dict.fromkeys([*(os.path.dirname(path) for path in named), *FOLDERS]))
 
-def _predecessor(
-    root: str, name: str, template: str, *, arguments: t.Mapping[str, str] = MappingProxyType({}), folder: str = "/", saved: t.Sequence[str]
-) -> Predecessor:
-    """`saved`: the ends of the names that the files may have, by preference."""
+    def of_process(self, pid: int) -> Predecessor:
+        """The settings of an opensm that runs."""
+        place = under(self._root, "/proc/%d" % pid)
+        arguments = keys_of(attribute(place, "cmdline").rstrip("\0").split("\0")[1:])
+        try:
+            folder = os.readlink(os.path.join(place, "cwd"))
+        except OSError:
+            folder = "/"
+        return self.read("process %d" % pid, ("", *_SAVED), arguments=arguments, folder=folder)
 
-    def choose(named: str | None, default: str) -> tuple[str, str]:
-        """The first file of that name that is there, else where it would be; and its content."""
-        paths = [os.path.normpath(os.path.join(folder, named))] if named is not None else ["%s/%s" % (place, default) for place in _folders(template)]
-        paths = [path + end for end in saved for path in paths]
-        contents = ((path, read_text(under(root, path))) for path in paths if os.path.isfile(under(root, path)))
-        return next((pair for pair in contents if pair[1]), (paths[0], ""))
+    def read(self, name: str, saved: t.Sequence[str], *, arguments: t.Mapping[str, str] = MappingProxyType({}), folder: str = "/") -> Predecessor:
+        """`saved`: the ends of the names that the files may have, by preference."""
 
-    conf, text = choose(arguments.get(CONFIG), CONF)
-    keys = {**values(text), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
-    named = keys.get("partition_config_file", (UNSET,))[-1]
-    source, partitions = choose(None if named in (UNSET, "") else named, _places.PARTITIONS)
-    guid = keys.get("guid", ("",))[-1]
-    digits = decimal(guid)
-    guid = guid if digits is None else hex(digits)
-    defaults = values(template)
-    return Predecessor(
-        source=", ".join(filter(None, [name, conf])),
-        keys={key: own for key, own in keys.items() if not same(own, defaults.get(key, ()))},
-        partitions=partitions,
-        partitions_source=source,
-        guid=normal_guid(guid) if is_guid(guid) else "",
-        runs=name != "",
-    )
+        def choose(named: str | None, default: str) -> tuple[str, str]:
+            """The first file of that name that is there, else where it would be; and its content."""
+            paths = [os.path.normpath(os.path.join(folder, named))] if named is not None else ["%s/%s" % (place, default) for place in self._folders]
+            paths = [path + end for end in saved for path in paths]
+            contents = ((path, read_text(under(self._root, path))) for path in paths if os.path.isfile(under(self._root, path)))
+            return next((pair for pair in contents if pair[1]), (paths[0], ""))
 
-
-def _of_process(root: str, pid: int, template: str) -> Predecessor:
-    """The settings of an opensm that runs."""
-    place = under(root, "/proc/%d" % pid)
-    arguments = keys_of(attribute(place, "cmdline").rstrip("\0").split("\0")[1:])
-    try:
-        folder = os.readlink(os.path.join(place, "cwd"))
-    except OSError:
-        folder = "/"
-    return _predecessor(root, "process %d" % pid, template, arguments=arguments, folder=folder, saved=("", *_SAVED))
+        conf, text = choose(arguments.get(CONFIG), CONF)
+        keys = {**values(text), **{key: (value,) for key, value in arguments.items() if key != CONFIG}}
+        named = keys.get("partition_config_file", (UNSET,))[-1]
+        source, partitions = choose(None if named in (UNSET, "") else named, _places.PARTITIONS)
+        guid = keys.get("guid", ("",))[-1]
+        digits = decimal(guid)
+        guid = guid if digits is None else hex(digits)
+        return Predecessor(
+            source=", ".join(filter(None, [name, conf])),
+            keys={key: own for key, own in keys.items() if not same(own, self._defaults.get(key, ()))},
+            partitions=partitions,
+            partitions_source=source,
+            guid=normal_guid(guid) if is_guid(guid) else "",
+            runs=name != "",
+        )
 
 
 def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
     """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
 
-    def read(template: str) -> list[Predecessor]:
-        found = [_of_process(root, pid, template) for pid in foreign]
+    def read(reader: _Reader) -> list[Predecessor]:
+        found = [reader.of_process(pid) for pid in foreign]
         if files and not foreign and run.has("opensm"):
             # What the installed opensm would start with comes after what one before it did: a package may have put its own files there.
-            found = [_predecessor(root, "", template, saved=[end]) for end in (*reversed(_SAVED), "")]
+            found = [reader.read("", [end]) for end in (*reversed(_SAVED), "")]
         return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
     # The defaults take a process, so they are only found out where they count.
-    return tuple(read(_read_template(run) if any(predecessor.keys for predecessor in read("")) else ""))
+    found = read(_Reader(root))
+    return tuple(read(_Reader(root, _read_template(run))) if any(predecessor.keys for predecessor in found) else found)
 
 
 def _read_hidden(path: str) -> str:

@@ -20,7 +20,7 @@ from .._schema._values import timeout_problems, value_problems
 from .._tools._openibd import conf_problems, value_text
 from ._installer_options import names_of, user_only
 from ._package_names import PACKAGE_NAME
-from ._vendor_input import Node, mlnx_version, node_of, package_problems, vendor_problems
+from ._vendor_input import Platform, mlnx_version, package_problems, platform_of, vendor_problems
 
 if t.TYPE_CHECKING:
     from .._distro._family import Family
@@ -121,7 +121,7 @@ def _installer_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], fa
     return [Problem(VARIABLE, protocol.name, allowed, "the set %s is without them" % chosen)] if lacking else []
 
 
-def _protocol_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
+def _protocol_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
     source = str(variables["ofed_source"])
     if not protocol.kernel and protocol.modules:
         hint = "%s does not support it, and the kernel's own module does not fit the vendor's driver; with ofed_source: inbox it can be had"
@@ -130,7 +130,7 @@ def _protocol_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], nod
     if isinstance(chosen, str) and user_only(chosen) and protocol.modules:
         return [Problem(VARIABLE, protocol.name, "a set of packages with kernel modules", "%s is without %s" % (chosen, ", ".join(protocol.modules)))]
     if source == "mlnx_ofed" and variables.get("ofed_method", "installer") == "installer":
-        return _installer_problems(protocol, variables, node.family)
+        return _installer_problems(protocol, variables, platform.family)
     return []
 
 
@@ -145,13 +145,13 @@ def _conf_problems(protocol: Protocol, variables: t.Mapping[str, t.Any]) -> list
     ]
 
 
-def vendor_ulp_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
+def vendor_ulp_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
     """What is wrong with the declared protocols, where a vendor's stack shall be installed."""
     value = variables.get(VARIABLE) or ()
     if name_problems(value):
         return []
     protocols = [PROTOCOLS[name] for name in value]
-    return [problem for protocol in protocols for problem in (*_protocol_problems(protocol, variables, node), *_conf_problems(protocol, variables))]
+    return [problem for protocol in protocols for problem in (*_protocol_problems(protocol, variables, platform), *_conf_problems(protocol, variables))]
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
@@ -173,8 +173,8 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
     # What is removed is found on the node: nothing has to be declared for it.
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
-        node = node_of(facts)
-        found += vendor_problems(variables, node) + vendor_ulp_problems(variables, node)
+        platform = platform_of(facts)
+        found += vendor_problems(variables, platform) + vendor_ulp_problems(variables, platform)
     # A stack of a vendor that is there can go on any of them.
     return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)
 

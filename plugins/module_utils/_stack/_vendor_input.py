@@ -48,7 +48,7 @@ def _useless(variables: t.Mapping[str, t.Any], name: str, allowed: str, *, hint:
     return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
 
 
-class Node(t.NamedTuple):
+class Platform(t.NamedTuple):
     """What its facts tell of a node; nothing where they are not there."""
 
     system: OperatingSystem = OperatingSystem()
@@ -64,13 +64,13 @@ class Node(t.NamedTuple):
         return self.family.manager.packaging if self.family else ""
 
 
-UNKNOWN = Node()
+UNKNOWN = Platform()
 
 
-def node_of(facts: t.Mapping[str, t.Any] | None) -> Node:
+def platform_of(facts: t.Mapping[str, t.Any] | None) -> Platform:
     system = part(facts, "os")
     known = OperatingSystem(*(str(system.get(key, "")) for key in ("family", "id", "version")))
-    return Node(known, str(part(facts, "machine").get("architecture", "")))
+    return Platform(known, str(part(facts, "machine").get("architecture", "")))
 
 
 def mlnx_version(variables: t.Mapping[str, t.Any]) -> str:
@@ -86,7 +86,7 @@ def wanted_stack(variables: t.Mapping[str, t.Any]) -> Wanted:
     return Wanted(source=source, version=version)
 
 
-def bundle_problems(variables: t.Mapping[str, t.Any], node: Node = UNKNOWN) -> list[Problem]:
+def bundle_problems(variables: t.Mapping[str, t.Any], platform: Platform = UNKNOWN) -> list[Problem]:
     """What is wrong with the place of a bundle and with its checksum."""
     value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
@@ -109,17 +109,17 @@ def bundle_problems(variables: t.Mapping[str, t.Any], node: Node = UNKNOWN) -> l
     version = variables.get("ofed_version")
     if isinstance(version, str) and is_version(version) and named.version and named.version != version:
         found.append(Problem("ofed_version", version, named.version, "that is the release in the name of ofed_bundle"))
-    return found + _misfit_problems(variables, node)
+    return found + _misfit_problems(variables, platform)
 
 
-def _misfit_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
+def _misfit_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
     """A bundle that, by its name, is for another distribution or architecture."""
     options = variables.get("ofed_installer_options") or []
     if not isinstance(options, (list, tuple)):
         return []
     words = [option for option in options if isinstance(option, str)]
     bundle = variables["ofed_bundle"]
-    why = misfit(parse_name(bundle), node.system, node.arch, options=words)
+    why = misfit(parse_name(bundle), platform.system, platform.arch, options=words)
     return [Problem("ofed_bundle", bundle, "a bundle for this node", why)] if why else []
 
 
@@ -156,7 +156,7 @@ def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str,
     return [] if chosen in allowed or chosen in known else [Problem("ofed_packages", value, ", ".join(allowed), "or %s" % USER_ONLY_WORDS)]
 
 
-def _mlnx_problems(variables: t.Mapping[str, t.Any], node: Node, method: str) -> list[Problem]:
+def _mlnx_problems(variables: t.Mapping[str, t.Any], platform: Platform, method: str) -> list[Problem]:
     found: list[Problem] = []
     version = variables.get("ofed_version")
     if not _is_empty(version) and not (isinstance(version, str) and is_version(version)):
@@ -164,11 +164,11 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], node: Node, method: str) ->
     options = variables.get("ofed_installer_options")
     firmware = is_true(variables.get("ofed_firmware_update"))
     if method == "installer":
-        found += bundle_problems(variables, node)
+        found += bundle_problems(variables, platform)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
             found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
         if options is not None:
-            installer = Installer(mlnx_version(variables), node.packaging)
+            installer = Installer(mlnx_version(variables), platform.packaging)
             found += installer.problems("ofed_installer_options", options, firmware_update=firmware, ask=True)
         return found
     found += _useless(variables, "ofed_installer_options", "no options with ofed_method: repository", hint="no installer runs then")
@@ -183,7 +183,7 @@ def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allow
     return [Problem("%s[%d]" % (variable, index), name, allowed) for index, name in wrong]
 
 
-def vendor_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Problem]:
+def vendor_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
     """What is wrong with the variables of a vendor's stack that shall be installed."""
     source = variables["ofed_source"]
     found: list[Problem] = []
@@ -191,7 +191,7 @@ def vendor_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Proble
         method = variables.get("ofed_method", VARIABLES["ofed_method"]["default"])
         if not isinstance(method, str) or method not in VARIABLES["ofed_method"]["choices"]:
             return []
-        found += _mlnx_problems(variables, node, method)
+        found += _mlnx_problems(variables, platform, method)
     else:
         method = "repository"
         version = variables.get("ofed_version")
@@ -200,4 +200,4 @@ def vendor_problems(variables: t.Mapping[str, t.Any], node: Node) -> list[Proble
         found += _repository_problems(variables)
         found += _useless(variables, "ofed_bundle", "no bundle with ofed_source: doca", hint="it comes from ofed_repository")
         found += _useless(variables, "ofed_installer_options", "no options with ofed_source: doca", hint="no installer runs then")
-    return found + _set_problems(variables, source=source, method=method, family=node.packaging)
+    return found + _set_problems(variables, source=source, method=method, family=platform.packaging)
