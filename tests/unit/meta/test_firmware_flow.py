@@ -2,45 +2,49 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role hca_firmware, from an image and a parameter that only it has to both in effect, with one card that is a file."""
+"""The role hca_firmware, from an image and a parameter that only it has to both in effect, on hosts with one card each that is a file.
+
+Each host is one case. What would be modules on the node are actions here, which take no process of their own.
+"""
 
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import shutil
-import subprocess
 import sys
 import typing as t
 
 import pytest
+from support import playbook_runs
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-START = """#!/usr/bin/python
-import json
-from ansible.module_utils.basic import AnsibleModule
-STATE = %r
-card = json.load(open(STATE))
-module = AnsibleModule(argument_spec={name: {"type": "raw"} for name in %r.split()}, supports_check_mode=True)
-def entry(kind, aspect, needs="device_reset"):
-    return {"kind": kind, "subject": "0000:03:00.0", "aspect": aspect, "before": "0", "after": "1", "needs": needs, "why": []}
-image = [] if card["runs_image"] else [entry("firmware", "running_version")]
-set_only = [entry("firmware_parameter", "NEW")] if card["set"] and not card["effective"] else []
-def save(step, **more):
-    card.update(more)
-    card["steps"].append(step)
-    json.dump(card, open(STATE, "w"))
+START = """
+import json, pathlib
+from ansible.plugins.action import ActionBase
+class ActionModule(ActionBase):
+    def run(self, tmp=None, task_vars=None):
+        args, check_mode, host = self._task.args, self._task.check_mode, task_vars["inventory_hostname"]
+        assert set(args) <= set(%r.split()), args
+        path = pathlib.Path(%r, host)
+        card = json.loads(path.read_text())
+        def entry(kind, aspect, needs="device_reset"):
+            return {"kind": kind, "subject": "0000:03:00.0", "aspect": aspect, "before": "0", "after": "1", "needs": needs, "why": []}
+        image = [] if card["runs_image"] else [entry("firmware", "running_version")]
+        set_only = [entry("firmware_parameter", "NEW")] if card["set"] and not card["effective"] else []
+        def save(step, **more):
+            card.update(more)
+            card["steps"].append(step)
+            path.write_text(json.dumps(card))
 """
-MODULES = {
-    "packages": ("purposes unsupported", 'module.fail_json(msg="the tools would be installed")'),
-    "rdma_facts": ("reuse require_root", 'module.exit_json(ansible_facts={"rdma": {"os": {}}})'),
+ACTIONS = {
+    "packages": ("purposes unsupported", 'return dict(failed=True, msg=host + ": the tools would be installed")'),
+    "rdma_facts": ("reuse require_root", 'return dict(ansible_facts={"rdma": {"os": {}}})'),
     "mstflint": (
         "devices missing images versions missing_image allow_downgrade allow_container",
         """
 if card.get("half_written"):
-    module.fail_json(msg="card 1 may be half written", changed=True, unburned=[{"pci": "0000:03:00.0", "why": "", "half_written": True}])
-module.exit_json(pending=image, changes=[], reasons=[])
+    unburned = [{"pci": "0000:03:00.0", "why": "", "half_written": True}]
+    return dict(failed=True, msg=host + ": card 1 may be half written", changed=True, unburned=unburned)
+return dict(pending=image, changes=[], reasons=[])
 """,
     ),
     "mlxconfig": (
@@ -48,159 +52,204 @@ module.exit_json(pending=image, changes=[], reasons=[])
         """
 if card.get("broken"):
     unread = [{"pci": "0000:04:00.0", "why": "card 2 is broken"}]
-    module.fail_json(msg="card 2 is broken", unread=unread, changed=False, pending=[], waiting=[], changes=[], reasons=[])
+    return dict(failed=True, msg="card 2 is broken", unread=unread, changed=False, pending=[], waiting=[], changes=[], reasons=[])
 waiting = [entry("firmware_parameter", "NEW", "reboot")] if image else []
-if image and not module.params["awaiting_firmware"]:
-    module.fail_json(msg="the running firmware has no NEW")
+if image and not args.get("awaiting_firmware"):
+    return dict(failed=True, msg="the running firmware has no NEW")
 changed = not image and not card["set"]
-if changed and not module.check_mode:
+if changed and not check_mode:
     save("set", set=True)
-foreseen = [entry("firmware_parameter", "NEW", "reboot")] if changed and module.check_mode else []
-module.exit_json(changed=changed, pending=waiting or set_only or foreseen, waiting=waiting, changes=["NEW"] if changed else [], reasons=[])
+foreseen = [entry("firmware_parameter", "NEW", "reboot")] if changed and check_mode else []
+return dict(changed=changed, pending=waiting or set_only or foreseen, waiting=waiting, changes=["NEW"] if changed else [], reasons=[])
 """,
     ),
     "mlxfwreset": (
         "allow_container state disconnect_rdma_users wait_timeout tried foreseen",
         """
-if module.params["state"] == "reset" and not module.check_mode:
+if args.get("state") == "reset" and not check_mode:
     save("reset", runs_image=True, effective=card["set"])
-    module.exit_json(changed=True, pending=[], adapters=[], reasons=[])
-foreseen = [{**one, "needs": "device_reset"} for one in module.params["foreseen"] or [] if one not in image]
+    return dict(changed=True, pending=[], adapters=[], reasons=[])
+foreseen = [{**one, "needs": "device_reset"} for one in args.get("foreseen") or [] if one not in image]
 pending = image + set_only + foreseen
 adapter = {"needs": card.get("needs", "device_reset") if pending else "", "blocked_by": [], "blocked_when_drained": [], "unknown": []}
-module.exit_json(pending=pending, adapters=[adapter], reasons=[])
+return dict(pending=pending, adapters=[adapter], reasons=[])
 """,
     ),
+    # What a test wants to know of the variables of a host.
+    "told": ("told", 'path.write_text(json.dumps({**card, "told": args["told"]}))\nreturn {}'),
 }
-PLAY = [
+PLAY = {"hosts": "all", "gather_facts": False}
+RUN = [
     {
-        "hosts": "localhost",
-        "connection": "local",
-        "gather_facts": False,
-        "vars": {
-            "ansible_python_interpreter": sys.executable,
-            "hca_firmware_install_tools": False,
-            "hca_firmware_images": "/srv",
-            "hca_firmware_config": [{"all": True, "parameters": {"NEW": 1}}],
-        },
+        **PLAY,
         "tasks": [
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware"}},
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "activate"}},
-            {"ansible.builtin.copy": {"content": "{{ rdma_pending | map(attribute='aspect') | join(' ') }}", "dest": "{{ told }}"}, "check_mode": False},
-            {"ansible.builtin.copy": {"content": "{{ rdma_pending | map(attribute='needs') | join(' ') }}", "dest": "{{ told }}.needs"}, "check_mode": False},
+            {"rdma.ofed.told": {"told": "{{ rdma_pending | map(attribute='aspect') | join(' ') }}: {{ rdma_pending | map(attribute='needs') | join(' ') }}"}},
         ],
     }
 ]
-
-
 # As playbooks/firmware.yml does before the first batch.
 LOOK = [
     {
-        **PLAY[0],
+        **PLAY,
         "tasks": [
             {
                 "ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "apply": {"check_mode": True}},
                 "vars": {"__hca_firmware_reports_later": True},
             },
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "find_work"}},
-            {"ansible.builtin.copy": {"content": "{{ __hca_firmware_due }} {{ __hca_firmware_is_effective }}", "dest": "{{ told }}"}},
+            {"rdma.ofed.told": {"told": "{{ __hca_firmware_due }} {{ __hca_firmware_is_effective }}"}},
             {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware", "tasks_from": "report_unread"}},
         ],
     }
 ]
-NOTHING = '{"hca_firmware_images": {}, "hca_firmware_config": [], "hca_firmware_install_tools": true}'
+DECLARED = {"hca_firmware_install_tools": False, "hca_firmware_images": "/srv", "hca_firmware_config": [{"all": True, "parameters": {"NEW": 1}}]}
+NOTHING = {"hca_firmware_images": {}, "hca_firmware_config": [], "hca_firmware_install_tools": True}
+RESET, REBOOT = {"rdma_allow_reset": True}, {"rdma_allow_reboot": True}
+HOOK = {"rdma_power_cycle_tasks": "{{ playbook_dir }}/cycle.yml"}
+CARD = {"runs_image": False, "set": False, "effective": False, "steps": [], "told": "not reached"}
+COLD = {"runs_image": True, "set": True, "needs": "cold_boot"}
 
 
-@pytest.fixture(name="run")
-def collection_with_one_card(tmp_path: pathlib.Path) -> t.Callable[..., tuple[list[str], str]]:
-    """A run of the play: the steps that it took on the card, and what is pending after it."""
-    collection = tmp_path / "ansible_collections/rdma/ofed"
-    for folder in ("plugins", "roles", "meta"):
-        shutil.copytree(ROOT / folder, collection / folder, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("rdma_facts", "packages"):
-        (collection / "plugins/action" / (name + ".py")).unlink()
-    card, told = tmp_path / "card.json", tmp_path / "told"
-    for name, (options, work) in MODULES.items():
-        (collection / "plugins/modules" / (name + ".py")).write_text(START % (str(card), options) + work, encoding="utf-8")
-    (tmp_path / "play.yml").write_text(json.dumps(PLAY), encoding="utf-8")
-    (tmp_path / "look.yml").write_text(json.dumps(LOOK), encoding="utf-8")
-    card.write_text(json.dumps({"runs_image": False, "set": False, "effective": False, "steps": []}), encoding="utf-8")
-    environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(tmp_path), "ANSIBLE_LOCALHOST_WARNING": "0"}
-    playbook = [sys.executable, "-m", "ansible.cli.playbook", "-i", "localhost,", "-e", "told=%s" % told]
+class Case(t.NamedTuple):
+    """A host: what is declared for it besides, and what its card has before the first run."""
 
-    def run(*more: str, play: str = "play", fails: str = "", **state: t.Any) -> tuple[list[str], str]:
-        found = json.loads(card.read_text(encoding="utf-8"))
-        before = found["steps"]
-        card.write_text(json.dumps({**found, **state}), encoding="utf-8")
-        command = [*playbook, play + ".yml", *more]
-        done = subprocess.run(command, cwd=tmp_path, env=environment, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-        assert (done.returncode == 0) is (not fails), done.stdout + done.stderr
-        assert fails in done.stdout
-        return json.loads(card.read_text(encoding="utf-8"))["steps"][len(before) :], told.read_text(encoding="utf-8")
-
-    return run
+    variables: dict[str, t.Any] = {}
+    card: dict[str, t.Any] = {}
 
 
-def test_what_waited_for_the_firmware_is_set_in_the_run_that_activates_it(run: t.Callable[..., tuple[list[str], str]]) -> None:
-    allowed = ("-e", '{"rdma_allow_reset": true}')
-    assert run() == ([], "running_version NEW")
-    assert run("--check", *allowed) == ([], "running_version NEW")
-    assert run(*allowed) == (["reset", "set", "reset"], "")
-    assert run(*allowed) == ([], "")
+class Outcome(t.NamedTuple):
+    """What a run has done to a host."""
+
+    steps: list[str]
+    told: str
+    failed: str
 
 
-def test_check_mode_says_what_the_card_needs(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
-    """The module that sets a parameter can't know it: it says reboot."""
-    needs = tmp_path / "told.needs"
-    assert run("--check", runs_image=True) == ([], "NEW")
-    foreseen = needs.read_text(encoding="utf-8")
-    assert run() == (["set"], "NEW")
-    assert foreseen == needs.read_text(encoding="utf-8") == "device_reset"
-
-
-def test_nothing_declared_installs_nothing(run: t.Callable[..., tuple[list[str], str]]) -> None:
-    assert run("-e", NOTHING) == ([], "running_version")
-    assert run("-e", NOTHING, play="look", runs_image=True)[1] == "False True"
-    run("-e", '{"hca_firmware_install_tools": true}', fails="the tools would be installed")
-
-
-def test_only_a_node_with_work_is_in_a_batch(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
-    hook = tmp_path / "cycle.yml"
-    hook.write_text("[]", encoding="utf-8")
-
-    def look(*more: str, **state: t.Any) -> str:
-        return run(*more, play="look", **state)[1]
-
+LOOKED = {
     # A parameter is to be set; it is set, and waits without consent; with consent; it is effective.
-    assert look(runs_image=True) == "True False"
-    assert look(set=True) == "False False"
-    assert look("-e", '{"rdma_allow_reset": true}') == "True False"
-    assert look("-e", '{"rdma_allow_reboot": true}') == "True False"
-    assert look(effective=True) == "False True"
+    "to_set": (Case(card={"runs_image": True}), "True False"),
+    "no_consent": (Case(card={"runs_image": True, "set": True}), "False False"),
+    "reset_allowed": (Case(RESET, {"runs_image": True, "set": True}), "True False"),
+    "reboot_allowed": (Case(REBOOT, {"runs_image": True, "set": True}), "True False"),
+    "effective": (Case(card={"runs_image": True, "set": True, "effective": True}), "False True"),
     # Consent to a reset or reboot does nothing for what needs a cold boot, unless the site can switch the node off and on.
-    assert look("-e", '{"rdma_allow_reset": true, "rdma_allow_reboot": true}', effective=False, needs="cold_boot") == "False False"
-    assert look("-e", '{"rdma_allow_reboot": true, "rdma_power_cycle_tasks": "%s"}' % hook) == "True False"
-    assert look("-e", '{"rdma_power_cycle_tasks": "%s"}' % hook) == "False False"
+    "cold": (Case({**RESET, **REBOOT}, COLD), "False False"),
+    "cold_and_allowed": (Case({**REBOOT, **HOOK}, COLD), "True False"),
+    "cold_without_consent": (Case(HOOK, COLD), "False False"),
+    "looked_nothing": (Case(NOTHING, {"runs_image": True}), "False True"),
+    "looked_broken": (Case(card={"broken": True}), "False False"),
+}
+RUNS = {
+    "image": Case(),
+    "image_and_consent": Case(RESET),
+    "parameter": Case(card={"runs_image": True}),
+    "nothing": Case(NOTHING),
+    "tools": Case({"hca_firmware_install_tools": True}),
+    "broken": Case(card={"broken": True}),
+    "half_written": Case({**RESET, **REBOOT}, {"half_written": True}),
+    "cycled": Case({**REBOOT, **HOOK}, COLD),
+}
 
 
-def test_a_card_that_can_not_be_queried_is_reported_at_the_end(run: t.Callable[..., tuple[list[str], str]]) -> None:
-    said = "left as they are: card 2 is broken"
-    assert run(play="look", broken=True, fails=said)[1] == "False False"
-    run(fails=said)
+class Flow:
+    """The hosts, of which each run takes some."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder
+        cards = folder / "cards"
+        cards.mkdir()
+        stand_ins = {}
+        for name, (options, work) in ACTIONS.items():
+            body = "".join("        %s\n" % line for line in work.strip().splitlines())
+            stand_ins["action/%s.py" % name] = START % (options, str(cards)) + body
+        playbook_runs.collection_of(folder, stand_ins)
+        cases = {**{name: case for name, (case, _told) in LOOKED.items()}, **RUNS}
+        for name, case in cases.items():
+            (cards / name).write_text(json.dumps({**CARD, **case.card}), encoding="utf-8")
+        shared = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, **DECLARED}
+        hosts = {name: {**shared, **case.variables} for name, case in cases.items()}
+        (folder / "hosts.json").write_text(json.dumps({"all": {"hosts": hosts}}), encoding="utf-8")
+        cycle = [{"ansible.builtin.copy": {"content": "off and on", "dest": str(folder / "cycled")}}]
+        for file, content in (("play.yml", RUN), ("look.yml", LOOK), ("cycle.yml", cycle)):
+            (folder / file).write_text(json.dumps(content), encoding="utf-8")
+
+    def card(self, name: str) -> dict[str, t.Any]:
+        found: dict[str, t.Any] = json.loads((self.folder / "cards" / name).read_text(encoding="utf-8"))
+        return found
+
+    def __call__(self, play: str, names: t.Collection[str], *more: str) -> dict[str, Outcome]:
+        before = {name: len(self.card(name)["steps"]) for name in names}
+        argv = ["-i", "hosts.json", play, "--limit", ",".join(names), *more]
+        done = playbook_runs.run("playbook", *argv, folder=self.folder, collections=self.folder, **playbook_runs.MANY_HOSTS)
+        failed = done.failed
+        assert (done.status == 0) is (not failed), done.output
+        cards = {name: self.card(name) for name in names}
+        return {name: Outcome(card["steps"][before[name] :], card["told"], " ".join(failed.get(name, "").split())) for name, card in cards.items()}
 
 
-def test_a_node_with_half_an_image_on_a_card_is_neither_reset_nor_rebooted(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
-    (tmp_path / "told").write_text("not reached", encoding="utf-8")
-    allowed = ("-e", '{"rdma_allow_reset": true, "rdma_allow_reboot": true}')
-    assert run(*allowed, half_written=True, fails="card 1 may be half written") == ([], "not reached")
+@pytest.fixture(scope="module")
+def flow(tmp_path_factory: pytest.TempPathFactory) -> Flow:
+    return Flow(tmp_path_factory.mktemp("flow"))
 
 
-def test_a_power_cycle_is_left_to_the_site_and_has_to_happen(run: t.Callable[..., tuple[list[str], str]], tmp_path: pathlib.Path) -> None:
-    hook = tmp_path / "cycle.yml"
-    hook.write_text(json.dumps([{"ansible.builtin.copy": {"content": "off and on", "dest": str(tmp_path / "cycled")}}]), encoding="utf-8")
-    consent = ("-e", '{"rdma_allow_reboot": true, "rdma_power_cycle_tasks": "%s"}' % hook)
-    run("--check", *consent, needs="cold_boot", runs_image=True, set=True)
-    assert not (tmp_path / "cycled").exists()
-    # This machine runs on, of course.
-    run(*consent, fails="the node was not started again")
-    assert (tmp_path / "cycled").read_text(encoding="utf-8") == "off and on"
+@pytest.fixture(scope="module")
+def looked(flow: Flow) -> dict[str, Outcome]:
+    return flow("look.yml", LOOKED)
+
+
+@pytest.fixture(scope="module")
+def foreseen(flow: Flow) -> dict[str, Outcome]:
+    outcomes = flow("play.yml", ("image_and_consent", "parameter", "cycled"), "--check")
+    assert not (flow.folder / "cycled").exists()
+    return outcomes
+
+
+@pytest.fixture(scope="module")
+def done(flow: Flow, foreseen: dict[str, Outcome]) -> dict[str, Outcome]:
+    """After the check mode, which leaves all cards as they were."""
+    return flow("play.yml", RUNS)
+
+
+def test_what_waited_for_the_firmware_is_set_in_the_run_that_activates_it(flow: Flow, foreseen: dict[str, Outcome], done: dict[str, Outcome]) -> None:
+    assert done["image"] == ([], "running_version NEW: device_reset reboot", "")
+    assert foreseen["image_and_consent"] == ([], "running_version NEW: device_reset reboot", "")
+    assert done["image_and_consent"] == (["reset", "set", "reset"], ": ", "")
+    assert flow("play.yml", ["image_and_consent"]) == {"image_and_consent": ([], ": ", "")}
+
+
+def test_check_mode_says_what_the_card_needs(foreseen: dict[str, Outcome], done: dict[str, Outcome]) -> None:
+    """The module that sets a parameter can't know it: it says reboot."""
+    assert foreseen["parameter"] == ([], "NEW: device_reset", "")
+    assert done["parameter"] == (["set"], "NEW: device_reset", "")
+
+
+def test_nothing_declared_installs_nothing(looked: dict[str, Outcome], done: dict[str, Outcome]) -> None:
+    assert done["nothing"] == ([], "running_version: device_reset", "")
+    assert looked["looked_nothing"].told == "False True"
+    assert "tools: the tools would be installed" in done["tools"].failed
+
+
+@pytest.mark.parametrize("name", LOOKED)
+def test_only_a_node_with_work_is_in_a_batch(looked: dict[str, Outcome], name: str) -> None:
+    assert looked[name].told == LOOKED[name][1]
+    assert not looked[name].steps
+    assert not looked[name].failed or name == "looked_broken"
+
+
+def test_a_card_that_can_not_be_queried_is_reported_at_the_end(looked: dict[str, Outcome], done: dict[str, Outcome]) -> None:
+    assert "looked_broken: left as they are: card 2 is broken" in looked["looked_broken"].failed
+    assert looked["looked_broken"].told == "False False"
+    assert "broken: left as they are: card 2 is broken" in done["broken"].failed
+
+
+def test_a_node_with_half_an_image_on_a_card_is_neither_reset_nor_rebooted(done: dict[str, Outcome]) -> None:
+    outcome = done["half_written"]
+    assert outcome[:2] == ([], "not reached") and "half_written: card 1 may be half written" in outcome.failed
+
+
+def test_a_power_cycle_is_left_to_the_site_and_has_to_happen(flow: Flow, done: dict[str, Outcome]) -> None:
+    """The fixture says that check mode does not do it. This machine runs on, of course."""
+    assert "the node was not started again" in done["cycled"].failed
+    assert (flow.folder / "cycled").read_text(encoding="utf-8") == "off and on"
