@@ -77,6 +77,7 @@ class Tree:
         self.root = root
         self.wrong: list[str] = []
         self.made: dict[pathlib.Path, str] = {}
+        self._documented: dict[str, tuple[str, Options]] = {}
         self.roles = sorted(path.parts[-3] for path in root.glob("roles/*/meta/argument_specs.yml"))
         self.declared: dict[str, Options] = {role: self._options(root / "roles" / role) for role in self.roles}
         self.declared[SITE] = self._site()
@@ -123,7 +124,13 @@ class Tree:
 
     def documentation(self, module: str) -> Options:
         """The documented options, those of fragments included."""
-        found = parse(_documentation(self.text(self.root / "plugins/modules" / (module + ".py"))))
+        source = self.text(self.root / "plugins/modules" / (module + ".py"))
+        if self._documented.get(module, ("",))[0] != source:
+            self._documented[module] = (source, self._parsed(source))
+        return self._documented[module][1]
+
+    def _parsed(self, source: str) -> Options:
+        found = parse(_documentation(source))
         options: Options = found.get("options") or {}
         for fragment in found.get("extends_documentation_fragment", ()):
             for name, entry in self._fragment(fragment).items():
@@ -145,8 +152,9 @@ class Tree:
         for role in self.roles:
             self._defaults(role)
             self._readme(role)
-        for owner in [*self.roles, SITE]:
-            self._unread(owner)
+        read = self._read()
+        unread = (name for owner in [*self.roles, SITE] for name in self.own(owner) if name not in read)
+        self.wrong.extend("nothing reads %s. %s" % (name, RECIPE) for name in unread)
         for name in sorted({*self.roles, *self.modules, SITE}):
             self._table(name)
         self._all_defaults()
@@ -204,17 +212,18 @@ class Tree:
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
             places["`%s`" % role] = "\n".join(path.read_text(encoding="utf-8") for path in files)
-        return {name: [place for place, text in places.items() if re.search(r"\b%s\b" % name, text)] for name in self.declared[SITE]}
+        words = {place: _words(text) for place, text in places.items()}
+        return {name: [place for place, read in words.items() if name in read] for name in self.declared[SITE]}
 
-    def _unread(self, owner: str) -> None:
-        texts = [
-            path.read_text(encoding="utf-8")
+    def _read(self) -> set[str]:
+        """The words of all files that may read a variable."""
+        return {
+            word
             for folder in ("roles", "playbooks", "plugins")
             for path in self.root.glob(folder + "/**/*.[py]*")
             if path.suffix in (".py", ".yml") and path.name not in ("argument_specs.yml",) and "defaults" not in path.parts and "_schema" not in path.parts
-        ]
-        text = "\n".join(texts)
-        self.wrong.extend("nothing reads %s. %s" % (name, RECIPE) for name in self.own(owner) if not re.search(r"\b%s\b" % name, text))
+            for word in _words(path.read_text(encoding="utf-8"))
+        }
 
     def _table(self, name: str) -> None:
         sources, text = [], ""
@@ -243,6 +252,10 @@ class Tree:
         tables = self.root.glob("plugins/module_utils/_schema/_*.py")
         gone = {path for path in tables if path not in self.made and _MADE in path.read_text(encoding="utf-8")}
         return sorted({path for path, text in self.made.items() if not path.is_file() or path.read_text(encoding="utf-8") != text} | gone)
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
 
 
 def _calls(tasks: t.Any) -> t.Iterator[tuple[str, str, t.Any]]:
