@@ -9,11 +9,52 @@ The documentation is in the module of the same name.
 
 from __future__ import annotations
 
+import typing as t
+
+from ansible.errors import AnsibleActionFail
+from ansible.module_utils.parsing.convert_bool import boolean
+
+from ..module_utils._errors import RdmaError
+from ..module_utils._foreign import shown, shown_lines
 from ..module_utils._opensm._concern import CONCERN
-from ..plugin_utils._actions import PlannedAction
+from ..module_utils._plain import plain
+from ..module_utils._schema._defaults import DEFAULTS
+from ..plugin_utils import _managers
+from ..plugin_utils._actions import PlannedAction, host_of
+
+_ODD = "a variable of a host, or a fact, has a form that it can't have (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
 
 
 class ActionModule(PlannedAction):
     """No module execution on a host where no subnet manager runs, and none is to run."""
 
     concern = CONCERN
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        arguments = dict(self._task.args)
+        if boolean(plain(arguments.pop("by_inventory", False)), strict=False):
+            # What is wrong here is no refusal of the module, which some tasks only note.
+            try:
+                found = self._by_inventory(task_vars, rests=arguments.get("instances") == [])
+            except RdmaError as exc:
+                raise AnsibleActionFail(shown_lines(exc.msg)) from exc
+            except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
+                raise AnsibleActionFail(_ODD % (type(exc).__name__, shown(str(exc)))) from exc
+            if "node_names" in found:
+                found["node_names"].update(arguments.pop("node_names", None) or {})
+            self._task.args = {**found, **arguments}
+        return super().work(task_vars)
+
+    def _by_inventory(self, task_vars: t.Mapping[str, t.Any], *, rests: bool) -> dict[str, t.Any]:
+        groups, hostvars, host = task_vars["groups"], task_vars["hostvars"], host_of(task_vars)
+        # What the validation of the site has found is not read again: on every host, that would take all hosts of group opensm.
+        designated = self._value("rdma_site", task_vars, {}).get("designated_hosts")
+        if rests:
+            of_others = _managers.declared(groups, hostvars, host=host, designated=designated)
+            return {"declared_settings": of_others["keys"], "partitions": of_others["partitions"]}
+        own = {name: self._value(name, task_vars, None) for name in _managers.VARIABLES if name in task_vars}
+        hosts = groups.get(self._value("rdma_hosts", task_vars, DEFAULTS["rdma_hosts"]), ())
+        return _managers.options_of(host, groups=groups, hostvars=hostvars, hosts=hosts, own=own, designated=designated)
+
+    def _value(self, name: str, task_vars: t.Mapping[str, t.Any], default: t.Any) -> t.Any:
+        return plain(self._templar.template(task_vars[name])) if name in task_vars else default

@@ -49,33 +49,17 @@ _value:
 
 import typing as t
 
-from ..module_utils._foreign import is_true
-from ..module_utils._opensm import _placement
-from ..module_utils._opensm._data import guids_of
-from ..module_utils._opensm._fabrics import fabrics_of
-from ..plugin_utils._facts_of_run import facts_by_host
+from ..module_utils._opensm._placement import Groups, Hostvars
+from ..plugin_utils import _managers
 from ..plugin_utils._filters import module_of
 
 OWN = ("fabric", "rdma_fabrics", "opensm_standby")
 
 
-def opensm_places(groups: _placement.Groups, hostvars: _placement.Hostvars, host: str, variables: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
+def opensm_places(groups: Groups, hostvars: Hostvars, host: str, variables: t.Mapping[str, t.Any] | None = None) -> dict[str, t.Any]:
     """What `host` is in its fabrics; a fabric without a designated host, or with two, is an error."""
     own = {name: hostvars[host][name] for name in OWN if name in hostvars[host]} if variables is None else dict(variables)
-    members = _placement.members_for(fabrics_of(own), groups, hostvars, host=host)
-    # A role may be given what the variables of the host do not have.
-    standby = is_true(own.get("opensm_standby", False))
-    places = _placement.places_of(host, _placement.elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
-    manages = _placement.part_of(places) != _placement.RESTING
-    facts = facts_by_host(hostvars)
-    peers = {place.fabric: [member.host for member in members if member.fabric == place.fabric and member.host != host] for place in places if manages}
-    guids = {fabric: {peer: guids_of(fabric, peer, hostvars, facts=facts) for peer in names} for fabric, names in peers.items()}
-    own_guids = {place.fabric: guids_of(place.fabric, host, hostvars, facts=facts) for place in places if manages and place.ports}
-    return {
-        "part": _placement.part_of(places),
-        "designated": {place.fabric: place.designated for place in places},
-        "instances": _placement.instances_of(places, own, guids, own_guids=own_guids),
-    }
+    return _managers.places(groups, hostvars, host=host, own=own)
 
 
 FilterModule = module_of(opensm_places)

@@ -35,7 +35,7 @@ options:
   instances:
     description:
       - The subnet managers of this host, one for each fabric. With V([]), none runs, and no package can start one.
-      - The filter P(rdma.ofed.opensm_places#filter) makes them from inventory.
+      - O(by_inventory) takes them from the inventory.
     type: list
     elements: dict
     suboptions:
@@ -83,17 +83,22 @@ options:
         type: list
         elements: str
         default: []
+  by_inventory:
+    description:
+      - Whether O(instances), O(partitions), O(absent_members), O(declared_settings), O(known_hosts), O(known_guids) and the hosts in O(node_names) come from
+        the variables of the role opensm and of the hosts of the inventory, and from the facts of this run, as far as the task does not give them.
+      - Who manages a fabric comes from inventory alone, so it is the same in all runs, with C(--limit) and with C(serial).
+    type: bool
+    default: false
   partitions:
     description:
       - The content of C(partitions.conf) for each fabric. Without one, every port is a full member of the default partition.
-      - The filter P(rdma.ofed.opensm_data#filter) makes it from declared partitions.
     type: dict
     default: {}
   absent_members:
     description:
       - Members of partitions whose port GUIDs are not known, as of hosts that this run does not reach. A host keeps those that the present
         C(partitions.conf) has for it. Without any, the partition is made without the host. Either is a warning.
-      - The filter P(rdma.ofed.opensm_data#filter) has them.
     type: list
     elements: dict
     default: []
@@ -118,7 +123,7 @@ options:
   node_names:
     description:
       - The names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
-      - Without this option the file stays as it is. The filter P(rdma.ofed.opensm_data#filter) gives C(hosts).
+      - Without this option the file stays as it is.
     type: dict
     suboptions:
       hosts:
@@ -198,7 +203,6 @@ options:
   declared_settings:
     description:
       - Without O(instances), the keys that are declared for the subnet managers on other hosts.
-      - The filter P(rdma.ofed.opensm_declared#filter) has them.
     type: list
     elements: str
     default: []

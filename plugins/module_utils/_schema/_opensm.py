@@ -55,6 +55,7 @@ OPTIONS: dict[str, t.Any] = {
             "other_guids": {"type": "list", "elements": "str", "default": []},
         },
     },
+    "by_inventory": {"type": "bool", "default": False},
     "partitions": {"type": "dict", "default": {}},
     "absent_members": {
         "type": "list",

@@ -45,7 +45,7 @@ END = {"fabric": "ib", "tests": ["ibping"]}
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', 7], "hosts is 7; allowed: a list"),
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', ["x,y;z[1-99]"]], "without lists and ranges"),
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', None, "a b"], "root is 'a b'"),
-        ("opensm_data", [1], r"one of the arguments of rdma.ofed.opensm_data .* ansible-doc -t filter rdma.ofed.opensm_data"),
+        ("opensm_places", [1], r"one of the arguments of rdma.ofed.opensm_places .* ansible-doc -t filter rdma.ofed.opensm_places"),
     ],
 )
 def test_errors_say_what_is_allowed(name: str, arguments: t.Sequence[t.Any], words: str) -> None:

@@ -8,7 +8,6 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.filter.opensm_data import opensm_data
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -22,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Ins
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
+from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import data as opensm_data
 
 VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
@@ -177,12 +177,16 @@ def test_partitions_name_hosts() -> None:
     default = {"name": "Default", "pkey": "0x7fff", "ipoib": True, "members": [{"keyword": "ALL"}]}
     partitions = [default, {"name": "jobs", "pkey": "0x0001", "members": [{"host": "node1"}]}]
     data = opensm_data(
-        groups, hostvars, ["ib", "storage"], ["node1", "node2"], {"opensm_partitions": partitions, "opensm_fabrics": {"storage": {"partitions": []}}}
+        groups,
+        hostvars,
+        ["ib", "storage"],
+        hosts=["node1", "node2"],
+        variables={"opensm_partitions": partitions, "opensm_fabrics": {"storage": {"partitions": []}}},
     )
     assert "0x0002c90300001001=full" in data["partitions"]["ib"] and data["partitions"]["storage"] == ""
     assert data["node_names"] == {"node1": {"mlx5_0": "0x0002c90300001000"}, "node2": None}
     # A fact cache has those of another run.
     facts["rdma"]["run"] = "ansible-local-yesterday"
-    data = opensm_data(groups, hostvars, ["ib"], ["node1", "node2"], {"opensm_partitions": partitions})
+    data = opensm_data(groups, hostvars, ["ib"], hosts=["node1", "node2"], variables={"opensm_partitions": partitions})
     assert "0x0002c90300001001" not in str(data) and data["node_names"] == {"node1": None, "node2": None}
     assert [absent["host"] for absent in data["absent_members"]] == ["node1"]

@@ -11,13 +11,11 @@ import time
 import typing as t
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter.opensm_data import FilterModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
+from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import data as opensm_data
 from hypothesis import given
 from hypothesis import strategies as st
-
-opensm_data = FilterModule().filters()["opensm_data"]
 
 SCALAR = st.one_of(st.none(), st.booleans(), st.integers(-1, 99), st.floats(), st.sampled_from(["", "ib", "x", "0x1", "²", "9" * 5000, "mlx5_0", "InfiniBand"]))
 KEY = st.sampled_from(
@@ -34,8 +32,9 @@ PARTITIONS = [
 
 def call(hostvars: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> None:
     hosts = list(hostvars)
-    with contextlib.suppress(AnsibleFilterError):
-        opensm_data({"all": hosts, "rdma": hosts, "opensm": hosts}, hostvars, ["ib"], hosts, variables)
+    # The action takes these for what is wrong with the inventory.
+    with contextlib.suppress(RdmaError, TypeError, ValueError, LookupError, AttributeError):
+        opensm_data({"all": hosts, "rdma": hosts, "opensm": hosts}, hostvars, ["ib"], hosts=hosts, variables=variables)
 
 
 @given(st.dictionaries(OF_HOST, VALUE), st.dictionaries(GIVEN, VALUE))
@@ -51,8 +50,8 @@ def test_any_fact(ports: t.Any, hcas: t.Any) -> None:
 
 @pytest.mark.parametrize("partitions", ["x", {"ib": 1}, [1], [{"name": 1, "members": 1}], [{"members": [1]}]])
 def test_wrong_partitions_are_named(partitions: t.Any) -> None:
-    with pytest.raises(AnsibleFilterError, match="opensm_partitions"):
-        opensm_data({"all": ["node1"]}, {"node1": {}}, ["ib"], ["node1"], {"opensm_partitions": partitions})
+    with pytest.raises(RdmaError, match="opensm_partitions"):
+        opensm_data({"all": ["node1"]}, {"node1": {}}, ["ib"], hosts=["node1"], variables={"opensm_partitions": partitions})
 
 
 def seconds(count: int) -> float:
@@ -70,7 +69,7 @@ def seconds(count: int) -> float:
     }
     groups = {"all": hosts, "rdma": hosts, "opensm": hosts}
     begun = time.process_time()
-    opensm_data(groups, hostvars, ["ib", "storage"], hosts, {"opensm_partitions": PARTITIONS})
+    opensm_data(groups, hostvars, ["ib", "storage"], hosts=hosts, variables={"opensm_partitions": PARTITIONS})
     return time.process_time() - begun
 
 

@@ -6,9 +6,7 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.filter.opensm_declared import FilterModule
-
-opensm_declared = FilterModule().filters()["opensm_declared"]
+from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import declared as opensm_declared
 
 GROUPS = {"opensm": ["node1", "node2"]}
 DECLARED = {"keys": ["routing_engine"], "partitions": {"ib": ""}}
@@ -22,12 +20,11 @@ class Known(t.Dict[str, t.Any]):
 
 
 def test_the_designated_host_is_found_in_the_group() -> None:
-    assert list(FilterModule().filters()) == ["opensm_declared"]
-    found = opensm_declared(GROUPS, {"node1": {"opensm_routing_engine": "updn"}, "node2": {}, "node3": {}}, "node3")
+    found = opensm_declared(GROUPS, {"node1": {"opensm_routing_engine": "updn"}, "node2": {}, "node3": {}}, host="node3")
     assert found == DECLARED
 
 
 def test_where_the_designated_host_is_known_no_other_is_read() -> None:
     hostvars = Known(node1={"opensm_routing_engine": "updn"}, node3={})
-    assert opensm_declared(GROUPS, hostvars, "node3", {"ib": "node1"}) == DECLARED
-    assert opensm_declared(GROUPS, hostvars, "node3", {}) == {"keys": [], "partitions": {}}
+    assert opensm_declared(GROUPS, hostvars, host="node3", designated={"ib": "node1"}) == DECLARED
+    assert opensm_declared(GROUPS, hostvars, host="node3", designated={}) == {"keys": [], "partitions": {}}

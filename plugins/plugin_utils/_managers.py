@@ -1,0 +1,77 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What a subnet manager needs of the inventory, and of the facts of this run, as options of the module opensm."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._foreign import is_true
+from ..module_utils._opensm import _placement
+from ..module_utils._opensm._data import declared_for, guids_of, names_of, partitions_of, port_guids_of
+from ..module_utils._opensm._fabrics import fabrics_of
+from ..module_utils._opensm._placement import Groups, Hostvars, elect, read_members
+from ..module_utils._plain import plain
+from ._facts_of_run import facts_by_host
+
+# The names of the fabrics are a property of the host that several roles share, so they have no role's prefix.
+VARIABLES = (
+    *("fabric", "rdma_fabrics", "opensm_fabrics", "opensm_standby", "opensm_port", "opensm_port_guid", "opensm_priority", "opensm_log_file"),
+    *("opensm_partitions", "opensm_qos", "opensm_options"),
+)
+
+
+def options_of(host: str, *, groups: Groups, hostvars: Hostvars, hosts: t.Sequence[str], own: t.Mapping[str, t.Any], **known: t.Any) -> dict[str, t.Any]:
+    """The options of a host with the variables `own` that manages fabrics; see `declared` for those `known`. Raises RdmaError."""
+    instances = places(groups, hostvars, host=host, own=own)["instances"]
+    of_others = declared(groups, hostvars, host=host, **known)
+    found = data(groups, hostvars, [each["fabric"] for each in instances], hosts=hosts, variables=own)
+    return {
+        "instances": instances,
+        "declared_settings": of_others["keys"],
+        "partitions": {**of_others["partitions"], **found["partitions"]},
+        "absent_members": found["absent_members"],
+        "node_names": {"hosts": found["node_names"]},
+        "known_guids": found["port_guids"],
+        "known_hosts": list(dict.fromkeys([*map(str, hosts), *map(str, groups.get(_placement.GROUP, ()))])),
+    }
+
+
+def places(groups: Groups, hostvars: Hostvars, *, host: str, own: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """What `host` is in its fabrics, and its instances; a fabric without a designated host, or with two, is an error."""
+    members = _placement.members_for(fabrics_of(own), groups, hostvars, host=host)
+    # A role may be given what the variables of the host do not have.
+    standby = is_true(own.get("opensm_standby", False))
+    found = _placement.places_of(host, elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
+    manages = _placement.part_of(found) != _placement.RESTING
+    facts = facts_by_host(hostvars)
+    peers = {place.fabric: [member.host for member in members if member.fabric == place.fabric and member.host != host] for place in found if manages}
+    guids = {fabric: {peer: guids_of(fabric, peer, hostvars, facts=facts) for peer in names} for fabric, names in peers.items()}
+    own_guids = {place.fabric: guids_of(place.fabric, host, hostvars, facts=facts) for place in found if manages and place.ports}
+    return {
+        "part": _placement.part_of(found),
+        "designated": {place.fabric: place.designated for place in found},
+        "instances": _placement.instances_of(found, own, guids, own_guids=own_guids),
+    }
+
+
+def declared(groups: Groups, hostvars: Hostvars, *, host: str, designated: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
+    """The keys and partitions that are declared for the fabrics of `host`. Where the designated hosts are not known, group opensm is read to find them."""
+    known = elect(read_members(groups, hostvars)[0]).designated if designated is None else designated
+    found: dict[str, t.Any] = plain(declared_for(host, hostvars, known))
+    return found
+
+
+def data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], *, hosts: t.Sequence[str], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error. It reads variables and facts of all hosts."""
+    facts = facts_by_host(hostvars)
+    own = plain(dict(variables))
+    found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, facts=facts, variables=own) for fabric in fabrics}
+    return {
+        "partitions": {fabric: text for fabric, (text, _absentees) in found.items()},
+        "absent_members": [{"fabric": fabric, **absentee._asdict()} for fabric, (_text, absentees) in found.items() for absentee in absentees],
+        "node_names": names_of(hosts, hostvars, facts),
+        "port_guids": port_guids_of({*hosts, *groups.get(_placement.GROUP, ())}, facts),
+    }
