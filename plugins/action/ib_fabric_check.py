@@ -23,6 +23,7 @@ from ..module_utils._schema._ib_fabric_check import OPTIONS
 from ..plugin_utils._actions import ValidatedAction, show
 from ..plugin_utils._facts_of_run import facts_of
 from ..plugin_utils._files import moment, write_file
+from ..plugin_utils._managers import line_of
 from ..plugin_utils._report._content import Report, extended, parse_history, run_of
 from ..plugin_utils._report._document import explanations
 from ..plugin_utils._report._page import page
@@ -128,6 +129,8 @@ class ActionModule(ValidatedAction):
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         require_none(accepted_problems("accepted", arguments["accepted"]))
+        if arguments["managed"] and not arguments["line"]:
+            arguments = {**arguments, "line": line_of(task_vars["groups"], task_vars["hostvars"], arguments["name"])}
         expected = _health_report.expected_of(arguments)
         if arguments["save"] and not arguments["baseline"]:
             raise RdmaError("save needs baseline, the path of the file")

@@ -85,6 +85,10 @@ options:
     type: list
     elements: str
     default: []
+  managed:
+    description: Whether the hosts of group C(opensm) manage the fabric. O(line) then comes from the inventory, where it is not given.
+    type: bool
+    default: false
   partitions:
     description: Port GUIDs that must be members of partitions, by P_Key. Not judged without the right O(sa_key). Quote the GUIDs.
     type: dict

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import collections.abc
 import typing as t
 
 from ..module_utils._foreign import is_true
@@ -57,6 +58,12 @@ def places(groups: Groups, hostvars: Hostvars, *, host: str, own: t.Mapping[str,
     }
 
 
+def line_of(groups: Groups, hostvars: Hostvars, fabric: str) -> list[str]:
+    """The hosts that manage a fabric, the designated one first, for a judgement of it. Those with wrong variables are left out."""
+    members, _wrong = read_members(groups, {host: _Own(hostvars[host]) for host in groups.get(_placement.GROUP, ())})
+    return list(elect(members).positions.get(fabric, ()))
+
+
 def declared(groups: Groups, hostvars: Hostvars, *, host: str, designated: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
     """The keys and partitions that are declared for the fabrics of `host`. Where the designated hosts are not known, group opensm is read to find them."""
     known = elect(read_members(groups, hostvars)[0]).designated if designated is None else designated
@@ -75,3 +82,21 @@ def data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], *, hosts:
         "node_names": names_of(hosts, hostvars, facts),
         "port_guids": port_guids_of({*hosts, *groups.get(_placement.GROUP, ())}, facts),
     }
+
+
+class _Own(collections.abc.Mapping[str, t.Any]):
+    """Variables of a host, each of them evaluated when it is read, without the fabric that the command line names."""
+
+    def __init__(self, variables: t.Mapping[str, t.Any]) -> None:
+        self._variables = variables
+
+    def __getitem__(self, name: str) -> t.Any:
+        if name not in self._variables or (name == "fabric" and "rdma_fabrics" in self._variables):
+            raise KeyError(name)
+        return self._variables[name]
+
+    def __iter__(self) -> t.Iterator[str]:
+        return (name for name in self._variables if name != "fabric" or "rdma_fabrics" not in self._variables)
+
+    def __len__(self) -> int:
+        return sum(1 for _name in self)

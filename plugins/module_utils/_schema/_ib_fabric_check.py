@@ -17,6 +17,7 @@ OPTIONS: dict[str, t.Any] = {
     "hosts": {"type": "list", "elements": "str", "default": []},
     "subnet_managers": {"type": "list", "elements": "str", "default": []},
     "line": {"type": "list", "elements": "str", "default": []},
+    "managed": {"type": "bool", "default": False},
     "partitions": {"type": "dict", "default": {}},
     "links": {
         "type": "list",

@@ -213,3 +213,14 @@ def test_what_fails_on_the_host_and_wrong_options_are_reported() -> None:
     assert Judged.of({"failed": True, "msg": "no such port"}).run()["msg"] == "no such port"
     wrong = Judged.of(small_fabric.data(), links=[{"width": "3X"}])
     assert "links[0].width" in wrong.run()["msg"] and not wrong.plugin._execute_module.called
+
+
+def test_who_manages_a_fabric_comes_from_the_inventory_where_it_is_managed() -> None:
+    inventory: dict[str, t.Any] = {"groups": {"opensm": ["node3", "node1"]}, "hostvars": {"node3": {}, "node1": {"opensm_standby": True}}}
+    options = {"subnet_managers": ["node9"], "fail": False}
+    found = Judged.of(small_fabric.data(), **options, managed=True).run(**inventory)["findings"]
+    assert found == Judged.of(small_fabric.data(), **options, line=["node3", "node1"]).run()["findings"]
+    assert found != Judged.of(small_fabric.data(), **options).run(**inventory)["findings"]
+    # What the task gives counts.
+    given = Judged.of(small_fabric.data(), **options, line=["node1"], managed=True).run(**inventory)["findings"]
+    assert given == Judged.of(small_fabric.data(), **options, line=["node1"]).run()["findings"]

@@ -9,9 +9,7 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.filter.fabric_line import FilterModule
-
-fabric_line = FilterModule().filters()["fabric_line"]
+from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import line_of
 
 BOTH: dict[str, t.Any] = {"rdma_fabrics": {"ib": ["mlx5_0/1"], "storage": ["mlx5_1/1"]}}
 STANDBY = {"opensm_standby": True}
@@ -32,5 +30,5 @@ STANDBY = {"opensm_standby": True}
     ],
 )
 def test_the_line_of_a_fabric(hosts: dict[str, t.Any], fabric: str, line: list[str]) -> None:
-    assert fabric_line({"opensm": list(hosts)}, hosts, fabric) == line
-    assert fabric_line({}, {}, fabric) == []
+    assert line_of({"opensm": list(hosts)}, hosts, fabric) == line
+    assert line_of({}, {}, fabric) == []
