@@ -11,6 +11,7 @@ import time
 import typing as t
 
 from .._errors import RdmaError, require_none
+from .._host._turn import look_until
 from ._adapters import look_at_adapters
 from ._input import problems, wanted_of
 from ._look import look
@@ -26,27 +27,19 @@ if t.TYPE_CHECKING:
 PAUSE = 2.0
 
 
-def settled(
-    run: Runner,
-    wanted: Wanted,
-    release: str,
-    *,
-    wait: float,
-    clock: t.Callable[[], float] = time.monotonic,
-    sleep: t.Callable[[float], None] = time.sleep,
-    root: str = "/",
-) -> tuple[Outcome, float]:
+def settled(run: Runner, wanted: Wanted, release: str, *, wait: float, root: str = "/") -> tuple[Outcome, float]:
     """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
 
     Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
-    start = clock()
-    while True:
-        outcome = judge(wanted, look(run, wanted, release, environ=os.environ, root=root))
-        waited = clock() - start
-        if all(finding.lasting for finding in outcome.errors) or waited + PAUSE > wait:
-            break
-        sleep(PAUSE)
+    start = time.monotonic()
+    outcome = look_until(
+        lambda: judge(wanted, look(run, wanted, release, environ=os.environ, root=root)),
+        lambda now: all(finding.lasting for finding in now.errors),
+        patience=wait,
+        pause=PAUSE,
+    )
+    waited = time.monotonic() - start
     if wanted.links is None and wanted.firmware is None:
         return outcome, waited
     return judge(wanted, look_at_adapters(run, wanted, outcome.found, root=root)), waited

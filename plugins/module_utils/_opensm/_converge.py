@@ -6,28 +6,28 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import typing as t
 
 from .._codes import normal_guid
 from .._errors import RdmaError, Refused, Unsupported
 from .._facts._ports import read_ports
-from .._host._units import Systemd, systemd_runs
+from .._host._units import systemd_runs
 from .._tools._sminfo import TOOLS
 from .._words import some, subject
-from . import _handover
 from ._apply import apply
 from ._fabric import Misplaced, guard, require_one_key, stand_below
+from ._fabric_found import FabricFound, can_ask, see
+from ._handover import Handover
 from ._hear import explained, hear, sweeps_again, take_back_refused
 from ._lacks import lacks
 from ._look import look, virtual_functions
 from ._nodenames import broken_lines
 from ._placement import MASTER
-from ._plan import plan, require_consent, started, stopped
+from ._plan import plan, require_consent, started, stopped, undeclared
 from ._predecessor import dropped_files, fit, inherit
 from ._result import result
-from ._settle import Settled, settle, together
+from ._settle import Settled, settle
 from ._told import findings
 from ._told_look import mark
 from ._wanted import Bound, Wanted, bind, read_wanted
@@ -89,14 +89,14 @@ def _raise(wrong: t.Sequence[RdmaError]) -> None:
         raise wrong[0]
 
 
-def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
+def _foresee(bounds: t.Sequence[Bound], seen: t.Mapping[Port, FabricFound], found: Found) -> list[str]:
     """For check mode: raises Refused where the run would. A bare node can't ask the fabric yet, which is no failure."""
     reasons = []
 
     def look_ahead(bound: Bound) -> None:
         try:
-            master = guard(run, bound)
-            require_one_key(run, bound, found)
+            master = guard(bound, seen[bound.port])
+            require_one_key(bound, seen[bound.port], found)
         except Refused:
             raise
         except RdmaError:
@@ -104,7 +104,7 @@ def _foresee(run: Runner, bounds: t.Sequence[Bound], found: Found) -> list[str]:
         if master is not None and bound.instance.role == MASTER:
             reasons.append("the master of fabric %s is %s now (%s)" % (bound.instance.fabric, master.name, master))
 
-    _each(bounds if _handover.can_ask(run) else (), look_ahead)
+    _each(bounds, look_ahead)
     return reasons
 
 
@@ -120,27 +120,14 @@ def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
 
 
 def _settled(
-    module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, found: Found, timeout: float, marks: t.Mapping[str, Mark]
+    run: Runner, bounds: t.Sequence[Bound], *, handover: Handover, found: Found, timeout: float, marks: t.Mapping[str, Mark]
 ) -> tuple[list[dict[str, t.Any]], list[str]]:
     """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them. `marks`: of their logs, by unit."""
-
-    def wait(bound: Bound) -> t.Generator[None, None, Settled]:
-        instance = bound.instance
-        new = instance.unit not in found.running
-        try:
-            return (yield from settle(run, bound, timeout=timeout, announce=lambda told: _handover.announce(module, run, instance.unit, told=told), new=new))
-        except Misplaced:
-            # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
-            if new:
-                Systemd(run).disable_and_stop(instance.unit)
-            raise
-        except RdmaError as exc:
-            raise explained(bound, exc, since=marks[instance.unit]) from exc
-
-    ended = together([wait(bound) for bound in bounds])
-    _raise([each for each in ended if isinstance(each, RdmaError)])
-    settled = [(bound, *each) for bound, each in zip(bounds, ended) if not isinstance(each, RdmaError)]
-    return [_entry(bound, view.answer) for bound, view, _note in settled], [note for _bound, _view, note in settled if note]
+    ended = list(zip(bounds, settle(run, bounds, timeout=timeout, running=found.running, announce=handover.announce)))
+    wrong = [(bound, each) for bound, each in ended if isinstance(each, RdmaError)]
+    _raise([each if isinstance(each, Misplaced) else explained(bound, each, since=marks[bound.instance.unit]) for bound, each in wrong])
+    settled = [(bound, each) for bound, each in ended if isinstance(each, Settled)]
+    return [_entry(bound, each.fabric.answer) for bound, each in settled], [each.note for _bound, each in settled if each.note]
 
 
 def _heard(
@@ -165,12 +152,12 @@ def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None
 def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
     found = look(run, manages=False)
     planned = plan(wanted, found)
-    stops, patience = stopped(planned), wanted.wait_timeout / 2
-    ports = read_ports() if stops else ()
+    stops = stopped(planned)
+    handover = Handover(module, run, found, ports=read_ports() if stops else (), patience=wanted.wait_timeout / 2)
     if not wanted.allow_removal:
-        _handover.require_heirs(run, stops, found, ports=ports, patience=0 if module.check_mode else patience, sweep=not module.check_mode)
+        handover.require_heirs(stops)
     if not module.check_mode:
-        apply(module, run, planned, before_end=functools.partial(_handover.hand_over, module, run, found=found, ports=ports, patience=patience))
+        apply(module, run, planned, before_end=handover.before_end)
     return result(planned, recorded=found.recorded)
 
 
@@ -181,7 +168,9 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()
-    bounds = [stand_below(run, bound, found) for bound in bounds]
+    # Before the first change. What no plan reads of it is not asked.
+    seen = {bound.port: see(run, bound.port) for bound in bounds}
+    bounds = [stand_below(bound, seen[bound.port], found) for bound in bounds]
     owned = {normal_guid(guid) for guids in (module.params.get("known_guids") or {}).values() for guid in guids}
     bounds = [bound._replace(instance=bound.instance.recalling(found.files, owned)) for bound in bounds]
     _warn_of_absentees(module, bounds)
@@ -199,13 +188,14 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     bounds = [bound._replace(instance=instance) for bound, instance in zip(bounds, wanted.instances)]
     planned = plan(wanted, found)
     declared = {guid for instance, _port in bounds for guid in (instance.guid, *instance.known.elsewhere)}
-    lost = _handover.undeclared(stopped(planned), found, ports=ports, declared=declared) if bounds else {}
+    lost = undeclared(stopped(planned), found, ports=ports, declared=declared) if bounds else {}
+    handover = Handover(module, run, found, ports=ports, patience=wanted.wait_timeout / 2)
     if module.check_mode:
-        if _handover.can_ask(run) and not wanted.allow_removal:
-            _handover.require_declared(run, lost, ports=ports, patience=0)
+        if can_ask(run) and not wanted.allow_removal:
+            handover.require_declared(lost)
         return result(
             planned,
-            reasons=_foresee(run, bounds, found) + found.left_alone,
+            reasons=(_foresee(bounds, seen, found) if can_ask(run) else []) + found.left_alone,
             fabrics=[_entry(bound) for bound in bounds],
             recorded=found.recorded,
             instances=wanted.instances,
@@ -213,30 +203,23 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     if bounds:
         _require_tools(run)
     coming = started(planned)
-    _each([bound for bound in bounds if bound.instance.unit in coming], lambda bound: guard(run, bound))
-    _each(bounds, lambda bound: require_one_key(run, bound, found))
+    _each([bound for bound in bounds if bound.instance.unit in coming], lambda bound: guard(bound, seen[bound.port]))
+    _each(bounds, lambda bound: require_one_key(bound, seen[bound.port], found))
     reasons = lacks(found.template, [bound.port for bound in bounds], virtual_functions(ports)) if bounds else []
     reasons += ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
-    taken, patience = {bound.instance.guid for bound in bounds}, wanted.wait_timeout / 2
+    taken = {bound.instance.guid for bound in bounds}
     if not wanted.allow_removal:
-        _handover.require_declared(run, lost, ports=ports, patience=patience)
+        handover.require_declared(lost)
     reasons += found.left_alone
-    kept = _handover.without_heir(run, [stop for stop in stopped(planned) if stop not in lost], found, ports=ports, taken=taken, patience=patience)
+    kept = handover.without_heir([stop for stop in stopped(planned) if stop not in lost], taken)
     if kept:
         planned = plan(wanted, found, [change.subject for change in kept])
         reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
     port_of = {instance.unit: port for instance, port in bounds}
     marks = {bound.instance.unit: mark(bound.instance.log) for bound in bounds}
-    left = _handover.masters(run, stopped(planned), found, ports=ports, taken=taken)
-    apply(
-        module,
-        run,
-        planned,
-        before_end=functools.partial(_handover.hand_over, module, run, found=found, ports=ports, patience=patience),
-        around_start=lambda unit: _handover.joining(module, run, unit, port=port_of[unit], patience=patience),
-    )
-    _handover.require_successors(run, left, wanted.wait_timeout)
-    fabrics, notes = _settled(module, run, bounds, found=found, timeout=wanted.wait_timeout, marks=marks)
+    with handover.followed(stopped(planned), taken, timeout=wanted.wait_timeout):
+        apply(module, run, planned, before_end=handover.before_end, around_start=lambda unit: handover.joining(unit, port_of[unit]))
+    fabrics, notes = _settled(run, bounds, handover=handover, found=found, timeout=wanted.wait_timeout, marks=marks)
     heard = _heard(module, run, bounds, planned=planned, found=found, timeout=wanted.wait_timeout, marks=marks)
     return result(planned, reasons=reasons + notes, fabrics=fabrics, recorded=found.recorded, instances=wanted.instances, deviations=heard)
 

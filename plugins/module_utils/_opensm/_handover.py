@@ -18,12 +18,14 @@ import typing as t
 from .._errors import CommandFailed, RdmaError, Refused
 from .._foreign import decimal
 from .._host._files import apply_file, file_change, read_text
-from .._host._turn import comes
+from .._host._turn import comes, look_until
 from .._host._units import Systemd
-from .._tools import _saquery, _sminfo
 from ._conf import parse_conf, with_key
+from ._fabric_found import can_ask, see
+from ._fabric_plan import alone, can_hand_over, has_joined, has_moved, is_here, takes_over
 from ._master import LOWEST
 from ._places import fabric_of, file_path
+from ._plan import bound_to
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -31,160 +33,12 @@ if t.TYPE_CHECKING:
     from .._facts._ports import Port
     from .._host._run import Runner
     from .._plan import Change
+    from ._fabric_found import FabricFound
     from ._found import Found
 
 INTERVAL_SECONDS = 0.5
 # How long opensm may take to read its file again.
 READING_SECONDS = 1.0
-
-
-def can_ask(run: Runner) -> bool:
-    """Whether the tools are there that ask a fabric for its subnet managers."""
-    return run.has("sminfo") and run.has("saquery")
-
-
-def _answer(run: Runner, port: Port, *, lid: int | None = None) -> _sminfo.SmInfo | None:
-    """The subnet manager of the fabric of `port`, or at `lid`; None also where it can't be asked."""
-    with contextlib.suppress(RdmaError):
-        return _sminfo.query(run, port.device, port.port, lid=lid)
-    return None
-
-
-def _master(run: Runner, port: Port) -> str:
-    """The port GUID of the master that `port` sees; "" for none."""
-    answer = _sminfo.query(run, port.device, port.port)
-    return answer.guid if answer is not None and answer.is_master else ""
-
-
-def _has_moved(run: Runner, port: Port) -> bool:
-    """Whether the fabric of `port` has another master."""
-    return _master(run, port) not in ("", port.port_guid)
-
-
-def heirs(run: Runner, port: Port, own: t.Collection[str]) -> list[str]:
-    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority.
-
-    Each has to answer: the master keeps the record of a standby that has ended, until it next looks at all ports.
-    """
-    records = _saquery.sm_records(run, port.device, port.port) or ()
-    standbys = [record for record in records if record.guid not in own and record.is_standby and record.priority > LOWEST]
-    answers = [_sminfo.query(run, port.device, port.port, lid=record.lid) for record in standbys]
-    return [answer.guid for answer in answers if answer is not None and answer.is_standby]
-
-
-def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:
-    """The ports that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
-    text = found.files.get(file_path(fabric_of(unit)), "") if fabric_of(unit) else ""
-    guid = parse_conf(text).get("guid", "")
-    if unit in found.bound:
-        return [port for port in ports if port.port_guid in found.bound[unit] and port.infiniband and port.phys_state == "LinkUp"]
-    return [port for port in ports if (port.port_guid == guid if guid else port.port_guid in free) and port.infiniband and port.phys_state == "LinkUp"]
-
-
-def without_heir(
-    run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str], patience: float, sweep: bool = True
-) -> dict[Change, str]:
-    """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
-
-    `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, or nothing answers, what is
-    there counts as alone: it may be the only one. On a port without a link it serves no fabric, and is not kept.
-    `sweep`: whether a master of ours may be told to look for standbys. Check mode must not.
-    """
-    kept: dict[Change, str] = {}
-    own = {port.port_guid for port in ports}
-    for stop in stops:
-        bound = [port for port in bound_to(stop.subject, found, ports, free=own - set(taken)) if port.port_guid not in taken]
-        for port in _served(run, bound):
-            unit = stop.subject if sweep and fabric_of(stop.subject) else ""
-            why = _alone(run, port, unit, own=own, patience=patience)
-            if why:
-                kept[stop] = why
-    return kept
-
-
-def undeclared(stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], declared: t.Collection[str]) -> dict[Change, list[Port]]:
-    """Those of `stops`, of packages or by hand, that are known to be bound to a port of no declared fabric, and these ports."""
-    others = {stop: bound_to(stop.subject, found, ports) for stop in stops if stop.subject in found.bound}
-    left = {stop: [port for port in bound if port.port_guid not in declared] for stop, bound in others.items()}
-    return {stop: bound for stop, bound in left.items() if bound}
-
-
-def require_declared(run: Runner, stops: t.Mapping[Change, t.Sequence[Port]], *, ports: t.Sequence[Port], patience: float) -> None:
-    """Raises Refused where one of `stops` is all that its undeclared fabric has. It can't go on either: what started it would start another one beside ours."""
-    own = {port.port_guid for port in ports}
-    alone = {port: (stop, why) for stop, bound in stops.items() for port in bound for why in [_alone(run, port, "", own=own, patience=patience)] if why}
-    if alone:
-        named = "; ".join(
-            "%s serves port %s (port GUID %s): %s" % (stop.subject, port.name, port.port_guid, why) for port, (stop, why) in sorted(alone.items())
-        )
-        raise Refused(
-            "%s. No declared fabric of this host has that port, so none would follow there. Nothing was changed here. Next: declare the fabrics of "
-            "all ports in rdma_fabrics, with a host of group opensm for each, or set rdma_allow_removal: true to leave that fabric without one" % named
-        )
-
-
-def require_heirs(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], patience: float, sweep: bool) -> None:
-    """Raises Refused where what is stopped for good would leave a fabric without a master."""
-    alone = without_heir(run, stops, found, ports=ports, taken=(), patience=patience, sweep=sweep)
-    if alone:
-        raise Refused(
-            "%s. Without one, ports that come up stay in state INIT, and routes and partitions are not renewed. Nothing was changed here. "
-            "Next: start the subnet manager that is to follow, on a switch for example, or set rdma_allow_removal: true"
-            % "; ".join("%s is the only subnet manager that is known of: %s" % (change.subject, why) for change, why in sorted(alone.items()))
-        )
-
-
-def _mastered(run: Runner, ports: t.Iterable[Port]) -> dict[Port, _sminfo.SmInfo]:
-    """Those of the ports where a master answers, with the answer."""
-    answers = {port: _answer(run, port) for port in ports}
-    return {port: answer for port, answer in answers.items() if answer is not None and answer.is_master}
-
-
-def _served(run: Runner, ports: t.Sequence[Port]) -> list[Port]:
-    """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
-    found = _mastered(run, ports) if len(ports) > 1 and can_ask(run) else {}
-    return list(found) or list(ports)
-
-
-def _alone(run: Runner, port: Port, unit: str, *, own: t.Collection[str], patience: float) -> str:
-    """Why nothing is known to follow after `patience` seconds, in words; "" where something does. `unit`: of ours, which can be told to sweep."""
-
-    def followed() -> bool:
-        return _has_moved(run, port) or bool(heirs(run, port, own))
-
-    if not can_ask(run):
-        return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
-    try:
-        if followed():
-            return ""
-        if unit:
-            # A master may have missed a standby that started. Its sweep finds it.
-            Systemd(run).reload(unit)
-        if comes(followed, patience, INTERVAL_SECONDS):
-            return ""
-        if _master(run, port):
-            return "on port %s it is master, and no other subnet manager stands by" % port.name
-    except RdmaError as exc:
-        return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
-    return "on port %s no subnet manager answers, so it is not known who follows" % port.name
-
-
-def masters(run: Runner, stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], taken: t.Collection[str]) -> list[Port]:
-    """The ports on which something that is about to be stopped is master. Where the fabric can't be asked, there are none."""
-    free = {port.port_guid for port in ports} - set(taken)
-    bound = [port for stop in stops for port in bound_to(stop.subject, found, ports, free=free) if port.port_guid in free] if run.has("sminfo") else []
-    return [port for port, answer in _mastered(run, bound).items() if answer.guid == port.port_guid]
-
-
-def require_successors(run: Runner, ports: t.Sequence[Port], timeout: float) -> None:
-    """After masters were stopped: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll."""
-    deadline = time.monotonic() + timeout
-    for port in ports:
-        if not comes(functools.partial(_has_moved, run, port), deadline - time.monotonic(), INTERVAL_SECONDS):
-            raise CommandFailed(
-                "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
-                "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (port.name, timeout)
-            )
 
 
 @contextlib.contextmanager
@@ -204,67 +58,149 @@ def _lowest_priority(unit: str) -> Change | None:
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
-def hand_over(module: AnsibleModule, run: Runner, unit: str, *, found: Found, ports: t.Sequence[Port], patience: float) -> None:
-    """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing. `ports`: all ports of this host."""
-    lowered = _lowest_priority(unit)
-    if lowered is None or not can_ask(run):
-        return
-    bound = bound_to(unit, found, ports)
-    own = {port.port_guid for port in bound}
-    for port in bound:
+class Handover:
+    """Keeps the fabrics of a host with a master while a plan is carried out.
+
+    `ports`: all of the host. `patience`: how long others may take, in seconds. Check mode neither waits nor tells a subnet manager anything.
+    """
+
+    def __init__(self, module: AnsibleModule, run: Runner, found: Found, *, ports: t.Sequence[Port], patience: float) -> None:
+        self._module, self._run, self._found, self._ports = module, run, found, ports
+        self._patience = 0 if module.check_mode else patience
+        self._own = {port.port_guid for port in ports}
+
+    def _has_moved(self, port: Port) -> bool:
+        return has_moved(see(self._run, port))
+
+    def _knows(self, port: Port, plan: t.Callable[[FabricFound], bool]) -> bool:
+        """What a plan says of the fabric of a port; no where that can't be asked."""
+        with contextlib.suppress(RdmaError):
+            return plan(see(self._run, port))
+        return False
+
+    def _bound(self, stop: Change, taken: t.Collection[str]) -> list[Port]:
+        """The ports that are without a subnet manager of this host after that stop; on those in `taken` another one follows."""
+        ports = bound_to(stop.subject, self._found, self._ports, free=self._own)
+        return [port for port in ports if port.port_guid not in taken]
+
+    def _served(self, ports: t.Sequence[Port]) -> list[Port]:
+        """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
+        return [port for port in ports if len(ports) > 1 and self._knows(port, lambda fabric: fabric.master is not None)] or list(ports)
+
+    def _alone(self, port: Port, unit: str = "") -> str:
+        """Why nothing is known to follow on a port, in words; "" where something does. `unit`: of ours, which can be told to sweep."""
+        if not can_ask(self._run):
+            return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
         try:
-            if _master(run, port) != port.port_guid or not heirs(run, port, own):
+            why = alone(see(self._run, port), self._own)
+            if why and unit and not self._module.check_mode:
+                # A master may have missed a standby that started. Its sweep finds it.
+                Systemd(self._run).reload(unit)
+            return why and look_until(lambda: alone(see(self._run, port), self._own), lambda each: not each, patience=self._patience, pause=INTERVAL_SECONDS)
+        except RdmaError as exc:
+            return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
+
+    def without_heir(self, stops: t.Sequence[Change], taken: t.Collection[str] = ()) -> dict[Change, str]:
+        """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
+
+        `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, or nothing answers, what is
+        there counts as alone: it may be the only one. On a port without a link it serves no fabric, and is not kept.
+        """
+        kept: dict[Change, str] = {}
+        for stop in stops:
+            for port in self._served(self._bound(stop, taken)):
+                why = self._alone(port, stop.subject if fabric_of(stop.subject) else "")
+                if why:
+                    kept[stop] = why
+        return kept
+
+    def require_declared(self, stops: t.Mapping[Change, t.Sequence[Port]]) -> None:
+        """Raises Refused where one of `stops` is all that its undeclared fabric has.
+
+        It can't go on either: what started it would start another one beside ours.
+        """
+        alone_on = {port: (stop, why) for stop, bound in stops.items() for port in bound for why in [self._alone(port)] if why}
+        if alone_on:
+            named = "; ".join(
+                "%s serves port %s (port GUID %s): %s" % (stop.subject, port.name, port.port_guid, why) for port, (stop, why) in sorted(alone_on.items())
+            )
+            raise Refused(
+                "%s. No declared fabric of this host has that port, so none would follow there. Nothing was changed here. Next: declare the fabrics of "
+                "all ports in rdma_fabrics, with a host of group opensm for each, or set rdma_allow_removal: true to leave that fabric without one" % named
+            )
+
+    def require_heirs(self, stops: t.Sequence[Change]) -> None:
+        """Raises Refused where what is stopped for good would leave a fabric without a master."""
+        kept = self.without_heir(stops)
+        if kept:
+            raise Refused(
+                "%s. Without one, ports that come up stay in state INIT, and routes and partitions are not renewed. Nothing was changed here. "
+                "Next: start the subnet manager that is to follow, on a switch for example, or set rdma_allow_removal: true"
+                % "; ".join("%s is the only subnet manager that is known of: %s" % (change.subject, why) for change, why in sorted(kept.items()))
+            )
+
+    @contextlib.contextmanager
+    def followed(self, stops: t.Sequence[Change], taken: t.Collection[str], *, timeout: float) -> t.Iterator[None]:
+        """Around the end of masters: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll.
+
+        Where the fabric can't be asked before, none is waited for. `taken` is that of `without_heir`.
+        """
+        ports = [port for stop in stops for port in self._bound(stop, taken) if self._knows(port, is_here)]
+        yield
+        left = look_until(lambda: [port for port in ports if not self._has_moved(port)], lambda each: not each, patience=timeout, pause=INTERVAL_SECONDS)
+        if left:
+            raise CommandFailed(
+                "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
+                "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (left[0].name, timeout)
+            )
+
+    def before_end(self, unit: str) -> None:
+        """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
+        lowered = _lowest_priority(unit)
+        if lowered is None:
+            return
+        for port in bound_to(unit, self._found, self._ports):
+            if not self._knows(port, can_hand_over):
                 continue
-        except RdmaError:
-            continue
-        with _in_file(module, lowered):
-            Systemd(run).reload(unit)
-            # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
-            # One that never takes over notices by itself that this one has ended.
-            comes(functools.partial(_has_moved, run, port), patience, INTERVAL_SECONDS)
+            with _in_file(self._module, lowered):
+                Systemd(self._run).reload(unit)
+                # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
+                # One that never takes over notices by itself that this one has ended.
+                comes(functools.partial(self._has_moved, port), self._patience, INTERVAL_SECONDS)
 
+    @contextlib.contextmanager
+    def joining(self, unit: str, port: Port) -> t.Iterator[None]:
+        """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
 
-def _has_joined(run: Runner, port: Port) -> bool:
-    """Whether the subnet manager on `port` has found out who is master."""
-    answer = _answer(run, port, lid=port.lid)
-    return answer is not None and (answer.is_standby or answer.is_master)
+        A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
+        would stand by until they have polled each other in vain.
+        """
+        lowered = _lowest_priority(unit)
+        priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
+        if lowered is None or not self._knows(port, lambda fabric: takes_over(fabric, priority)):
+            yield
+            return
+        with _in_file(self._module, lowered):
+            yield
+            comes(lambda: self._knows(port, has_joined), self._patience, INTERVAL_SECONDS)
+        Systemd(self._run).reload(unit, attempt=True)
 
+    def announce(self, unit: str, told: int = 0) -> None:
+        """Tell the master of a standby of ours that it does not know, as opensm does by itself where the priority of a standby rises.
 
-@contextlib.contextmanager
-def joining(module: AnsibleModule, run: Runner, unit: str, *, port: Port, patience: float) -> t.Iterator[None]:
-    """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
+        opensm reports itself (IsSM) a moment before it can answer. A master that asks in between, as on a busy node, gets no answer, and
+        does not ask again before its next heavy sweep, which nothing starts by itself.
 
-    A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
-    would stand by until they have polled each other in vain.
-    """
-    lowered = _lowest_priority(unit)
-    priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
-    master = _mastered(run, [port]).get(port) if lowered is not None and can_ask(run) else None
-    # There has to be one on another port that would hand over to this priority.
-    if lowered is None or master is None or master.guid == port.port_guid or master.priority > priority:
-        yield
-        return
-    with _in_file(module, lowered):
-        yield
-        comes(functools.partial(_has_joined, run, port), patience, INTERVAL_SECONDS)
-    Systemd(run).reload(unit, attempt=True)
-
-
-def announce(module: AnsibleModule, run: Runner, unit: str, *, told: int = 0) -> None:
-    """Tell the master of a standby of ours that it does not know, as opensm does by itself where the priority of a standby rises.
-
-    opensm reports itself (IsSM) a moment before it can answer. A master that asks in between, as on a busy node, gets no answer, and
-    does not ask again before its next heavy sweep, which nothing starts by itself.
-
-    Every second time, the standby is restarted: of two that start at the same time, one may take the other for the master, and tell
-    that one instead.
-    """
-    lowered = _lowest_priority(unit)
-    if lowered is None or told % 2:
-        Systemd(run).allow_start(unit)
-        Systemd(run).restart(unit)
-        return
-    with _in_file(module, lowered):
-        Systemd(run).reload(unit, attempt=True)
-        time.sleep(READING_SECONDS)
-    Systemd(run).reload(unit, attempt=True)
+        Every second time, the standby is restarted: of two that start at the same time, one may take the other for the master, and tell
+        that one instead.
+        """
+        lowered = _lowest_priority(unit)
+        systemd = Systemd(self._run)
+        if lowered is None or told % 2:
+            systemd.allow_start(unit)
+            systemd.restart(unit)
+            return
+        with _in_file(self._module, lowered):
+            systemd.reload(unit, attempt=True)
+            time.sleep(READING_SECONDS)
+        systemd.reload(unit, attempt=True)

@@ -12,6 +12,7 @@ import typing as t
 from .._errors import CommandFailed, RdmaError
 from .._foreign import integer
 from .._host._files import apply_file, file_change, read_text
+from .._host._turn import look_until
 from .._host._units import STATE, Systemd
 from .._plan import Kind
 from .._tools._opensm_log import Topic, parse_log
@@ -48,25 +49,27 @@ def hear(run: Runner, bound: Bound, *, since: Mark, sweeps: bool, timeout: float
     instance, port = bound
     if not sweeps:
         return listen(run, instance.fabric, port)
-    deadline = time.monotonic() + timeout
     flags = integer(parse_conf(read_text(instance.path(CONF))).get("log_flags", ""))
     silent = flags is not None and not flags & _INFO
+    tables = Tables(run, instance.fabric, port, deadline=time.monotonic() + timeout)
     # One that goes on does not say again what it is.
     state = listen(run, instance.fabric, None).log.state
-    tables = Tables(run, instance.fabric, port, deadline=deadline)
-    while True:
+
+    def has_swept(told: Told) -> bool:
+        return bool(told.log.sweeps) or silent
+
+    def look() -> Told:
         told = listen(run, instance.fabric, None, since=since)
         told = told._replace(log=told.log._replace(state=told.log.state or state))
-        if not told.is_master:
-            return told
-        swept, refused = bool(told.log.sweeps) or silent, bool(told.log.about(Topic.PARTITIONS))
-        if swept:
-            # The sweep may be one that was under way when opensm got the signal, so a difference may go with the next.
-            told = told._replace(differences=tables.differences())
-        if (swept and not told.differences) or refused or time.monotonic() >= deadline:
-            # A log without sweeps behind the mark says nothing of the routing; the end of the log may.
-            return told if swept else listen(run, instance.fabric, None)
-        time.sleep(INTERVAL_SECONDS)
+        # The sweep may be one that was under way when opensm got the signal, so a difference may go with the next.
+        return told._replace(differences=tables.differences()) if told.is_master and has_swept(told) else told
+
+    def is_settled(told: Told) -> bool:
+        return not told.is_master or (has_swept(told) and not told.differences) or bool(told.log.about(Topic.PARTITIONS))
+
+    told = look_until(look, is_settled, patience=timeout, pause=INTERVAL_SECONDS)
+    # A log without sweeps behind the mark says nothing of the routing; the end of the log may.
+    return told if has_swept(told) or not told.is_master else listen(run, instance.fabric, None)
 
 
 def explained(bound: Bound, error: RdmaError, *, since: Mark) -> RdmaError:

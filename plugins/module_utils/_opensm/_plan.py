@@ -18,12 +18,13 @@ from .._host._files import HEADER, file_change
 from .._host._units import MASKED, STATE, switch
 from .._plan import Change, Kind, Plan, changes_of
 from . import _nodenames, _places, _unit
-from ._conf import RELOAD, RESTART, RUNNING, strongest
+from ._conf import RELOAD, RESTART, RUNNING, parse_conf, strongest
 from ._found import PACKAGE, Found
 from ._partition_entry import DEFAULT_PKEY
 from ._partition_file import gone, names_rule, parse_partitions, regrouped
 
 if t.TYPE_CHECKING:
+    from .._facts._ports import Port
     from ._wanted import Wanted
 
 # States of a unit or process, besides those of _conf.py. A unit that is replaced runs a program that no longer is on disk.
@@ -168,3 +169,18 @@ def started(plan: Plan) -> list[str]:
 def stopped(plan: Plan) -> list[Change]:
     """What the plan stops for good: units and processes."""
     return [change for change in (*plan.about(Kind.UNIT, STATE), *plan.about(Kind.PROCESS)) if change.after == STOPPED]
+
+
+def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:
+    """The ports with a link that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
+    text = found.files.get(_places.file_path(_places.fabric_of(unit)), "")
+    guid = parse_conf(text).get("guid", "")
+    guids = found.bound.get(unit, (guid,) if guid else free)
+    return [port for port in ports if port.port_guid in guids and port.infiniband and port.phys_state == "LinkUp"]
+
+
+def undeclared(stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], declared: t.Collection[str]) -> dict[Change, list[Port]]:
+    """Those of `stops`, of packages or by hand, that are known to be bound to a port of no declared fabric, and these ports."""
+    others = {stop: bound_to(stop.subject, found, ports) for stop in stops if stop.subject in found.bound}
+    left = {stop: [port for port in bound if port.port_guid not in declared] for stop, bound in others.items()}
+    return {stop: bound for stop, bound in left.items() if bound}

@@ -15,15 +15,17 @@ from .._facts._portname import is_named, named_ports
 from .._facts._ports import Port, read_ports
 from .._foreign import decimal
 from .._host._units import Unit, show_units, systemd_runs
-from .._tools import _sminfo, _smpquery
+from .._tools import _sminfo
 from ._conf import CONF, parse_conf
-from ._fabric import is_alive, missing, see
+from ._fabric import missing
+from ._fabric_found import see
 from ._look import look
 from ._master import Known
 from ._places import fabric_of, file_path, unit_name
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
+    from ._fabric_found import FabricFound
     from ._found import Found
 
 
@@ -52,8 +54,8 @@ def _instances(run: Runner, found: Found, systemd: bool) -> list[dict[str, t.Any
     return rows
 
 
-def _manager(run: Runner, port: Port, manager: _sminfo.SmInfo, *, known: Known) -> dict[str, t.Any]:
-    description = _smpquery.answer(run, port.device, port.port, lid=manager.lid) or ""
+def _manager(fabric: FabricFound, manager: _sminfo.SmInfo, known: Known) -> dict[str, t.Any]:
+    description = fabric.description(manager.lid)
     host = known.host(manager.guid, description)
     return {**manager.details(), "node_description": description, "host": host, "here": manager.guid in known.own}
 
@@ -68,13 +70,11 @@ def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str,
     if absent:
         return {**base, "problem": "%s not installed" % ", ".join(absent)}
     try:
-        view = see(run, port, root)
-        managers = [_manager(run, port, manager, known=known) for manager in view.managers or ()]
-        master, alive = None, False
-        if view.answer is not None and view.answer.is_master:
-            alive = is_alive(run, port, view.answer)
-            master = _manager(run, port, view.answer, known=known)
-        problem = missing(view) or ("" if alive else "the master answers, and its activity count stays: it hangs")
+        fabric = see(run, port, root)
+        managers = [_manager(fabric, manager, known) for manager in fabric.managers or ()]
+        master = fabric.master and _manager(fabric, fabric.master, known)
+        alive = fabric.master is not None and fabric.is_alive
+        problem = missing(fabric) or ("" if alive else "the master answers, and its activity count stays: it hangs")
         return {**base, "master": master, "alive": alive, "managers": managers, "problem": problem}
     except RdmaError as exc:
         # The tools of infiniband-diags explain themselves over several lines.

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 # What changes a node, or needs one.
 TOUCHING = {"_look", "_apply", "_converge"}
-PURE = {"_found", "_wanted", "_input", "_plan", "_concern"}
+PURE = {"_found", "_wanted", "_input", "_plan", "_fabric", "_fabric_plan", "_concern"}
 
 
 def layers() -> list[list[str]]:

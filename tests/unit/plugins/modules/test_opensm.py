@@ -13,9 +13,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge, _settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_plan import Election
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import Handover
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
@@ -180,20 +182,22 @@ def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict
     tools = Tools()
     stopped: list[list[list[str]]] = []
 
-    def settle(_run: t.Any, bound: t.Any, **_more: t.Any) -> t.Generator[None, None, t.NoReturn]:
-        if bound.instance.fabric == "ib":
-            yield
-            stopped.append([argv[1:] for argv in tools.calls if argv[0] == "systemctl"])
-            raise RdmaError("no link")
-        raise Misplaced("a cable is in the wrong switch")
+    def plan(bound: t.Any, _fabric: t.Any, **_more: t.Any) -> Election:
+        if bound.instance.fabric == "storage":
+            raise Misplaced("a cable is in the wrong switch")
+        stopped.append([argv[1:] for argv in tools.calls if argv[0] == "systemctl"])
+        if len(stopped) < 2:
+            return Election("the port has no link")
+        raise RdmaError("no link")
 
     monkeypatch.setattr(_converge, "apply", lambda *_, **__: None)
     monkeypatch.setattr(_converge, "guard", lambda *_: None)
-    monkeypatch.setattr(_converge, "settle", settle)
+    monkeypatch.setattr(_settle, "plan", plan)
+    monkeypatch.setattr(_settle, "INTERVAL_SECONDS", 0)
     with pytest.raises(RdmaError, match=r"^no link\. a cable is in the wrong switch$"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=two_ports)), tools)
     # At once, and not when the wait for the other one is over: the host at the other end waits for that.
-    assert stopped == [[["disable", "--now", "rdma-opensm@storage.service"]]]
+    assert stopped == [[], [["disable", "--now", "rdma-opensm@storage.service"]]]
 
 
 def test_all_bad_options_are_reported_at_once() -> None:
@@ -227,9 +231,8 @@ def test_the_only_master_is_not_stopped(alone: bool, stops: bool, monkeypatch: p
     unit = "rdma-opensm@ib.service"
     done: list[str] = []
     monkeypatch.setattr(_converge, "look", lambda run, **_: Found(running=(unit,), enabled=(unit,)))
-    monkeypatch.setattr(
-        _converge._handover, "without_heir", lambda *_, **__: {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {}
-    )
+    kept = {Change(Kind.UNIT, unit, "state", "running", "stopped"): "no standby"} if alone else {}
+    monkeypatch.setattr(Handover, "without_heir", lambda *_: kept)
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     result = _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=[])), Tools())
     assert ("service %s: running -> stopped" % unit in done) == stops

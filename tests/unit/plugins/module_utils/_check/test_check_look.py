@@ -303,7 +303,7 @@ def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pat
     assert links(strict, mstlink=mstlink) == ()
 
 
-def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path) -> None:
+def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A port that comes up while the tool reads would else be taken for one that does not."""
     device = node / "sys/bus/pci/devices/0000:03:00.0"
     device.mkdir(parents=True)
@@ -319,7 +319,9 @@ def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path) -> None:
             state.write_text("4: ACTIVE\n")
 
     wanted = Wanted(ports=("mlx5_0/1",), links=Limits(("MCP1600-E*",)), subnet_manager=False)
-    outcome, waited = settled(run, wanted, RELEASE, wait=30, clock=lambda: sum(slept), sleep=sleep, root=str(node))
+    monkeypatch.setattr("time.monotonic", lambda: sum(slept))
+    monkeypatch.setattr("time.sleep", sleep)
+    outcome, waited = settled(run, wanted, RELEASE, wait=30, root=str(node))
     assert [finding.code.value for finding in outcome.findings] == ["cable_undeclared"]
     assert (len(slept), waited) == (2, sum(slept))
     assert [argv[0] for argv in run.calls].count("mstlink") == 1

@@ -38,8 +38,9 @@ class Clock:
 def after(bad: int, wait: float, *, of: Outcome = BAD) -> tuple[Outcome, float, int]:
     outcomes = [of] * bad + [GOOD] * 100
     clock = Clock()
-    with mock.patch.object(_check, "look") as look, mock.patch.object(_check, "judge", side_effect=outcomes):
-        outcome, waited = _check.settled(mock.Mock(), Wanted(), "", wait=wait, clock=clock, sleep=clock.sleep)
+    time = mock.patch.multiple("time", monotonic=clock, sleep=clock.sleep)
+    with mock.patch.object(_check, "look") as look, mock.patch.object(_check, "judge", side_effect=outcomes), time:
+        outcome, waited = _check.settled(mock.Mock(), Wanted(), "", wait=wait)
     return outcome, waited, look.call_count
 
 

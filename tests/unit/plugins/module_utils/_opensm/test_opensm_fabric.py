@@ -12,12 +12,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _master, _settle
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced, View
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+from support.fabric_views import View, seen
 
 OURS = "0x0000000000100002"
 THEIRS = "0x0000000000100001"
@@ -86,37 +88,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_what_is_missing(view: View, text: str) -> None:
-    found = _fabric.missing(view)
+    found = _fabric.missing(seen(PORT, view))
     assert found == "" if not text else text in found
 
 
 WE_STAND_BY = US._replace(state=2)
 THEY_STAND_BY = THEM._replace(state=2)
-
-
-@pytest.mark.parametrize(
-    ("instance", "answer", "others", "wait", "note", "late"),
-    [
-        (MASTER, US, [], "", "", False),
-        (MASTER, US, [THEY_STAND_BY], "", "", False),
-        (MASTER, US._replace(priority=3), [], "priority 3 still, not 14", "", False),
-        (MASTER, THEM._replace(priority=13), [WE_STAND_BY], "has not handed over yet", "", False),
-        (MASTER, THEM, [WE_STAND_BY], "", "", True),
-        (MASTER, THEM._replace(priority=15), [WE_STAND_BY], "", "", True),
-        (MASTER, THEM, [], "is not known to it", "", False),
-        (MASTER, THEM, [US._replace(state=1)], "is in state DISCOVER", "", False),
-        (STANDBY, THEM, [WE_STAND_BY], "", "", False),
-        (STANDBY, THEM, [], "is not known to it", "", False),
-        (STANDBY, US._replace(priority=13), [], "", "this standby is master of fabric ib, because the designated host node1 runs none", False),
-        (STANDBY, US._replace(priority=13), [THEY_STAND_BY], "has not taken over yet", "", False),
-        (STANDBY, US._replace(priority=13), [THEY_STAND_BY._replace(priority=12)], "", "this standby is master", False),
-    ],
-)
-def test_the_election_as_one_look_sees_it(instance: Instance, answer: SmInfo, others: list[SmInfo], wait: str, note: str, late: bool) -> None:
-    found = _settle.election(View("ACTIVE", "LinkUp", answer, (answer, *others)), instance._replace(designated="node1"))
-    assert found.late == late
-    assert (wait in found.wait, bool(found.wait)) == (True, bool(wait))
-    assert (note in found.note, bool(found.note)) == (True, bool(note))
 
 
 def test_the_election() -> None:
@@ -140,13 +117,13 @@ def test_hosts_are_known_by_their_node_description(description: str, host: str) 
 
 
 def test_nobody_or_ourselves_is_in_the_way() -> None:
-    assert _fabric.guard(Fabric(None), bound()) is None
-    assert _fabric.guard(Fabric(US), bound()) is None
+    assert _fabric.guard(bound(), FabricFound(Fabric(None), PORT)) is None
+    assert _fabric.guard(bound(), FabricFound(Fabric(US), PORT)) is None
 
 
 def test_a_stranger_is_refused_at_once_and_named() -> None:
     with pytest.raises(Refused) as caught:
-        _fabric.guard(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), bound())
+        _fabric.guard(bound(), FabricFound(Fabric(THEM, description="MF0;sw1:MQM8700/U1"), PORT))
     assert all(word in caught.value.msg for word in (THEIRS, "LID 2", "MF0;sw1:MQM8700/U1", "opensm_allow_foreign_master: true"))
     assert caught.value.details["master"]["port_guid"] == THEIRS
 
@@ -155,12 +132,12 @@ def test_a_name_alone_makes_no_known_host_where_the_port_guids_are_known() -> No
     stranger = Fabric(THEM, description="node2 switch")
     known = KNOWN._replace(guids_of={"node2": ("0x0000000000100009",)})
     with pytest.raises(Refused, match="no host of this inventory"):
-        _fabric.guard(stranger, bound(known))
+        _fabric.guard(bound(known), FabricFound(stranger, PORT))
     for mine in ({"node2": (THEIRS,)}, {"node2": ()}, {"node1": (OURS,)}):
-        found = _fabric.guard(stranger, bound(KNOWN._replace(guids_of=mine)))
+        found = _fabric.guard(bound(KNOWN._replace(guids_of=mine)), FabricFound(stranger, PORT))
         assert found is not None and found.host == "node2"
     # A GUID says it whatever the description.
-    found = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), bound(KNOWN._replace(guids_of={"node2": (THEIRS,)})))
+    found = _fabric.guard(bound(KNOWN._replace(guids_of={"node2": (THEIRS,)})), FabricFound(Fabric(THEM, description="MT4119 ConnectX5"), PORT))
     assert found is not None and found.name == "node2"
 
 
@@ -184,29 +161,29 @@ CONF = MASTER.path("opensm.conf")
 )
 def test_a_foreign_master_is_not_outranked_unless_that_is_said(known: Known, answer: SmInfo | None, description: str, before: int, priority: int) -> None:
     found = Found(files={CONF: "sm_priority %d\n" % before})
-    assert _fabric.stand_below(Fabric(answer, description=description), bound(known), found).instance.priority == priority
+    assert _fabric.stand_below(bound(known), FabricFound(Fabric(answer, description=description), PORT), found).instance.priority == priority
 
 
 def test_one_that_even_the_lowest_priority_would_win_over_is_refused() -> None:
     weak = SmInfo(2, "0x0000000000900001", 5, 0, 3)
     with pytest.raises(Refused, match="opensm_outrank_foreign_master: true"):
-        _fabric.stand_below(Fabric(weak, description="MF0;sw1"), bound(ALLOWED), Found())
+        _fabric.stand_below(bound(ALLOWED), FabricFound(Fabric(weak, description="MF0;sw1"), PORT), Found())
 
 
 def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
     with pytest.raises(Refused, match="declared on fabric ib, and sees the master port GUID %s" % THEIRS):
-        _fabric.guard(Fabric(THEM), bound(swapped))
+        _fabric.guard(bound(swapped), FabricFound(Fabric(THEM), PORT))
     with pytest.raises(Refused, match="a cable is in the wrong switch"):
         settle(monkeypatch, Fabric(THEM), STANDBY, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)), known=swapped)
 
 
 def test_hosts_of_the_inventory_are_no_strangers() -> None:
-    by_name = _fabric.guard(Fabric(THEM), bound())
+    by_name = _fabric.guard(bound(), FabricFound(Fabric(THEM), PORT))
     assert by_name is not None and by_name.name == "node2"
-    by_guid = _fabric.guard(Fabric(THEM, description="MT4119 ConnectX5"), bound(KNOWN._replace(guids=frozenset([THEIRS]))))
+    by_guid = _fabric.guard(bound(KNOWN._replace(guids=frozenset([THEIRS]))), FabricFound(Fabric(THEM, description="MT4119 ConnectX5"), PORT))
     assert by_guid is not None and by_guid.name == THEIRS
-    allowed = _fabric.guard(Fabric(THEM, description="MF0;sw1"), bound(KNOWN._replace(anyone=True)))
+    allowed = _fabric.guard(bound(KNOWN._replace(anyone=True)), FabricFound(Fabric(THEM, description="MF0;sw1"), PORT))
     assert allowed is not None and not allowed.known
 
 
@@ -244,14 +221,16 @@ def test_a_standby_of_another_fabric_counts_while_it_answers(alive: bool, monkey
 
 
 def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN, new: bool = True) -> tuple[View, str]:
-    """The views are what is seen one after the other; the last one stays."""
+    """The views are what is seen one after the other; the last one stays. The one that it ends with."""
     left = list(views)
-    monkeypatch.setattr(_settle, "see", lambda run, port: left.pop(0) if len(left) > 1 else left[0])
-    waits = _settle.settle(fabric, bound(known, instance), timeout=5, new=new, announce=lambda told: fabric.told.append("announced %d" % told))
-    (ended,) = _settle.together([waits])
+    monkeypatch.setattr(_settle, "see", lambda run, port: seen(port, left.pop(0) if len(left) > 1 else left[0], run))
+    running = () if new else (instance.unit,)
+    (ended,) = _settle.settle(
+        fabric, [bound(known, instance)], timeout=5, running=running, announce=lambda unit, told: fabric.told.append("announced %d" % told)
+    )
     if isinstance(ended, RdmaError):
         raise ended
-    return ended
+    return View(ended.fabric.now.state, ended.fabric.now.phys_state, ended.fabric.answer, ended.fabric.managers), ended.note
 
 
 def test_it_waits_until_the_fabric_is_managed(monkeypatch: pytest.MonkeyPatch) -> None:

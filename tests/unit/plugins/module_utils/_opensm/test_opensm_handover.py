@@ -13,7 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover, _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import file_path
@@ -29,6 +29,8 @@ RECORD = "SMInfoRecord dump:\n" + "".join("\t\t%s\n" % line for line in ("LID...
 
 
 class Module:
+    check_mode = False
+
     def selinux_enabled(self) -> bool:
         return False
 
@@ -88,13 +90,16 @@ def conf(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     return path
 
 
-def found_with(conf: pathlib.Path) -> Found:
-    return Found(files={str(conf): read_text(str(conf))})
+OURS_BY_FILE = Found(files={file_path("ib"): "guid %s\n" % OURS})
+
+
+def handover(run: t.Any, found: Found = OURS_BY_FILE, *, ports: t.Sequence[Port] = (PORT,), patience: float = 30) -> _handover.Handover:
+    return _handover.Handover(t.cast(t.Any, Module()), run, found, ports=ports, patience=patience)
 
 
 def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> None:
     fabric, before = Fabric(conf), conf.read_text()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
+    handover(fabric).before_end(UNIT)
     assert fabric.master == THEIRS
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
     assert read_text(str(conf)) == before
@@ -113,7 +118,7 @@ def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> No
             return super().__call__(argv, ok, timeout)
 
     fabric = Sweeping(conf)
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
+    handover(fabric).before_end(UNIT)
     assert fabric.master == THEIRS
     assert not fabric.looks
 
@@ -141,7 +146,7 @@ class Joined(Fabric):
 
 
 def start(fabric: Joined) -> None:
-    with _handover.joining(t.cast(t.Any, Module()), fabric, UNIT, port=PORT._replace(lid=9), patience=30):
+    with handover(fabric).joining(UNIT, PORT._replace(lid=9)):
         fabric(["systemctl", "start", UNIT])
 
 
@@ -169,43 +174,42 @@ def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) 
         seen.append((" ".join(argv), parse_conf(conf.read_text())["sm_priority"]))
         return Output(0, "", "")
 
-    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT)
+    handover(run).announce(UNIT)
     assert seen == [("systemctl reload " + UNIT, "0"), ("systemctl reload " + UNIT, "14")]
     assert conf.read_text() == before
-    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT, told=1)
+    handover(run).announce(UNIT, 1)
     # The starts that the role itself makes do not count towards the limit.
     assert seen[2:] == [("systemctl reset-failed " + UNIT, "14"), ("systemctl restart " + UNIT, "14")]
     # None can rise above the lowest, whose own is that.
     conf.write_text(before.replace("14", "0"))
-    _handover.announce(t.cast(t.Any, Module()), t.cast(t.Any, run), UNIT)
+    handover(run).announce(UNIT)
     assert seen[4:] == [("systemctl reset-failed " + UNIT, "0"), ("systemctl restart " + UNIT, "0")]
 
 
 def test_without_a_standby_nothing_is_given_away(conf: pathlib.Path) -> None:
     fabric = Fabric(conf, standby=None)
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
+    handover(fabric).before_end(UNIT)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_who_is_not_master_has_nothing_to_give(conf: pathlib.Path) -> None:
     fabric = Fabric(conf)
     fabric.master = THEIRS
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
+    handover(fabric).before_end(UNIT)
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_a_unit_of_a_package_is_not_told_anything() -> None:
     fabric = Fabric()
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, "opensm.service", found=Found(), ports=[PORT], patience=30)
+    handover(fabric, Found()).before_end("opensm.service")
     assert not any(call.startswith("systemctl") for call in fabric.calls)
 
 
 def test_the_ports_that_a_unit_can_be_bound_to() -> None:
-    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     free = {OTHER.port_guid}
-    assert _handover.bound_to(UNIT, found, [PORT, OTHER], free=free) == [PORT]
-    assert _handover.bound_to("opensm.service", found, [PORT, OTHER], free=free) == [OTHER]
-    assert _handover.bound_to("7", found, [PORT, OTHER._replace(phys_state="Polling")], free=free) == []
+    assert _plan.bound_to(UNIT, OURS_BY_FILE, [PORT, OTHER], free=free) == [PORT]
+    assert _plan.bound_to("opensm.service", OURS_BY_FILE, [PORT, OTHER], free=free) == [OTHER]
+    assert _plan.bound_to("7", OURS_BY_FILE, [PORT, OTHER._replace(phys_state="Polling")], free=free) == []
 
 
 @pytest.mark.parametrize(
@@ -220,8 +224,7 @@ def test_the_ports_that_a_unit_can_be_bound_to() -> None:
     ],
 )
 def test_the_only_master_stays(fabric: Fabric, taken: list[str], kept: bool) -> None:
-    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
-    result = _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=taken, patience=30)
+    result = handover(fabric).without_heir([STOP], taken)
     assert list(result) == ([STOP] if kept else [])
 
 
@@ -232,12 +235,11 @@ class Bare(Fabric):
 
 @pytest.mark.parametrize(("fabric", "word"), [(Bare(), "infiniband-diags"), (Fabric(answers=False), "follows"), (Fabric(standby=None), "it is master")])
 def test_what_can_not_be_asked_counts_as_alone_and_says_so(fabric: Fabric, word: str) -> None:
-    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
     with pytest.raises(Refused, match=word) as caught:
-        _handover.require_heirs(fabric, [STOP], found, ports=[PORT], patience=0, sweep=False)
+        handover(fabric, patience=0).require_heirs([STOP])
     assert "rdma_allow_removal" in caught.value.msg
     # Without a link there is no fabric.
-    _handover.require_heirs(fabric, [STOP], found, ports=[PORT._replace(phys_state="Polling")], patience=0, sweep=False)
+    handover(fabric, ports=[PORT._replace(phys_state="Polling")], patience=0).require_heirs([STOP])
 
 
 def test_a_port_without_a_master_does_not_hold_a_process_that_may_serve_another() -> None:
@@ -248,48 +250,54 @@ def test_a_port_without_a_master_does_not_hold_a_process_that_may_serve_another(
             return super().__call__(argv, ok, timeout)
 
     stray = [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
-    assert _handover.without_heir(Two(), stray, Found(strays=(7,)), ports=[PORT, OTHER], taken=[], patience=0) == {}
+    assert handover(Two(), Found(strays=(7,)), ports=[PORT, OTHER], patience=0).without_heir(stray) == {}
 
 
 def test_a_standby_that_has_ended_is_no_heir(conf: pathlib.Path) -> None:
     fabric = Fabric(conf)
     fabric.gone = True
-    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
-    assert list(_handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30)) == [STOP]
-    _handover.hand_over(t.cast(t.Any, Module()), fabric, UNIT, found=found_with(conf), ports=[PORT], patience=30)
+    assert list(handover(fabric).without_heir([STOP])) == [STOP]
+    handover(fabric).before_end(UNIT)
     assert fabric.master == OURS
 
 
 def test_a_standby_that_was_missed_is_found() -> None:
     fabric = Fabric(standby=None)
     fabric.missed = 13
-    found = Found(files={file_path("ib"): "guid %s\n" % OURS})
-    assert _handover.without_heir(fabric, [STOP], found, ports=[PORT], taken=[], patience=30) == {}
+    assert handover(fabric).without_heir([STOP]) == {}
     assert fabric.calls.count("systemctl reload " + UNIT) == 1
 
 
 class Stopped(Fabric):
-    """A master of which nobody took over when it was stopped: the standby finds out by itself after some questions."""
+    """A master of which nobody takes over when it is stopped: the standby finds out by itself after some questions."""
 
-    def __init__(self, questions: int) -> None:
-        super().__init__()
+    ended = False
+
+    def __init__(self, questions: int = 0, *, answers: bool = True) -> None:
+        super().__init__(answers=answers)
         self.questions = questions
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        self.questions -= 1
-        if self.questions >= 0:
-            return Output(1, "", "sminfo: iberror: failed: query")
-        self.master = THEIRS
+        if self.ended:
+            self.questions -= 1
+            if self.questions >= 0:
+                return Output(1, "", "sminfo: iberror: failed: query")
+            self.master = THEIRS
         return super().__call__(argv, ok, timeout)
+
+    def seconds(self, *stops: Change) -> float:
+        """How long the end of these is waited for."""
+        begun = time.monotonic()
+        with handover(self, Found(strays=(7,)), ports=[PORT, OTHER]).followed(stops, (), timeout=60):
+            self.ended = True
+        return time.monotonic() - begun
 
 
 def test_what_is_stopped_and_was_master_is_waited_for() -> None:
-    found, stray = Found(strays=(7,)), [Change(Kind.PROCESS, "7", "opensm", "running", "stopped")]
-    assert _handover.masters(Fabric(), stray, found, ports=[PORT, OTHER], taken=[]) == [PORT]
-    assert _handover.masters(Fabric(answers=False), stray, found, ports=[PORT], taken=[]) == []
-    assert _handover.masters(Fabric(), [], found, ports=[PORT], taken=[]) == []
-    begun = time.monotonic()
-    _handover.require_successors(Stopped(80), [PORT], 60)
-    assert time.monotonic() - begun == 40
+    stray = Change(Kind.PROCESS, "7", "opensm", "running", "stopped")
+    assert Stopped(80).seconds(stray) == 40
+    assert Stopped(80).seconds() == 0
+    # Where the fabric could not be asked, it is not known that one was master.
+    assert Stopped(80, answers=False).seconds(stray) == 0
     with pytest.raises(CommandFailed, match=r"the fabric of port mlx5_0/1 has had no master for 60 s"):
-        _handover.require_successors(Stopped(1000), [PORT], 60)
+        Stopped(1000).seconds(stray)

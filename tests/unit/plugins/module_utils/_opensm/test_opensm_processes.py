@@ -7,12 +7,13 @@ from __future__ import annotations
 import pathlib
 import sys
 import typing as t
+from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _handover, _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._converge import require_free
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Foreign, Found
@@ -127,22 +128,23 @@ FOUND = Found(running=UNITS, bound={UNITS[0]: (ONE, TWO), UNITS[1]: (ONE,), UNIT
 def test_what_serves_a_port_of_no_declared_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both stayed once, with success: two subnet managers on the declared port."""
     stops = stopped(plan(Wanted((BOUND.instance,)), FOUND))
-    lost = _handover.undeclared(stops, FOUND, ports=PORTS, declared={ONE})
+    lost = _plan.undeclared(stops, FOUND, ports=PORTS, declared={ONE})
     assert {stop.subject: [port.name for port in ports] for stop, ports in lost.items()} == {UNITS[0]: ["mlx5_1/1"], UNITS[2]: ["mlx5_1/1"]}
-    monkeypatch.setattr(_handover, "_alone", lambda *_arguments, **_more: "it is master")
+    handover = _handover.Handover(mock.Mock(), mock.Mock(), FOUND, ports=PORTS, patience=0)
+    monkeypatch.setattr(handover, "_alone", lambda *_arguments: "it is master")
     with pytest.raises(Refused, match=r"port mlx5_1/1 \(port GUID %s\).*rdma_fabrics" % TWO) as caught:
-        _handover.require_declared(t.cast(t.Any, None), lost, ports=PORTS, patience=0)
+        handover.require_declared(lost)
     assert ONE not in caught.value.msg
     # Where another one follows, as on the second rail of one fabric, it is stopped.
-    monkeypatch.setattr(_handover, "_alone", lambda *_arguments, **_more: "")
-    _handover.require_declared(t.cast(t.Any, None), lost, ports=PORTS, patience=0)
-    assert _handover.undeclared(stops, FOUND, ports=PORTS, declared={ONE, TWO}) == {}
+    monkeypatch.setattr(handover, "_alone", lambda *_arguments: "")
+    handover.require_declared(lost)
+    assert _plan.undeclared(stops, FOUND, ports=PORTS, declared={ONE, TWO}) == {}
 
 
 def test_what_is_on_our_port_leaves_for_ours() -> None:
     stop = Change(Kind.UNIT, UNITS[1], "state", "running", "stopped")
-    assert _handover.bound_to(stop.subject, FOUND, PORTS, free={TWO}) == [PORTS[0]]
-    assert _handover.without_heir(t.cast(t.Any, None), [stop], FOUND, ports=PORTS, taken={ONE}, patience=0) == {}
+    assert _plan.bound_to(stop.subject, FOUND, PORTS, free={TWO}) == [PORTS[0]]
+    assert _handover.Handover(mock.Mock(), mock.Mock(), FOUND, ports=PORTS, patience=0).without_heir([stop], {ONE}) == {}
 
 
 @pytest.mark.parametrize(("guids", "ports", "free"), [((ONE,), PORTS, False), ((TWO,), PORTS, True), ((), PORTS, True), ((), PORTS[:1], False)])

@@ -13,6 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Por
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import require_one_key
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started
@@ -20,8 +21,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._result import r
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STANDBY, SmInfo
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import data as opensm_data
+from support.fabric_views import View, seen
 
 VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
@@ -39,7 +42,6 @@ INSTANCE: dict[str, t.Any] = {
 }
 OPTIONS: dict[str, t.Any] = {"state": "present", "instances": [INSTANCE], "wait_timeout": 60, "known_hosts": ["node2"], "allow_foreign_master": False}
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0002c90300001001", link_layer="InfiniBand")
-RECORD = "SMInfoRecord dump:\n\t\tLID...1\n\t\tGUID...%s\n\t\tActCount...1\n\t\tPriority...14\n\t\tSMState...2\n"
 
 
 def wanted(**options: t.Any) -> Wanted:
@@ -53,9 +55,10 @@ def only(state: Wanted) -> Instance:
     return instance
 
 
-def fabric(*guids: str) -> t.Any:
-    records, description = "".join(RECORD % guid for guid in guids), "Node Description:..node2 mlx5_0\n"
-    return lambda argv, ok=(0,), timeout=60: Output(0, description if argv[0] == "smpquery" else records, "")
+def fabric(*guids: str) -> FabricFound:
+    managers = tuple(SmInfo(lid, guid, 1, 13, MASTER if lid == 1 else STANDBY) for lid, guid in enumerate(guids, 1))
+    named: t.Any = lambda argv, ok=(0,), timeout=60: Output(0, "Node Description:..node2 mlx5_0\n", "")  # noqa: E731
+    return seen(PORT, View(answer=managers[0], managers=managers), named)
 
 
 def test_the_declared_keys_are_set_in_the_template() -> None:
@@ -147,9 +150,9 @@ def test_no_second_master_by_another_key() -> None:
     old, new = only(wanted()), only(wanted(sm_key="0x00000000cafe0001"))
     found = Found(running=(old.unit,), files=old.files(TEMPLATE), template=TEMPLATE)
     with pytest.raises(Refused, match="opensm_sm_key of fabric ib is another one, and node2 would not recognise this host"):
-        require_one_key(fabric(PORT.port_guid, "0x0002c90300001011"), Bound(new, PORT), found)
-    require_one_key(fabric(PORT.port_guid), Bound(new, PORT), found)
-    require_one_key(fabric("0x0002c90300001011"), Bound(old, PORT), found)
+        require_one_key(Bound(new, PORT), fabric(PORT.port_guid, "0x0002c90300001011"), found)
+    require_one_key(Bound(new, PORT), fabric(PORT.port_guid), found)
+    require_one_key(Bound(old, PORT), fabric("0x0002c90300001011"), found)
     shown = result(plan(Wanted((new,)), found))
     assert "cafe0001" not in str(shown) and "hidden" in str(shown["diff"])
 

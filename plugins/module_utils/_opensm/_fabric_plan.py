@@ -1,0 +1,145 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is left to do on a fabric, as one look at it tells: before a subnet manager ends or starts again, and until one is settled. Pure.
+
+A fabric is settled with exactly one master, the one that inventory wants. Where a host alone can't bring that about (the old master still has to
+hand over), nothing is left to wait for. It is reported.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from ._fabric import identify, intruder, misplaced, missing, require_allowed
+from ._master import LOWEST, outranks
+from ._placement import MASTER
+
+if t.TYPE_CHECKING:
+    from ._fabric_found import FabricFound
+    from ._unit import Instance
+    from ._wanted import Bound
+
+
+def has_moved(fabric: FabricFound) -> bool:
+    """Whether the fabric has a master, and on another port."""
+    return fabric.master is not None and fabric.master.guid != fabric.port.port_guid
+
+
+def heirs(fabric: FabricFound, own: t.Collection[str]) -> list[str]:
+    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority.
+
+    Each has to answer: the master keeps the record of a standby that has ended, until it next looks at all ports.
+    """
+    standbys = [record for record in fabric.managers or () if record.guid not in own and record.is_standby and record.priority > LOWEST]
+    replies = [fabric.reply(record.lid) for record in standbys]
+    return [reply.guid for reply in replies if reply is not None and reply.is_standby]
+
+
+def alone(fabric: FabricFound, own: t.Collection[str]) -> str:
+    """Why nothing is known to follow the subnet manager of the port, in words; "" where something does. `own`: the port GUIDs of its host."""
+    if has_moved(fabric) or heirs(fabric, own):
+        return ""
+    if fabric.master is not None:
+        return "on port %s it is master, and no other subnet manager stands by" % fabric.port.name
+    return "on port %s no subnet manager answers, so it is not known who follows" % fabric.port.name
+
+
+def is_here(fabric: FabricFound) -> bool:
+    """Whether the subnet manager of the port is master."""
+    return fabric.master is not None and fabric.master.guid == fabric.port.port_guid
+
+
+def can_hand_over(fabric: FabricFound) -> bool:
+    """Whether the subnet manager of the port is master, and one of another port would take over at once."""
+    return is_here(fabric) and bool(heirs(fabric, [fabric.port.port_guid]))
+
+
+def takes_over(fabric: FabricFound, priority: int) -> bool:
+    """Whether a master on another port hands over to one of this priority that starts on the port."""
+    return has_moved(fabric) and fabric.master is not None and fabric.master.priority <= priority
+
+
+def has_joined(fabric: FabricFound) -> bool:
+    """Whether the subnet manager on the port has found out who is master."""
+    reply = fabric.reply(fabric.port.lid)
+    return reply is not None and (reply.is_standby or reply.is_master)
+
+
+class Election(t.NamedTuple):
+    """How one look at the fabric relates to an instance."""
+
+    wait: str = ""
+    """What is not right yet, in words; "" where there is nothing to wait for."""
+    note: str = ""
+    """What is settled, but not as inventory wants it, in words."""
+    unknown: bool = False
+    """Whether the master does not know this instance."""
+    late: bool = False
+    """Whether another one is master in its place, and hands over only when the role has run there."""
+
+
+def election(fabric: FabricFound, instance: Instance) -> Election:
+    """Whether the fabric is managed as it shall be, as far as this instance can bring that about."""
+    wrong = missing(fabric)
+    answer = fabric.answer
+    if wrong or answer is None:
+        return Election(wrong)
+    own = (instance.priority, instance.guid)
+    if answer.guid == instance.guid:
+        if answer.priority != instance.priority:
+            return Election("it has priority %d still, not %d" % (answer.priority, instance.priority))
+        if instance.role == MASTER:
+            return Election()
+        heirs = [manager for manager in fabric.managers or () if outranks((manager.priority, manager.guid), own)]
+        if heirs:
+            return Election("it is master, and %s has not taken over yet" % heirs[0].guid)
+        where = "the designated host %s" % instance.designated if instance.designated else "the designated host"
+        return Election(note="this standby is master of fabric %s, because %s runs none" % (instance.fabric, where))
+    record = next((manager for manager in fabric.managers or () if manager.guid == instance.guid), None)
+    if record is None or not record.is_standby:
+        state = "is in state %s" % record.state_name if record else "is not known to it"
+        return Election("%s is master, and this one, %s, %s" % (answer.guid, instance.guid, state), unknown=record is None)
+    if instance.role == MASTER and outranks(own, (answer.priority, answer.guid)):
+        return Election("%s is master with priority %d, and has not handed over yet" % (answer.guid, answer.priority))
+    return Election(late=instance.role == MASTER)
+
+
+def plan(bound: Bound, fabric: FabricFound, *, new: bool) -> Election:
+    """What is left until the fabric of an instance has one master, and the instance its place. `new`: the instance did not run before, and
+    others may still give way to it.
+
+    Raises Refused where the master is a stranger that was not allowed, Misplaced where the port meets one of another fabric.
+    """
+    instance, answer = bound.instance, fabric.answer
+    met = intruder(bound, fabric)
+    # Of two that start at the same time, one has to give way: each compares the same figures, whichever of them is master at the moment.
+    if met is not None and not (new and outranks((instance.priority, instance.guid), (met.priority, met.guid))):
+        raise misplaced(bound, fabric, met)
+    found = election(fabric, instance)
+    if found.wait:
+        return found
+    if met is not None:
+        return found._replace(wait="%s, which is declared on another fabric, still runs" % met.guid)
+    if answer is not None and not fabric.is_alive:
+        return found._replace(wait="%s answers as master, and its activity count stays at %d: it hangs" % (answer.guid, answer.activity))
+    return found._replace(note=_note(bound, fabric, found))
+
+
+def _note(bound: Bound, fabric: FabricFound, found: Election) -> str:
+    """What to report of a fabric that has its master, in words."""
+    instance, answer = bound.instance, fabric.answer
+    if answer is None or answer.guid == instance.guid:
+        return found.note
+    name = answer.guid
+    if answer.guid not in instance.known.own:
+        master = identify(bound, fabric, answer)
+        require_allowed(bound, master)
+        if not master.known:
+            return "fabric %s is managed by the foreign master %s, which was allowed" % (instance.fabric, answer.guid)
+        name = master.name
+    if not found.late:
+        return ""
+    words = "fabric %s is still managed by %s, with priority %d: it hands over when this role has run there, and this one stands by"
+    return words % (instance.fabric, name, answer.priority)
