@@ -33,6 +33,7 @@ options:
 requirements:
   - infiniband-diags
 notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
   - A switch counts as one port, because all of its ports have one GUID.
   - It never reports a change, because the record is not part of the declared state of the node.
 seealso:

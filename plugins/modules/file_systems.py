@@ -32,6 +32,7 @@ options:
     type: int
     default: 0
 notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
   - It must run as root.
   - It never reports a change, because the record is not part of the declared state of the node.
 seealso:

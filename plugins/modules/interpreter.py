@@ -46,6 +46,8 @@ options:
         leave the host out.
     type: bool
     default: false
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:
   - module: rdma.ofed.report
 """

@@ -162,6 +162,8 @@ options:
         to the table where it is given a list of hosts.
     type: raw
     default: []
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:
   - module: rdma.ofed.node_check
   - module: rdma.ofed.ib_pair_test

@@ -39,6 +39,8 @@ options:
         group that have something to do, or a list of these.
     type: raw
     default: 1
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
 """
 
 EXAMPLES = r"""

@@ -31,6 +31,8 @@ options:
     description: The folder that the archive is put into.
     type: path
     default: "."
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:
   - module: rdma.ofed.support_bundle
 """

@@ -38,6 +38,8 @@ options:
     default: true
 extends_documentation_fragment:
   - rdma.ofed.attributes.action
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:
   - module: rdma.ofed.rdma_facts
   - module: rdma.ofed.report
