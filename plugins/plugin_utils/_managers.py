@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import collections.abc
 import typing as t
 
 from ..module_utils._foreign import is_true
@@ -84,7 +83,7 @@ def data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], *, hosts:
     }
 
 
-class _Own(collections.abc.Mapping[str, t.Any]):
+class _Own(t.Mapping[str, t.Any]):
     """Variables of a host, each of them evaluated when it is read, without the fabric that the command line names."""
 
     def __init__(self, variables: t.Mapping[str, t.Any]) -> None:
