@@ -28,7 +28,7 @@ def samplers(folder: pathlib.Path, inventory: dict[str, t.Any], *extra: str) -> 
     (folder / "play.json").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "vars_files": files, "tasks": [task]}]))
     (folder / "hosts.json").write_text(json.dumps(inventory))
     argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "play.json", *extra]
-    env = dict(os.environ, ANSIBLE_STDOUT_CALLBACK="default", LC_ALL="C.UTF-8")
+    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_STDOUT_CALLBACK="default", LC_ALL="C.UTF-8")
     done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     return [host for host in HOSTS if "%s samples True" % host in done.stdout]
