@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 import ast
+import collections
+import functools
 import importlib
+import pathlib
 import re
 import re._constants as c
 import re._parser as parser
@@ -62,30 +65,48 @@ def _texts(node: ast.expr, module: types.ModuleType) -> list[t.Any]:
     return [_evaluated(node, module)]
 
 
+@functools.cache
+def _trees() -> dict[pathlib.Path, ast.Module]:
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(UTILS.rglob("*.py"))}
+
+
+@functools.cache
+def _assigned() -> list[tuple[str, str]]:
+    """The constants that classes assign to attributes."""
+    bodies = (node for tree in _trees().values() for each in ast.walk(tree) if isinstance(each, ast.ClassDef) for node in each.body)
+    rows = (node for node in bodies if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
+    return [(ast.unparse(node.targets[0]), str(node.value.value)) for node in rows if isinstance(node.value, ast.Constant)]
+
+
 def _constants(names: set[str]) -> list[str]:
     """The texts that are assigned to attributes of classes."""
-    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in sorted(UTILS.rglob("*.py")))
-    bodies = (node for tree in trees for each in ast.walk(tree) if isinstance(each, ast.ClassDef) for node in each.body)
-    rows = (node for node in bodies if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) in names and isinstance(node.value, ast.Constant))
-    return [str(node.value.value) for node in rows if isinstance(node.value, ast.Constant)]
+    return [text for name, text in _assigned() if name in names]
 
 
 def _is_flag(node: ast.expr) -> bool:
     return all(isinstance(each, (ast.Attribute, ast.Name, ast.BinOp, ast.BitOr, ast.Load)) for each in ast.walk(node)) and ast.unparse(node).startswith("re.")
 
 
+@functools.cache
+def _used(tree: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
+    """What is taken of each name, and the names that are handed on."""
+    called, named = collections.defaultdict[str, set[str]](set), []
+    below = set[int]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            below.add(id(node.value))
+            named.append((id(node), node.attr))
+            if isinstance(node.value, (ast.Name, ast.Attribute)):
+                called[node.value.id if isinstance(node.value, ast.Name) else node.value.attr].add(node.attr)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            named.append((id(node), node.id))
+    return called, {name for number, name in named if number not in below}
+
+
 def _uses(tree: ast.AST, name: str) -> set[str]:
     """The methods that an expression of that name is used by; all of them where it is handed on."""
-    called, handed = set[str](), False
-    below = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    for node in ast.walk(tree):
-        named = (isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)) or (isinstance(node, ast.Attribute) and node.attr == name)
-        handed |= named and id(node) not in below
-        if isinstance(node, ast.Attribute) and (
-            (isinstance(node.value, ast.Name) and node.value.id == name) or (isinstance(node.value, ast.Attribute) and node.value.attr == name)
-        ):
-            called.add(node.attr)
-    return {"search", "match"} if handed else called & METHODS
+    called, handed = _used(tree)
+    return {"search", "match"} if name in handed else called.get(name, set()) & METHODS
 
 
 def of_managers() -> list[Expression]:
@@ -99,8 +120,7 @@ def of_managers() -> list[Expression]:
 
 def expressions() -> list[Expression]:
     """Those that are compiled, and those that are given to a function of `re`."""
-    paths = (path for path in sorted(UTILS.rglob("*.py")) if path.name != "__init__.py")
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths}
+    trees = {path: tree for path, tree in _trees().items() if path.name != "__init__.py"}
     found = []
     for path, tree in trees.items():
         dotted = ".".join(path.relative_to(UTILS).with_suffix("").parts)
