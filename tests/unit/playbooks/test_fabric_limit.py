@@ -7,12 +7,10 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 REFUSAL = "leaves out node1, through which the fabric is asked: nothing was judged"
@@ -33,10 +31,8 @@ def test_a_limit_without_the_host_to_ask_is_refused(tmp_path: pathlib.Path, argu
     # No module runs: these hosts have no Python.
     hosts = {name: {"ansible_connection": "local", "ansible_python_interpreter": "/nowhere"} for name in ("node1", "node2")}
     inventory.write_text(json.dumps({"all": {"children": {"rdma": {"hosts": hosts}}}}), encoding="utf-8")
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", str(inventory), "rdma.ofed.fabric", *arguments]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
-    done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    said = " ".join((done.stdout + done.stderr).split())
+    done = playbook_runs.run("playbook", "-i", str(inventory), "rdma.ofed.fabric", *arguments, folder=tmp_path)
+    said = done.said
     assert (REFUSAL in said) == refused
     # Hosts that are asked have no Python, which is refused in turn. With ansible-pull, the other hosts have nothing to do.
-    assert done.returncode == (0 if "localhost,node2" in arguments else 2)
+    assert done.status == (0 if "localhost,node2" in arguments else 2)

@@ -7,15 +7,13 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import typing as t
 
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._health import REASON
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLE = ROOT / "roles/fabric_monitor"
@@ -27,11 +25,9 @@ def samplers(folder: pathlib.Path, inventory: dict[str, t.Any], *extra: str) -> 
     files = [str(ROLE / "defaults/main.yml"), str(ROLE / "vars/main.yml")]
     (folder / "play.json").write_text(json.dumps([{"hosts": "all", "gather_facts": False, "vars_files": files, "tasks": [task]}]))
     (folder / "hosts.json").write_text(json.dumps(inventory))
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "play.json", *extra]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_STDOUT_CALLBACK="default", LC_ALL="C.UTF-8")
-    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return [host for host in HOSTS if "%s samples True" % host in done.stdout]
+    done = playbook_runs.run("playbook", "-i", "hosts.json", "play.json", *extra, folder=folder, ANSIBLE_STDOUT_CALLBACK="default")
+    assert done.status == 0, done.output
+    return [host for host in HOSTS if "%s samples True" % host in done.output]
 
 
 def sites(fabrics: t.Mapping[str, str], managers: t.Collection[str]) -> dict[str, t.Any]:

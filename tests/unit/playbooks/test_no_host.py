@@ -6,12 +6,11 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 
@@ -29,9 +28,7 @@ def test_a_run_without_a_host_fails(tmp_path: pathlib.Path, inventory: str, argu
     (tmp_path / "hosts").write_text(
         "node1 ansible_connection=local\nother ansible_connection=local\n[rdma]\nnode1\n[all:vars]\nansible_python_interpreter=%s\n" % sys.executable
     )
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", inventory, "rdma.ofed.verify", *arguments]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
-    done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    assert done.returncode != 0
-    assert said in " ".join((done.stdout + done.stderr).split()), done.stdout + done.stderr
-    assert "Refuse an ansible-core that is too old" in done.stdout or "No host" in said
+    done = playbook_runs.run("playbook", "-i", inventory, "rdma.ofed.verify", *arguments, folder=tmp_path)
+    assert done.status != 0
+    assert said in done.said, done.output
+    assert "Refuse an ansible-core that is too old" in done.output or "No host" in said

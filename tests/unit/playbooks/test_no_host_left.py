@@ -7,13 +7,11 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
 import pytest
 import yaml
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLAYBOOKS = ROOT / "playbooks"
@@ -38,13 +36,10 @@ PLAYS = """
 WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware")
 
 
-def play(folder: pathlib.Path, *broken: str, strategy: str) -> tuple[int, str]:
+def play(folder: pathlib.Path, *broken: str, strategy: str) -> playbook_runs.Done:
     (folder / "play.yml").write_text(PLAYS % (strategy, PLAYBOOKS, PLAYBOOKS))
     (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": dict.fromkeys(["node1", "node2", "node3"]), "vars": {"ansible_connection": "local"}}}))
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "play.yml", "-e", json.dumps({"broken": broken})]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8", HOME=str(folder))
-    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return playbook_runs.run("playbook", "-i", "hosts.json", "play.yml", "-e", json.dumps({"broken": broken}), folder=folder)
 
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])
@@ -82,8 +77,6 @@ def test_no_play_with_roles_ends_without_it(name: str) -> None:
 def test_one_other_host_waits_in_the_play_of_the_subnet_managers(tmp_path: pathlib.Path, pattern: str) -> None:
     groups = {"a": ["node1", "node2"], "b": ["node3", "node4"], "rdma": ["node1", "node2", "node3", "node4"], "opensm": ["node3"]}
     (tmp_path / "hosts.json").write_text(json.dumps({name: {"hosts": dict.fromkeys(hosts)} for name, hosts in groups.items()}))
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", str(PLAYBOOKS / "site.yml"), "--list-hosts", "-e", "rdma_hosts=" + pattern]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), LC_ALL="C.UTF-8", HOME=str(tmp_path))
-    said = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False).stdout
+    said = playbook_runs.run("playbook", "-i", "hosts.json", str(PLAYBOOKS / "site.yml"), "--list-hosts", "-e", "rdma_hosts=" + pattern, folder=tmp_path).output
     play = said.partition("Start the designated subnet manager of each fabric")[2].partition("play #")[0]
     assert "hosts (2)" in play and "node3" in play, said

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import collections
 import json
-import os
 import pathlib
-import subprocess
 import sys
+
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HOSTS = ["node%d" % number for number in range(1, 6)]
@@ -32,24 +32,17 @@ module.exit_json(changed=False, end=end, failed_tests={}, figures=[figure])
 
 
 def test_every_pair_is_measured_once_and_every_server_is_stopped(tmp_path: pathlib.Path) -> None:
-    collection, log = tmp_path / "ansible_collections/rdma/ofed", tmp_path / "log"
-    (collection / "plugins/modules").mkdir(parents=True)
-    for path in [*ROOT.glob("plugins/[!_m]*"), *ROOT.glob("plugins/module_utils"), *ROOT.glob("plugins/modules/*.py")]:
-        (collection / path.relative_to(ROOT)).symlink_to(path)
-    for name in ("galaxy.yml", "meta", "playbooks"):
-        (collection / name).symlink_to(ROOT / name)
-    (collection / "plugins/modules/ib_pair_test.py").unlink()
-    (collection / "plugins/modules/ib_pair_test.py").write_text(MODULE % str(log))
+    log = tmp_path / "log"
+    playbook_runs.collection_of(tmp_path, {"modules/ib_pair_test.py": MODULE % str(log)})
     variables = {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "pair_test_port": "{{ inventory_hostname }}"}
     inventory = {"rdma": {"hosts": dict.fromkeys(HOSTS), "vars": variables}}
     (tmp_path / "inventory.yml").write_text(json.dumps(inventory))
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "inventory.yml", "rdma.ofed.pair_test", "-e", "pair_test_report_dir=%s" % tmp_path]
-    env = {**os.environ, "HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(tmp_path)}
-    done = subprocess.run(argv, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=600, check=False)
-    assert done.returncode == 2, done.stdout + done.stderr
+    argv = ["-i", "inventory.yml", "rdma.ofed.pair_test", "-e", "pair_test_report_dir=%s" % tmp_path]
+    done = playbook_runs.run("playbook", *argv, folder=tmp_path, collections=tmp_path, **playbook_runs.MANY_HOSTS)
+    assert done.status == 2, done.output
     report = json.loads((tmp_path / "pair-test.json").read_text())
     met = collections.Counter(frozenset((result["client"], result["server"])) for result in report["results"])
-    assert len(met) == 10 and set(met.values()) == {1}, done.stdout
+    assert len(met) == 10 and set(met.values()) == {1}, done.output
     failed = {(result["client"], result["server"]): result["problem"] for result in report["results"] if result["problem"]}
     assert all(client == "node5" or server == "node4" for client, server in failed)
     assert {words for pair, words in failed.items() if pair[1] == "node4"} == {"the server of node4 did not start: it broke"}

@@ -7,19 +7,18 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 
 import pytest
+from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 REFUSES = "#!/bin/sh\necho 'ssh: connect to host 10.0.0.3 port 22: Connection refused' >&2\nexit 255\n"
 HANGS = "#!/bin/sh\nexec sleep 600\n"
 
 
-def play(folder: pathlib.Path, playbook: str, *names: str) -> tuple[int, str]:
+def play(folder: pathlib.Path, playbook: str, *names: str) -> playbook_runs.Done:
     for name, text in (("refuses", REFUSES), ("hangs", HANGS)):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
@@ -30,10 +29,7 @@ def play(folder: pathlib.Path, playbook: str, *names: str) -> tuple[int, str]:
         "node3": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "refuses"), "ansible_host": "10.0.0.3", "rdma_look_timeout": 0},
     }
     (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": {name: hosts[name] for name in names}}}))
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", "hosts.json", "rdma.ofed." + playbook, "-e", "opensm_state=unmanaged"]
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(ROOT / "build/checkout"), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8")
-    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return playbook_runs.run("playbook", "-i", "hosts.json", "rdma.ofed." + playbook, "-e", "opensm_state=unmanaged", folder=folder)
 
 
 def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pathlib.Path) -> None:
