@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assign
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._converge import converge
 
-from support.module_files import ModuleFiles
+from support.module_files import FakeModule
 
 CAPABLE = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
 ENHANCED = "00:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
@@ -31,13 +31,6 @@ TOOLS = {
     "netplan": {"netplan", "networkctl"},
     "wicked": {"wicked"},
 }
-
-
-class FakeModule(ModuleFiles):
-    """As much of AnsibleModule as files need."""
-
-    def __init__(self, check_mode: bool = False) -> None:
-        self.check_mode = check_mode
 
 
 class FakeNode:

@@ -2,12 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""As much of AnsibleModule as writing files takes."""
+"""As much of AnsibleModule as the code of modules uses."""
 
 from __future__ import annotations
 
 import os
 import shutil
+import typing as t
 
 
 class ModuleFiles:
@@ -28,3 +29,21 @@ class ModuleFiles:
         if created:
             # The real one does the same: what the source was allowed to do is lost.
             os.chmod(target, 0o644)
+
+
+class FakeModule(ModuleFiles):
+    """With parameters: those of a test over what most of its tests have."""
+
+    defaults: t.Mapping[str, t.Any] = {}
+    check_mode = False
+
+    def __init__(self, check_mode: t.Optional[bool] = None, **params: t.Any) -> None:
+        if check_mode is not None:
+            self.check_mode = check_mode
+        self.params = {**self.defaults, **params}
+        self.tmpdir = params.get("tmpdir", "")
+        self.warnings: t.List[str] = []
+        self.no_log_values: t.Set[str] = set()
+
+    def warn(self, text: str) -> None:
+        self.warnings.append(text)

@@ -20,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import re
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_run import parse_help
 
 from support.made_bundles import make_bundle
-from support.module_files import ModuleFiles
+from support.module_files import FakeModule
 
 BUNDLE = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-x86_64"
 OLD_BUNDLE = "MLNX_OFED_LINUX-5.8-1.0.1.1-debian12.1-x86_64"
@@ -59,13 +59,8 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
-class Module(ModuleFiles):
-    """As much of AnsibleModule as is needed."""
-
-    def __init__(self, check_mode: bool, **params: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **params}
-        self.no_log_values: set[str] = set()
+class Module(FakeModule):
+    defaults = DEFAULTS
 
 
 class Node:

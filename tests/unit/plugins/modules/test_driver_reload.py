@@ -28,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
 from support import signing
+from support.module_files import FakeModule
 from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
@@ -58,10 +59,8 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
-class Module:
-    def __init__(self, check_mode: bool, **params: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **params}
+class Module(FakeModule):
+    defaults = DEFAULTS
 
 
 class Node:

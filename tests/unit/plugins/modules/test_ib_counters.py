@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters imp
 from ansible_collections.rdma.ofed.plugins.modules import ib_counters
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.module_files import ModuleFiles
+from support.module_files import FakeModule
 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 # The recorded topology is one without a subnet manager, which would have assigned LIDs.
@@ -121,10 +121,8 @@ def root(tmp_path: pathlib.Path) -> str:
     return str(tmp_path)
 
 
-class Module(ModuleFiles):
-    def __init__(self, check_mode: bool, **options: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**{name: option.get("default") for name, option in OPTIONS.items()}, "node_name_map": "/nowhere", **options}
+class Module(FakeModule):
+    defaults = {**{name: option.get("default") for name, option in OPTIONS.items()}, "node_name_map": "/nowhere"}
 
 
 def look(root: str, fabric: Fabric, check_mode: bool = False, **options: t.Any) -> dict[str, t.Any]:

@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _bundle
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.modules import kernel_bundle
 from support.kernel_node import NEW, OLD, Node, bundle
+from support.module_files import FakeModule
 
 DEFAULTS = {name: option.get("default") for name, option in kernel_bundle.OPTIONS.items()}
 NAME = "MLNX_OFED_LINUX-23.10-0.5.5.0-debian12.1-%s-kver.%s-ext"
@@ -43,14 +44,12 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
     return found
 
 
-class Module:
-    def __init__(self, check_mode: bool, **options: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **options, "poll": 0}
+class Module(FakeModule):
+    defaults = DEFAULTS
 
 
 def ask(node: Builder, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    module: t.Any = Module(check, **{"bundle": bundle(node), **options})
+    module: t.Any = Module(check, **{"bundle": bundle(node), **options, "poll": 0})
     return _bundle.converge(module, node, OLD, root=str(node.root))
 
 

@@ -17,15 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as job
 from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _converge, _plan
 from ansible_collections.rdma.ofed.plugins.modules import kernel_policy
 from support.kernel_node import INBOX, MENU, NEW, OLD, Node, bundle
+from support.module_files import FakeModule
 from support.module_results import pending_words
 
 OPTIONS: dict[str, t.Any] = {"timeout": 1, "bundle": None, "bundle_on": "node", "bundle_checksum": None, "poll": 0, "attach": "", "staged": "", "digest": ""}
 
 
-class Module:
-    def __init__(self, check_mode: bool, policy: str, **options: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**OPTIONS, "policy": policy, **options}
+class Module(FakeModule):
+    defaults = OPTIONS
 
 
 @pytest.fixture
@@ -36,7 +35,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def ask(node: Node, policy: str = "build", check: bool = False, **options: t.Any) -> dict[str, t.Any]:
-    module: t.Any = Module(check, policy, **options)
+    module: t.Any = Module(check, policy=policy, **options)
     return _converge.converge(module, node, OLD, root=str(node.root))
 
 

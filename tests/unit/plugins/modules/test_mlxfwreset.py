@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan im
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
+from support.module_files import FakeModule
 from support.module_results import pending_words
 
 CORPUS = pathlib.Path(__file__).resolve().parents[3] / "corpus"
@@ -46,14 +47,8 @@ def recorded(name: str) -> str:
     return (CORPUS / name).read_text()
 
 
-class Module:
-    def __init__(self, check_mode: bool = False, **params: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **params}
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
+class Module(FakeModule):
+    defaults = DEFAULTS
 
 
 class Tools:

@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import mstflint
 from support.flint_cards import Cards
+from support.module_files import FakeModule
 from support.module_results import pending_words
 
 DEFAULTS: dict[str, t.Any] = {
@@ -40,11 +41,8 @@ DEFAULTS: dict[str, t.Any] = {
 CONSENT = {"allow_another_psid_that_may_destroy_the_adapter": True}
 
 
-class Module:
-    def __init__(self, check_mode: bool, **params: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **params}
-        self.tmpdir = params.get("tmpdir", "")
+class Module(FakeModule):
+    defaults = DEFAULTS
 
 
 @pytest.fixture

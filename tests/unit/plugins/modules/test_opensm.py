@@ -19,6 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_plan imp
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import Handover
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from support.module_files import FakeModule
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
 MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
@@ -55,14 +56,9 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
-class Module:
-    def __init__(self, check_mode: bool = True, **params: t.Any) -> None:
-        self.check_mode = check_mode
-        self.params = {**DEFAULTS, **params}
-        self.warnings: list[str] = []
-
-    def warn(self, text: str) -> None:
-        self.warnings.append(text)
+class Module(FakeModule):
+    defaults = DEFAULTS
+    check_mode = True
 
 
 class Tools:
