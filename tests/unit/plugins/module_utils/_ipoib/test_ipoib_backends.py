@@ -14,7 +14,6 @@ import typing as t
 from unittest import mock
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _boot
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backend import Backend, Evidence, Tools
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkd, _networkmanager
@@ -27,6 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bo
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.runners import Says
 
 BOND = (
     Interface("ib0", "connected", mtu=65520, master="bond0"),
@@ -41,21 +41,6 @@ OVER_CHILDREN = (
     Interface("bond0", mtu=2044, bond=Bond(("ib0.8001", "ib1.8001"))),
     Interface("ib2"),
 )
-
-
-class Says:
-    """A runner whose every command says the same."""
-
-    def __init__(self, said: str) -> None:
-        self.said = said
-        self.calls: list[t.Sequence[str]] = []
-
-    def has(self, tool: str) -> bool:
-        return True
-
-    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        self.calls.append(argv)
-        return Output(0, self.said, "")
 
 
 def test_ports_have_the_mtu_of_their_bond_and_know_it() -> None:
@@ -158,7 +143,7 @@ def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> No
 )
 def test_whether_netplan_knows_the_mode_is_in_its_list_of_features(tmp_path: pathlib.Path, said: str, able: bool) -> None:
     evidence = Evidence({}, frozenset(("netplan",)), {"/etc/netplan/01.yaml": "network: {}\n"})
-    presence = NETPLAN.look(Says(said), evidence, str(tmp_path))
+    presence = NETPLAN.look(Says(0, said), evidence, str(tmp_path))
     assert ("infiniband-mode" in NETPLAN.render(BOND, Found(backends={"netplan": presence}))[_netplan.PATH]) is able
 
 
@@ -171,7 +156,7 @@ def test_whether_netplan_knows_the_mode_is_in_its_list_of_features(tmp_path: pat
     ids=["networkmanager", "netplan"],
 )
 def test_nmcli_activates_bonds_and_never_ports_by_the_name_of_whoever_wrote_the_profile(backend: Backend, profiles: list[str]) -> None:
-    run = Says("")
+    run = Says(0, "")
     found = Found(backends={"netplan": Presence(settings={"renderer": _netplan.NETWORKMANAGER})})
     backend.drive(Tools(run, mock.Mock()), found, OVER_CHILDREN).apply(
         IpoibPlan(Plan(), OVER_CHILDREN, touched=frozenset(each.name for each in OVER_CHILDREN)), (), found

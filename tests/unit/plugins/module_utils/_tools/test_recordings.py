@@ -13,13 +13,13 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, name_of, number_of, readable
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from support.recordings import CORPUS, Step, files, recorded, steps
+from support.runners import Says
 
 # The one text that was cut in the middle of a row.
 CUT = "mlxconfig_e/cx3pro_default_next_only.txt"
@@ -259,18 +259,7 @@ def test_every_recording_has_its_source(folder: pathlib.Path) -> None:
 @pytest.mark.parametrize("error", [path for path in files() if path.parent.name == "mlxlink_error"], ids=lambda path: path.stem)
 def test_an_error_of_mlxlink_reaches_the_user(error: pathlib.Path) -> None:
     with pytest.raises(CommandFailed, match=r"^F\w+ "):
-        mlxlink.query(_Says(recorded(error)), "mstlink", "0000:03:00.0", port=1)
-
-
-class _Says:
-    def __init__(self, text: str) -> None:
-        self.text = text
-
-    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        return Output(1, "\x1b[31m \n\x1b[0m \n", self.text)
-
-    def has(self, name: str) -> bool:
-        return True
+        mlxlink.query(Says(1, "\x1b[31m \n\x1b[0m \n", recorded(error)), "mstlink", "0000:03:00.0", port=1)
 
 
 @pytest.mark.parametrize(

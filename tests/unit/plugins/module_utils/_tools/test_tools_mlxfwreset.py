@@ -10,10 +10,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as tool
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.runners import Says
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
 QUERIES = sorted((CORPUS / "mlxfwreset").glob("*query*.txt"))
@@ -25,22 +25,6 @@ STEPS = ("Sending Reset Command To Fw", "Stopping Driver", "Resetting PCI", "Sta
 
 def recorded(name: str) -> str:
     return (CORPUS / name).read_text()
-
-
-class Says:
-    """A Runner with one answer; remembers what it was asked."""
-
-    def __init__(self, rc: int, stdout: str = "", stderr: str = "", tools: t.Collection[str] = tool.TOOLS) -> None:
-        self.output = Output(rc, stdout, stderr)
-        self.tools = tools
-        self.argv: list[str] = []
-
-    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        self.argv = list(argv)
-        return self.output
-
-    def has(self, name: str) -> bool:
-        return name in self.tools
 
 
 @pytest.mark.parametrize(

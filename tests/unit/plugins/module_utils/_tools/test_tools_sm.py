@@ -5,33 +5,17 @@
 from __future__ import annotations
 
 import pathlib
-import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _saquery, _sminfo, _smpquery
+from support.runners import Says
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
 
 
 def recorded(name: str) -> str:
     return (CORPUS / name).read_text()
-
-
-class Says:
-    """A Runner with one answer; remembers what it was asked."""
-
-    def __init__(self, rc: int, stdout: str = "", stderr: str = "") -> None:
-        self.output = Output(rc, stdout, stderr)
-        self.argv: list[str] = []
-
-    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        self.argv = list(argv)
-        return self.output
-
-    def has(self, tool: str) -> bool:
-        return True
 
 
 @pytest.mark.parametrize(
