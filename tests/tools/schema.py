@@ -7,7 +7,7 @@
 Role variables are declared in C(roles/ROLE/meta/argument_specs.yml), variables that only playbooks read in
 C(meta/argument_specs.yml), options of modules in their documentation. The tasks of a role say which option gets which
 variable. From these follow the tables in C(_schema), options of modules that a role passes on and that are not
-documented yet, defaults, the tables in the READMEs of the roles, and docs/variables.md.
+documented yet, defaults, the tables in the READMEs of the roles, docs/variables.md and docs/modules.md.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import textwrap
 import typing as t
 
 from common import ROOT, SetupError, main
-from schema_text import inline, module_entry, paragraphs, parse, python, reference, table
+from schema_text import inline, module_entry, modules_page, paragraphs, parse, python, reference, table
 
 Option = t.Dict[str, t.Any]
 Options = t.Dict[str, Option]
@@ -158,6 +158,8 @@ class Tree:
         for name in sorted({*self.roles, *self.modules, SITE}):
             self._table(name)
         self._all_defaults()
+        documented = {name: parse(_documentation(self.text(self.root / "plugins/modules" / (name + ".py")))) for name in self.modules}
+        self.made[self.root / "docs/modules.md"] = modules_page(documented)
         self.made[self.root / "docs/variables.md"] = reference({owner: self.own(owner) for owner in self.declared}, self._readers())
 
     def _judge(self, binding: Binding) -> None:

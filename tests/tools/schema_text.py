@@ -22,6 +22,24 @@ _INTRODUCTION = """\
 All variables of the collection. `make schema` makes this page from the argument specifications of the roles and from
 `meta/argument_specs.yml`. Where no default is shown, the description tells what applies.
 """
+# The note of modules that are no part of what users may rely on.
+_SERVES = "It serves the playbooks and roles of this collection, and its options change with those."
+_MODULES = """\
+# Modules
+
+`make schema` makes this page from the documentation of the modules. `ansible-doc` shows all of it, for example `ansible-doc -t module rdma.ofed.ipoib`.
+
+## For your playbooks
+
+Beside these modules, there are the inventory plugin `rdma.ofed.fabric` ([fabric.md](fabric.md#leaf-by-leaf)), and the filters `rdma.ofed.designated_sm`,
+`rdma.ofed.fabric_managers` and `rdma.ofed.slurm_topology`.
+
+%s
+## For the playbooks and roles of the collection
+
+The options of these modules may change with those playbooks and roles. The same holds for the other filters and for the lookup `rdma.ofed.declared`.
+
+%s"""
 _ORDER = ("description", "type", "elements", "required", "choices", "default")
 _MARKUP = re.compile(r"\b([A-Z]{1,2})\(((?:[^()\\]|\\.|\([^()]*\))*)\)")
 
@@ -193,3 +211,11 @@ def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequenc
             options = {name: {**option, "description": [*paragraphs(option), *_read_by(readers[name])]} for name, option in options.items()}
         text += _table(title, options, cells) + _nested("", options, title, cells)
     return text
+
+
+def modules_page(modules: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
+    """docs/modules.md: those for users first."""
+    tables: dict[bool, str] = {False: "", True: ""}
+    for name, documented in modules.items():
+        tables[_SERVES in documented.get("notes", ())] += "| `%s` | %s |\n" % (name, markdown(documented["short_description"]))
+    return _MODULES % tuple("| module | what it does |\n|---|---|\n%s" % rows for rows in tables.values())
