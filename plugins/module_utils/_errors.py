@@ -102,6 +102,10 @@ class Unsupported(RdmaError):
     """The platform does not support it."""
 
 
+class Impossible(RdmaError):
+    """A tool says that it can't do what is wanted."""
+
+
 class CommandFailed(RdmaError):
     """A tool ended with an unexpected exit status."""
 

@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from .._distro._registry import NAMES, by_name, names_of
-from .._errors import RdmaError, Refused, Unsupported
+from .._errors import Impossible, RdmaError, Refused, Unsupported
 from .._facts._machine import read_os
 from .._host._files import read_text, write_text
 from .._host._lock import LOCK_DIRECTORY
@@ -122,10 +122,6 @@ def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
     return manager.lists_age and now - max(ages, default=0.0) > _DAY
 
 
-class _Impossible(RdmaError):
-    """The package manager can't do it."""
-
-
 def _preview(run: Runner, manager: Manager, argv: tuple[str, ...], *, lifted: bool) -> Transaction:
     output = run(manager.preview_argv(argv, lifted=lifted), ok=None, timeout=_PREVIEW_SECONDS)
     failed = manager.preview_failure(output)
@@ -133,7 +129,7 @@ def _preview(run: Runner, manager: Manager, argv: tuple[str, ...], *, lifted: bo
     if not failed and output.rc and not (found.installed or found.removed):
         failed = (output.stderr or output.stdout).strip()
     if failed:
-        raise _Impossible("%s: %s" % (manager.name, " ".join(failed.split())))
+        raise Impossible("%s: %s" % (manager.name, " ".join(failed.split())))
     return found
 
 
@@ -189,7 +185,7 @@ class _Node(t.NamedTuple):
                 trouble = " ".join((output.stderr or output.stdout).split()) if output.rc else ""
             try:
                 todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
-            except _Impossible as exc:
+            except Impossible as exc:
                 if self.check_mode and (old or interrupted):
                     # The run refreshes the lists, and finishes what was interrupted.
                     todo = Transaction({}, dict.fromkeys(missing, ""))
@@ -218,7 +214,7 @@ class _Node(t.NamedTuple):
             return _Done()
         try:
             todo = _preview(run, manager, (*manager.uninstall, *gone, *before), lifted=self.foreseen.lifted)
-        except _Impossible as exc:
+        except Impossible as exc:
             raise RdmaError("%s can't be removed, and nothing was changed. %s" % (", ".join(gone), exc.msg)) from exc
         others = sorted(set(todo.removed).difference(gone, before))
         if keep_needed and others and all(map(_PLAIN.match, gone)):
