@@ -15,10 +15,10 @@ from ansible.release import __version__
 from ..module_utils._host._run import Output
 from ..module_utils._schema._interpreter import OPTIONS
 from ..module_utils._site import _interpreter
+from ..module_utils._site._ends import generic
 from ..module_utils._site._interpreter import Found
 from ..module_utils._site._leaving import WHOLE, left_out
 from ..module_utils._site._machines import machine_marks
-from ..module_utils._site._summary import generic
 from ..plugin_utils._actions import ValidatedAction, host_of
 from ..plugin_utils._pythons import DISCOVERED, declared_python
 

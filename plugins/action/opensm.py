@@ -19,6 +19,7 @@ from ..module_utils._foreign import shown, shown_lines
 from ..module_utils._opensm._concern import CONCERN
 from ..module_utils._plain import plain
 from ..module_utils._schema._defaults import DEFAULTS
+from ..module_utils._site._ends import FAILED
 from ..plugin_utils import _managers
 from ..plugin_utils._actions import PlannedAction, host_of
 
@@ -37,13 +38,19 @@ class ActionModule(PlannedAction):
             try:
                 found = self._by_inventory(task_vars, rests=arguments.get("instances") == [])
             except RdmaError as exc:
-                raise AnsibleActionFail(shown_lines(exc.msg)) from exc
+                raise self._failure(shown_lines(exc.msg), task_vars) from None
             except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
-                raise AnsibleActionFail(_ODD % (type(exc).__name__, shown(str(exc)))) from exc
-            if "node_names" in found:
-                found["node_names"].update(arguments.pop("node_names", None) or {})
+                raise self._failure(_ODD % (type(exc).__name__, shown(str(exc))), task_vars) from None
+            # Another form is for the module to report.
+            if "node_names" in found and isinstance(arguments.get("node_names"), dict):
+                found["node_names"].update(arguments.pop("node_names"))
             self._task.args = {**found, **arguments}
         return super().work(task_vars)
+
+    def _failure(self, said: str, task_vars: t.Mapping[str, t.Any]) -> AnsibleActionFail:
+        """Keep the reason for the summary."""
+        self._record(FAILED, said, task_vars)
+        return AnsibleActionFail(said)
 
     def _by_inventory(self, task_vars: t.Mapping[str, t.Any], *, rests: bool) -> dict[str, t.Any]:
         groups, hostvars, host = task_vars["groups"], task_vars["hostvars"], host_of(task_vars)
@@ -53,7 +60,8 @@ class ActionModule(PlannedAction):
             of_others = _managers.declared(groups, hostvars, host=host, designated=designated)
             return {"declared_settings": of_others["keys"], "partitions": of_others["partitions"]}
         own = {name: self._value(name, task_vars, None) for name in _managers.VARIABLES if name in task_vars}
-        hosts = groups.get(self._value("rdma_hosts", task_vars, DEFAULTS["rdma_hosts"]), ())
+        named = self._value("rdma_hosts", task_vars, None) or DEFAULTS["rdma_hosts"]
+        hosts = [host for name in (named if isinstance(named, list) else [named]) for host in groups.get(name, ())]
         return _managers.options_of(host, groups=groups, hostvars=hostvars, hosts=hosts, own=own, designated=designated)
 
     def _value(self, name: str, task_vars: t.Mapping[str, t.Any], default: t.Any) -> t.Any:

@@ -15,8 +15,8 @@ from ..module_utils._concern import Subject
 from ..module_utils._concerns._registry import CONCERNS
 from ..module_utils._plain import plain
 from ..module_utils._schema._rdma_facts import OPTIONS
+from ..module_utils._site._ends import generic
 from ..module_utils._site._looks import IDENTITY
-from ..module_utils._site._summary import generic
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked

@@ -120,12 +120,12 @@ class ActionModule(ControllerAction):
             tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
             # What is left out refuses nothing.
             coming = [name for name in CONCERNS if name not in leaves and takes_part(name, tags, skipped)]
-            refused = {name: list(own) for name, own in ((name, _refusals(_about(subject, parts, CONCERNS[name]), CONCERNS[name])) for name in coming) if own}
+            abouts = {name: _about(subject, parts, concern) for name, concern in CONCERNS.items()}
+            refused = {name: list(own) for name, own in ((name, _refusals(abouts[name], CONCERNS[name])) for name in coming) if own}
             result["refusals"] = [refusal for own in refused.values() for refusal in own]
             leaves = left_out({**of_host, **refused})
             for name, concern in CONCERNS.items():
-                about = _about(subject, parts, concern)
-                result.update(concern.foreseen(about._replace(found=None) if name in leaves else about))
+                result.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
         result["left_out"] = leaves
         local = task_vars.get("ansible_connection") == "local"
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)

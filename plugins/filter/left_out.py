@@ -47,12 +47,14 @@ import typing as t
 
 from ..module_utils._errors import Problem, require_none
 from ..module_utils._plain import plain
-from ..module_utils._site._leaving import ROLES, merged
 from ..plugin_utils._filters import module_of
 
 
 def left_out(leaves: t.Any, role: t.Any, reasons: t.Any = ()) -> dict[str, list[str]]:
     """The reasons by role."""
+    # It knows all concerns. ansible-core loads all filters with the first that is used, and this one is rare.
+    from ..module_utils._site._leaving import ROLES, merged
+
     leaves, role, reasons = plain(leaves), plain(role), plain(reasons)
     wrong = []
     if not isinstance(leaves, dict) or not all(isinstance(own, list) for own in leaves.values()):

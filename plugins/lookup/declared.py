@@ -14,7 +14,8 @@ author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns what the inventory or the command line declares for a variable of this collection, else the default in C(docs/variables.md).
-  - Where the documentation has no default, that is the empty value of the type. An empty variable counts as one that is not declared.
+  - Where the documentation has no default, that is the empty value of the type. A variable that is null counts as one that is not declared, and so does one
+    that is V(false) where the default is empty. The validation of the site refuses these where they would be ambiguous.
   - Playbooks and roles of this collection read in this way what no role of the same play has a default for.
 options:
   _terms:
@@ -58,4 +59,7 @@ class LookupModule(LookupBase):
         if name not in DEFAULTS:
             raise AnsibleError("rdma.ofed.declared: %s is no variable of this collection; allowed: the names in docs/variables.md" % shown(name))
         value = self._templar.template(variables[name]) if name in variables else None
-        return copy.copy(DEFAULTS[name]) if value is None else value
+        default = DEFAULTS[name]
+        # A hook that is `false` is none.
+        undeclared = value is None or (not value and default in ("", [], {}))
+        return copy.copy(default) if undeclared else value

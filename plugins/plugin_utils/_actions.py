@@ -24,7 +24,7 @@ from ..module_utils._errors import RdmaError
 from ..module_utils._foreign import shown_lines
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
-from ..module_utils._site._summary import FAILED, UNREACHABLE, generic
+from ..module_utils._site._ends import FAILED, UNREACHABLE, generic
 from . import _looks
 from ._untrusted import untrusted
 

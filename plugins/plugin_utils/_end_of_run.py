@@ -9,8 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._plain import plain
+from ..module_utils._site._ends import FAILED, generic
 from ..module_utils._site._leaving import WHOLE, leaves_of
-from ..module_utils._site._summary import FAILED, Host, generic
+from ..module_utils._site._summary import Host
 from . import _looks
 
 

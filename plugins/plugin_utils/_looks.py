@@ -21,7 +21,7 @@ import typing as t
 from ansible import constants
 
 from ..module_utils._foreign import read_json
-from ..module_utils._site._summary import Record
+from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
 # Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.

@@ -156,9 +156,7 @@ CONCERN = Concern(
     hints=lambda subject: {"manages": subject.host in subject.groups.get(GROUP, ())},
     seen=Found,
     refusals=_refusals,
-    foreseen=lambda subject: {
-        "ask_fabric": subject.found is not None and asks(subject.found, subject.variables, host=subject.host, places=subject.part.places)
-    },
+    foreseen=_foreseen,
     options=OPTIONS,
     unchanged=unchanged,
 )

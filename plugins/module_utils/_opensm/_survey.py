@@ -108,7 +108,7 @@ def placement(
     common += of_all
     if known.fabrics and known.sound and not absent:
         common += unmanaged(known.fabrics, variables.get("opensm_fabrics"))
-    group = variables.get("rdma_hosts", ALL)
+    group = variables.get("rdma_hosts") or ALL
     # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
     if isinstance(group, str) and group in groups:
         inside = {fabric: designated for fabric, designated in known.designated.items() if not (absent and fabric in fabrics)}

@@ -12,28 +12,15 @@ from __future__ import annotations
 import typing as t
 
 from .._hosts import natural
+from ._ends import FAILED, Record
 from ._groups import grouped, hosts_in_short, lines
 from ._leaving import WHOLE, causes, words
 
-FAILED, UNREACHABLE = "failed", "unreachable"
-# Letters of a line. What is longer stands in full in the output above.
-_MOST_LETTERS = 600
 _UNKNOWN = "failed; see its error above"
 _UNTOUCHED = "not touched: the run ended before its batch"
 _NEXT = "Next: mend what is named, and run the same command again. With --limit %s, it runs for these alone"
 # Names that a command line can take.
 _MOST_LIMITED = 40
-
-
-class Record(t.NamedTuple):
-    """What the tasks of a run have left behind on one host."""
-
-    changed: bool = False
-    kind: str = ""
-    """FAILED or UNREACHABLE; "" where no task of the collection ended so."""
-    task: str = ""
-    """The task that did, as it is printed."""
-    said: str = ""
 
 
 class Host(t.NamedTuple):
@@ -67,30 +54,6 @@ class Host(t.NamedTuple):
         if self.deviates and not found:
             return ["not as declared; see the table above"]
         return found or ([_UNKNOWN] if self.dropped else [_UNTOUCHED] if self.untouched else [])
-
-
-def generic(text: str, names: t.Iterable[str]) -> str:
-    """What was said of a host, in the words in which others with the same fault say it. `names` are those of the host."""
-    line = " ".join(text.split())
-    for name in sorted({name for name in names if name}, key=len, reverse=True):
-        line = line.replace(name + ": ", "", 1) if line.startswith(name + ": ") else line
-        line = _without(line, name)
-    return line if len(line) <= _MOST_LETTERS else line[:_MOST_LETTERS].rpartition(" ")[0] + " ..."
-
-
-def _without(line: str, name: str) -> str:
-    words: list[str] = []
-    for part in line.split(" "):
-        if part.strip("'\"(),.;") != name:
-            words.append(part)
-            continue
-        end = part[len(part.rstrip(".,;")) :]
-        # "connect to host 10.0.0.1 port 22"
-        if words and words[-1] == "host":
-            words[-1] += end
-        else:
-            words.append("the host" + end)
-    return " ".join(words)
 
 
 def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:

@@ -56,7 +56,13 @@ def test_a_host_that_manages_its_fabric_gets_all_of_it() -> None:
     assert "by_inventory" not in found
 
 
+@pytest.mark.parametrize("declared", [None, "rdma", ["rdma"], ["rdma", "nosuch"]])
+def test_the_hosts_of_the_run_may_be_several_groups(declared: t.Any) -> None:
+    assert given("node1", {}, rdma_hosts=declared)["known_hosts"] == list(GUIDS)
+
+
 def test_what_the_task_gives_counts() -> None:
+    assert given("node1", {"node_names": "x"})["node_names"] == "x"
     assert given("node1", {"known_hosts": ["gateway"]})["known_hosts"] == ["gateway"]
     assert given("node2", {}, opensm_standby=True)["instances"][0]["role"] == "standby"
 

@@ -15,7 +15,7 @@ from ansible import constants, context
 from ansible.errors import AnsibleConnectionFailure
 from ansible.utils.context_objects import CLIArgs
 from ansible_collections.rdma.ofed.plugins.action import interpreter, ipoib, rdma_facts, report
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, Record
+from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 
 REFUSED = "ssh: connect to host 10.0.0.1 port 22: Connection refused"

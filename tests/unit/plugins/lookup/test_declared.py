@@ -33,6 +33,9 @@ def test_what_is_not_declared_has_its_default_or_the_empty_value_of_its_type() -
 
 def test_an_empty_variable_is_not_declared() -> None:
     assert declared("rdma_hosts", rdma_hosts=None) == "rdma"
+    # A hook that is switched off.
+    assert declared("rdma_drain_tasks", rdma_drain_tasks=False) == ""
+    assert declared("rdma_serial", rdma_serial=0) == 0
 
 
 def test_a_default_is_not_shared() -> None:

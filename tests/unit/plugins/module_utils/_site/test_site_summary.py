@@ -9,9 +9,10 @@ from __future__ import annotations
 import time
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record, generic
 from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import MOST_LINES, grouped, hosts_in_short, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, left_out, merged
-from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import FAILED, UNREACHABLE, Host, Record, generic, render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._summary import Host, render
 
 CHANGED = Record(changed=True)
 PORT = "ipoib_interfaces[0].port_guid is '0x0002c903000f%04x'; allowed: a port of this host: '0x0002c903000e%04x'"

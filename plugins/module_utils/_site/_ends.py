@@ -1,0 +1,48 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""How the tasks of a run have ended on one host. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+FAILED, UNREACHABLE = "failed", "unreachable"
+# Letters of a line. What is longer stands in full in the output above.
+_MOST_LETTERS = 600
+
+
+class Record(t.NamedTuple):
+    """What the tasks of a run have left behind on one host."""
+
+    changed: bool = False
+    kind: str = ""
+    """FAILED or UNREACHABLE; "" where no task of the collection ended so."""
+    task: str = ""
+    """The task that did, as it is printed."""
+    said: str = ""
+
+
+def generic(text: str, names: t.Iterable[str]) -> str:
+    """What was said of a host, in the words in which others with the same fault say it. `names` are those of the host."""
+    line = " ".join(text.split())
+    for name in sorted({name for name in names if name}, key=len, reverse=True):
+        line = line.replace(name + ": ", "", 1) if line.startswith(name + ": ") else line
+        line = _without(line, name)
+    return line if len(line) <= _MOST_LETTERS else line[:_MOST_LETTERS].rpartition(" ")[0] + " ..."
+
+
+def _without(line: str, name: str) -> str:
+    words: list[str] = []
+    for part in line.split(" "):
+        if part.strip("'\"(),.;") != name:
+            words.append(part)
+            continue
+        end = part[len(part.rstrip(".,;")) :]
+        # "connect to host 10.0.0.1 port 22"
+        if words and words[-1] == "host":
+            words[-1] += end
+        else:
+            words.append("the host" + end)
+    return " ".join(words)
