@@ -12,7 +12,7 @@ from __future__ import annotations
 import enum
 import typing as t
 
-from ._plan import Kind
+from ._plan import LASTING_KINDS, Kind
 
 if t.TYPE_CHECKING:
     from ._plan import Change
@@ -332,7 +332,7 @@ class Finding(t.NamedTuple):
     @property
     def lasting(self) -> bool:
         """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined; files, packages, names and slots stay."""
-        return self.code in _LASTING or self.kind in (Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE, Topic.LIMIT, Topic.ADAPTER)
+        return self.code in _LASTING or self.kind in LASTING_KINDS or self.kind in (Topic.LIMIT, Topic.ADAPTER)
 
 
 class Form(t.NamedTuple):

@@ -73,6 +73,10 @@ class Kind(str, enum.Enum):
     """A port of a switch, `leaf1 port 6`; aspects: `state`, `speeds`, `widths`."""
 
 
+LASTING_KINDS: t.Final = frozenset((Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE))
+"""The kinds whose differences stay however long one waits."""
+
+
 class Change(t.NamedTuple):
     """One step from the found to the wanted state."""
 

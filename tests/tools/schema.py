@@ -199,7 +199,7 @@ class Tree:
         text = self.text(path)
         begin, end = (text.find(mark) for mark in _MARKS)
         if begin < 0 or end < begin:
-            self.wrong.append("roles/%s/README.md has no table between %s and %s" % (role, *map(str.strip, _MARKS)))
+            self.wrong.append("roles/%s/README.md has no table between %s and %s; write it as those of the others" % (role, *map(str.strip, _MARKS)))
             return
         self.made[path] = text[: begin + len(_MARKS[0])] + "\n" + table(self.declared[role]) + "\n" + text[end:]
 

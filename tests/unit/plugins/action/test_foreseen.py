@@ -17,7 +17,7 @@ import pytest
 import yaml
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import report, validate_site
-from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
+from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS, ROLES
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import STAMP_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _concern as ipoib
@@ -255,7 +255,7 @@ def test_the_strict_way_ends_the_run_for_all() -> None:
 def test_what_a_role_would_refuse_leaves_out_what_needs_it_too() -> None:
     hostvars: dict[str, t.Any] = {"node1": {"ofed_foreseen": {"refusals": ["no such package"]}}, "node2": {}}
     result = run(report, {"kind": "refusals", "variable": "ofed_foreseen", "role": "ofed"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
-    assert set(result["left_out"]["node1"]) == {"ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"}
+    assert set(result["left_out"]["node1"]) == {name for name in ROLES if "ofed" in (name, *CONCERNS[name].needs)}
     assert list(result["left_out"]) == ["node1"] and "failed" not in result
 
 

