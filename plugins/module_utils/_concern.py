@@ -128,7 +128,7 @@ class Concern(t.NamedTuple):
     refusals: t.Callable[[Subject], t.Sequence[str]] = _no_words
     """What the role would refuse, in words. Where there is a form for what the look finds, the look has found it."""
     foreseen: t.Callable[[Subject], t.Mapping[str, t.Any]] = _no_results
-    """What follows from the look for the run, as in `published`. What the host is left out of is not among it."""
+    """What follows from the look for the run, as in `published`. It has nothing of a concern that the host is left out of."""
 
     options: Specification = {}
     """Those of the module."""

@@ -522,7 +522,7 @@ ansible_facts:
           type: dict
           contains:
             devices:
-              description: The GPUs, whoever drives them.
+              description: The GPUs, whatever driver they have.
               type: list
               elements: dict
               sample: [{pci: "0000:18:00.0", device_id: "0x2330", driver: nvidia, numa_node: 0}]

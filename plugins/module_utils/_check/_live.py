@@ -49,7 +49,7 @@ class Process(t.NamedTuple):
 
 
 class Opensm(t.NamedTuple):
-    """opensm on this node, whoever started it."""
+    """opensm on this node, however it was started."""
 
     processes: tuple[Process, ...] = ()
     enabled: tuple[str, ...] = ()

@@ -177,7 +177,7 @@ def _launch(run: Runner, name: str, directory: str, *, script: str, root: str) -
         unit = ["systemd-run", "--unit=rdma-ofed-" + name, "--collect", "--quiet", "--property=KillMode=mixed", "--description=rdma.ofed: " + name]
         run([*unit, "--", python, script, directory])
     else:
-        # setsid --fork does not wait; its streams must be closed, or the runner would wait for their end in vain.
+        # setsid --fork does not wait; its streams must be closed, or the runner would wait for their end for ever.
         run(["setsid", "--fork", python, "-c", _DETACH, python, script, directory])
 
 

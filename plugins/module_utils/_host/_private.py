@@ -49,7 +49,7 @@ def remove_left(root: str = "/") -> None:
     folder = under(root, FOLDER)
     if not os.path.isdir(folder):
         return
-    # Whoever may not remove them could not have written them.
+    # A user who may not remove them could not have written them.
     with contextlib.suppress(OSError), lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
         if locks(lock):
             _empty(folder)

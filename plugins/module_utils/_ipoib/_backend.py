@@ -149,7 +149,7 @@ class Backend:
         return ""
 
     def in_use(self, evidence: Evidence) -> bool:
-        """Whether its files matter here, whoever reads them."""
+        """Whether its files count here, whichever service reads them."""
         return self.claim(evidence) is not None
 
     def recognise(self, evidence: Evidence) -> Presence:

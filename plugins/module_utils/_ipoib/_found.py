@@ -99,7 +99,7 @@ class Presence(t.NamedTuple):
     missing: str = ""
     """Why it can't be used, in words."""
     in_use: bool = False
-    """Its files matter, whoever reads them."""
+    """Its files count, whichever service reads them."""
     raises: bool = False
     """It brings up every interface that appears."""
     unfinished: bool = False

@@ -113,7 +113,7 @@ def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
         checking(wanted.version, place),
         *installing(found, prerequisites(found, wanted.kernel)),
         Step(BUILDING + wanted.kernel, argv, directory=place.tree),
-        # Whoever logs in may fetch it: it holds nothing secret.
+        # All users of the node may read it: it holds nothing secret.
         Step(_KEEPING, ("chmod", "0644", "--", archive)),
         Step(_KEEPING, ("mv", "--no-target-directory", "--", archive, wanted.path)),
         *place.clean,

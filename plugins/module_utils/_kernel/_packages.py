@@ -69,7 +69,7 @@ def install_argvs(packaging: str, files: t.Sequence[str]) -> list[tuple[str, ...
 def _check_owner(path: str) -> None:
     """Refuse packages that another user than root could have written: they are installed by root, and have no signature.
 
-    Whoever may write into a folder can replace what is in it, but for what is not theirs in a folder with the sticky bit.
+    A user who may write into a folder can replace what is in it, except files of others in a folder with the sticky bit.
     """
     place = os.path.abspath(path)
     while True:

@@ -173,7 +173,7 @@ class Handover:
         """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
 
         A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
-        would stand by until they have polled each other in vain.
+        would stand by until their polls of each other have failed.
         """
         lowered = _lowest_priority(unit)
         priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0

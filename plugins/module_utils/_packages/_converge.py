@@ -76,7 +76,7 @@ def forbidden(root: str = "/") -> t.Iterator[None]:
         try:
             yield
         finally:
-            # Whoever has put another policy there meanwhile wants that one.
+            # Another policy that was put there meanwhile is kept.
             if not _is_ours(path):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(saved)

@@ -231,7 +231,7 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
         return ReloadPlan(WAIT, ("the policy is never",), users)
     if wanted.policy == "reboot":
         return ReloadPlan(REBOOT, ("the policy is reboot",), users)
-    # Whoever uses it: the driver serves the whole node.
+    # Every user counts: the driver serves the whole node.
     if not wanted.allow_reload:
         return ReloadPlan(WAIT, ("a reload needs consent (allow_reload: true, of the roles rdma_allow_reload: true)",), users)
     never = _never(found)

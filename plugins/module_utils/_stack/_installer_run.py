@@ -72,7 +72,7 @@ def install(*words: str) -> int:
         sys.stdout.flush()
         code = _run(installer)
     if code < 0:
-        # Whoever waits for this sees the signal that ended the installer.
+        # The process that waits for this one sees the signal that ended the installer.
         os.kill(os.getpid(), -code)
     return code
 

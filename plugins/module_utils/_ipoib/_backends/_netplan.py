@@ -7,7 +7,7 @@
 netplan knows no P_Key children, and its bonds take no ports that it doesn't know. So children, bonds that have one
 among their ports, and all ports of such bonds are written for the renderer itself: systemd-networkd or NetworkManager.
 
-What whoever applies these files has to know:
+What the code that applies these files has to know:
 
 * netplan warns of a file that others can read: the mode is `MODE`, the owner root.
 * `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and

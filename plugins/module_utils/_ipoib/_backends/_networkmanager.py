@@ -4,7 +4,7 @@
 
 """NetworkManager: keyfiles for IPoIB interfaces, their P_Key children and bonds of them. Pure.
 
-What whoever applies these files has to know:
+What the code that applies these files has to know:
 
 * NetworkManager ignores a keyfile that others can read: the mode is `MODE`, the owner root.
 * `nmcli connection load PATH...` reads the keyfiles, `nmcli general reload conf` the file `CARRIER_PATH`; both
