@@ -54,7 +54,7 @@ def planned(view: View, known: Known, *, new: bool = True, alive: bool = True, d
     return _fabric_plan.plan(Bound(instance._replace(known=known), PORT), fabric, new=new)
 
 
-NOBODY, OURS_LEADS = View("INIT", "LinkUp"), View("ACTIVE", "LinkUp", US, (US,))
+NO_MANAGER, OURS_LEADS = View("INIT", "LinkUp"), View("ACTIVE", "LinkUp", US, (US,))
 MET = View("ACTIVE", "LinkUp", THEM._replace(priority=13), (THEM._replace(priority=13), WE_STAND_BY))
 KNOWN, SWAPPED = Known(hosts=("node1", "node2")), Known(elsewhere=frozenset([THEIRS]))
 
@@ -62,7 +62,7 @@ KNOWN, SWAPPED = Known(hosts=("node1", "node2")), Known(elsewhere=frozenset([THE
 def test_nothing_is_left_where_ours_is_master_and_alive() -> None:
     assert planned(OURS_LEADS, KNOWN) == _fabric_plan.Election()
     assert planned(OURS_LEADS, KNOWN, alive=False).wait.endswith("it hangs")
-    assert planned(NOBODY, KNOWN).wait == "no subnet manager answers"
+    assert planned(NO_MANAGER, KNOWN).wait == "no subnet manager answers"
 
 
 def test_a_wait_comes_before_the_question_whether_the_master_is_alive() -> None:

@@ -269,7 +269,7 @@ def test_a_standby_that_was_missed_is_found() -> None:
 
 
 class Stopped(Fabric):
-    """A master of which nobody takes over when it is stopped: the standby finds out by itself after some questions."""
+    """A master that no standby takes over from when it is stopped: the standby notices by itself, after some polls."""
 
     ended = False
 
