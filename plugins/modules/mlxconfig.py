@@ -215,7 +215,7 @@ backup_files:
   elements: str
 """
 
-from ..module_utils._firmware._config_apply import converge
+from ..module_utils._firmware._config._converge import converge
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._mlxconfig import OPTIONS
 

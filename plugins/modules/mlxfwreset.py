@@ -192,7 +192,7 @@ adapters:
 
 import os
 
-from ..module_utils._firmware._reset_apply import converge
+from ..module_utils._firmware._reset._converge import converge
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._mlxfwreset import OPTIONS
 

@@ -294,7 +294,7 @@ not_burned:
   elements: str
 """
 
-from ..module_utils._firmware._image_apply import converge
+from ..module_utils._firmware._image._converge import converge
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._mstflint import OPTIONS
 

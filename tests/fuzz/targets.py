@@ -55,7 +55,7 @@ OBJECTS: t.Mapping[str, t.Any] = {
 # Text that is written by the collection, or has been validated before: with the reason.
 OTHERS: t.Mapping[str, str] = {
     "_errors": "words for people",
-    "_firmware._config_plan.refused_together": "typed data: `wanted` is no text",
+    "_firmware._config._plan.refused_together": "typed data: `wanted` is no text",
     "_firmware._devices.matches": "typed data: `value` is declared",
     "_host._download.report": "its own words",
     "_host._write": "writes what is to be written",

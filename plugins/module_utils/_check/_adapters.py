@@ -12,16 +12,17 @@ import typing as t
 
 from .._errors import InvalidInput, RdmaError, require_none
 from .._finding import Code
-from .._firmware import _image_look as images
-from .._firmware import _image_plan as burning
-from .._firmware._config_apply import examine
+from .._firmware._config._apply import examine
+from .._firmware._config._input import wanted_of
+from .._firmware._config._session import Session, find_tools
 from .._firmware._devices import each, outcomes, read_devices, select_devices, title
 from .._firmware._expect import Differences
-from .._firmware._expect import Wanted as WantedFirmware
-from .._firmware._image_fetch import CACHE
-from .._firmware._input import wanted_of
+from .._firmware._image import _look as images
+from .._firmware._image import _plan as burning
+from .._firmware._image._fetch import CACHE
+from .._firmware._image._wanted import Wanted as WantedImages
 from .._firmware._links import ask, of_link, targets
-from .._firmware._session import Session, find_tools
+from .._firmware._wanted import Wanted as WantedFirmware
 from .._host._run import first_tool
 from .._tools import _flint
 from ._findings import checked_ports
@@ -29,8 +30,8 @@ from ._types import Found, Wanted
 
 if t.TYPE_CHECKING:
     from .._finding import Finding
+    from .._firmware._config._wanted import Wanted as WantedConfig
     from .._firmware._devices import Device
-    from .._firmware._input import Wanted as WantedConfig
     from .._host._run import Runner
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
@@ -97,7 +98,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]
-    versions = burning.Wanted(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
+    versions = WantedImages(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
     todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
     # What the role refuses to burn is told as refused, and not as a change as well.

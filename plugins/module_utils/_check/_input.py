@@ -12,9 +12,10 @@ from .. import _accepted
 from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
 from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from .._firmware._expect import Wanted as WantedFirmware
-from .._firmware._input import entry_problems, image_problems
+from .._firmware._config._input import entry_problems
+from .._firmware._image._input import image_problems
 from .._firmware._links import INFINIBAND, Limits, rank
+from .._firmware._wanted import Wanted as WantedFirmware
 from .._foreign import real
 from .._gpudirect import _input as gpudirect_input
 from .._gpudirect._expect import Wanted as WantedGpus

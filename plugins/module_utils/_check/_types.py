@@ -14,8 +14,8 @@ if t.TYPE_CHECKING:
     from .._accepted import Accepted
     from .._finding import Finding
     from .._firmware._expect import Differences
-    from .._firmware._expect import Wanted as WantedFirmware
     from .._firmware._links import Limits
+    from .._firmware._wanted import Wanted as WantedFirmware
     from .._gpudirect._expect import Wanted as WantedGpus
     from .._gpudirect._found import Found as Gpus
     from .._ipoib._concern import Options as IpoibOptions

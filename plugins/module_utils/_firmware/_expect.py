@@ -14,17 +14,6 @@ if t.TYPE_CHECKING:
     from .._plan import Change, Pending
 
 
-class Wanted(t.NamedTuple):
-    """The variables of the role, which have passed its validation."""
-
-    devices: tuple[t.Mapping[str, t.Any], ...] = ()
-    images: str | t.Mapping[str, t.Any] | None = None
-    versions: t.Mapping[str, str] = {}
-    allow_downgrade: bool = False
-    config: tuple[t.Mapping[str, t.Any], ...] = ()
-    missing: str = "ignore"
-
-
 class Differences(t.NamedTuple):
     """How the firmware of the adapters differs from what is wanted."""
 

@@ -12,7 +12,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _config_apply, _session
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _converge as _config_converge
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from support.firmware_node import Node, Parameter
 from support.module_results import pending_words
@@ -46,7 +47,7 @@ def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -
     }
     node.params = {**defaults, **params, "devices": entries}
     module: t.Any = node
-    return _config_apply.converge(module, node, str(node.root), environ=node.environ)
+    return _config_converge.converge(module, node, str(node.root), environ=node.environ)
 
 
 def run(node: Node, parameters: t.Mapping[str, t.Any], check: bool = False, **params: t.Any) -> dict[str, t.Any]:

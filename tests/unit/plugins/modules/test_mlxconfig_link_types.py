@@ -11,7 +11,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from support.firmware_node import Node
 from test_mlxconfig import converge, verbs
 

@@ -12,8 +12,10 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_apply, _reset_look
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Wanted, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset import _converge as _reset_converge
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset import _look as _reset_look
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset._plan import Card, Host, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query
@@ -112,7 +114,7 @@ def root(tmp_path: pathlib.Path) -> str:
 
 
 def converge(root: str, tools: Tools, tmp_path: pathlib.Path, check_mode: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    return _reset_apply.converge(t.cast(t.Any, Module(check_mode, **params)), tools, {}, root=root)
+    return _reset_converge.converge(t.cast(t.Any, Module(check_mode, **params)), tools, {}, root=root)
 
 
 def test_a_query_says_what_is_pending_and_touches_nothing(root: str, tmp_path: pathlib.Path) -> None:
@@ -331,7 +333,7 @@ def test_a_card_that_can_not_be_read_does_not_stop_the_reset_of_another(
     tools.links[SECOND] = ("IB(1)", "ETH(2)")
     foreseen = converge(root, tools, tmp_path, check_mode=True, state="reset")
     module = Module(state="reset")
-    done = _reset_apply.converge(t.cast(t.Any, module), tools, {}, root=root)
+    done = _reset_converge.converge(t.cast(t.Any, module), tools, {}, root=root)
     assert done == foreseen and done["changed"] and [adapter["reset"] for adapter in done["adapters"]] == [True, False]
     assert [argv[3] for argv in tools.resets()] == [FIRST]
     assert any(text.startswith(SECOND + " was not reset, because it can't be read: whether firmware is pending is unknown") for text in module.warnings)

@@ -15,7 +15,8 @@ import typing as t
 import pytest
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_apply, _image_fetch
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image import _converge as _image_converge
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image import _fetch as _image_fetch
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.modules import mstflint
@@ -66,7 +67,7 @@ def cards() -> Cards:
 
 def run(cards: Cards, root: pathlib.Path, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     params.setdefault("images", str(root / "fw"))
-    return _image_apply.converge(t.cast(t.Any, Module(check, **params)), cards, root=str(root))
+    return _image_converge.converge(t.cast(t.Any, Module(check, **params)), cards, root=str(root))
 
 
 def test_each_card_is_burned_once_and_check_mode_foresees_it(cards: Cards, root: pathlib.Path) -> None:
@@ -175,7 +176,7 @@ def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.P
 
     def converge(check: bool) -> dict[str, t.Any]:
         module = Module(check, images=declared(content), tmpdir=str(root / "tmp"))
-        return _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=server)
+        return _image_converge.converge(t.cast(t.Any, module), cards, root=str(root), download=server)
 
     foreseen = converge(True)
     assert not (root / "var").exists()
@@ -192,7 +193,7 @@ def test_an_image_from_a_server_is_downloaded_once(cards: Cards, root: pathlib.P
 def test_a_bad_download_is_not_burned(cards: Cards, root: pathlib.Path, name: str, text: str) -> None:
     with pytest.raises(InvalidInput, match=text):
         module = Module(False, images=declared(b"MT_1 16.35.3006", name))
-        _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=Server(b"MT_1 16.35.9999"))
+        _image_converge.converge(t.cast(t.Any, module), cards, root=str(root), download=Server(b"MT_1 16.35.9999"))
     assert cards.burns == []
     assert list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
 
@@ -241,7 +242,7 @@ def test_a_download_without_end_is_stopped(cards: Cards, root: pathlib.Path, mon
     monkeypatch.setattr(_image_fetch.time, "monotonic", lambda: clock[0])
     with pytest.raises(InvalidInput, match=text):
         module = Module(False, images=declared(b"MT_1 16.35.3006"))
-        _image_apply.converge(t.cast(t.Any, module), cards, root=str(root), download=lambda url, timeout: Endless(clock, seconds))
+        _image_converge.converge(t.cast(t.Any, module), cards, root=str(root), download=lambda url, timeout: Endless(clock, seconds))
     assert cards.burns == [] and list((root / "var/cache/rdma.ofed/firmware").iterdir()) == []
 
 

@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from ansible_collections.rdma.ofed.plugins.modules import node_check
 from support.firmware_node import Node
 from support.flint_cards import Cards

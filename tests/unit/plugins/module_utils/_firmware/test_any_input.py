@@ -12,10 +12,14 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Problem
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _input, _reset_look, _values
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _values
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._input import entry_problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image._input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset import _look as _reset_look
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,11 +81,11 @@ def told(problems: t.Sequence[Problem]) -> None:
 
 
 def use_config(entries: t.Any) -> None:
-    problems = _input.entry_problems("devices", entries)
+    problems = entry_problems("devices", entries)
     told(problems)
     if problems:
         return
-    found, problems = _input.wanted_of("devices", entries, DEVICES, missing="fail")
+    found, problems = wanted_of("devices", entries, DEVICES, missing="fail")
     told(problems)
     for wanted in found:
         for name, setting in wanted.settings.items():
@@ -94,7 +98,7 @@ def use_config(entries: t.Any) -> None:
 
 
 def use_images(variables: t.Mapping[str, t.Any]) -> None:
-    problems = _input.image_problems(variables)
+    problems = image_problems(variables)
     told(problems)
     if not problems and variables.get("devices") is not None:
         chosen, problems = _devices.select_devices("devices", variables["devices"], DEVICES, missing="fail")

@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections import SshPath
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _reset_look as use
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset import _look as use
 
 FIRST = ("0000:03:00.0", "0000:03:00.1")
 SECOND = ("0000:04:00.0",)

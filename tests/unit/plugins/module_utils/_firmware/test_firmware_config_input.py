@@ -7,8 +7,10 @@ from __future__ import annotations
 import typing as t
 
 import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._input import entry_problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._wanted import Setting, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Setting, Wanted, entry_problems, problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import problems
 
 ONE = Device("0000:03:00.0", ("0000:03:00.0", "0000:03:00.1"), ("mlx5_0",), ("ib0",), "MT4119", "ConnectX5", "MT_0000000008")
 TWO = Device("0000:81:00.0", ("0000:81:00.0",), ("mlx5_2",), (), "MT4123", "ConnectX6", "MT_0000000223")

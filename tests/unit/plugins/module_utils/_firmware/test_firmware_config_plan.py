@@ -4,10 +4,10 @@
 
 from __future__ import annotations
 
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_check import check
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config_plan import differences, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._plan import differences, plan
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._wanted import Setting, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import Setting, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from hypothesis import given
 from hypothesis import strategies as st

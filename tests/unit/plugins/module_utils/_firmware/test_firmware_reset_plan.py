@@ -8,7 +8,8 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset_plan import Card, Host, Wanted, plan, reasons, refuse_blocked, resets, result
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset._plan import Card, Host, plan, reasons, refuse_blocked, resets, result
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import NEEDS, Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset import Query, parse_query
 from hypothesis import given

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _values as values
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _values as values
 from hypothesis import given
 from hypothesis import strategies as st
 

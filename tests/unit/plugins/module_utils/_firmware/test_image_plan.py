@@ -9,10 +9,11 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _image_plan as plans
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device, select_devices
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image_plan import Adapter, Burn, Image, Source, Wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image import _plan as plans
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image._input import image_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image._plan import Adapter, Burn, Image, Source
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._image._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._flint import Query, numbers
 from hypothesis import given, settings
 from hypothesis import strategies as st

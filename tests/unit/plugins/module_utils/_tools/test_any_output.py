@@ -13,7 +13,7 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _session, _values
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import (

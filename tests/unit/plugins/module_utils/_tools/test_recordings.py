@@ -12,7 +12,7 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._values import bounds, name_of, number_of, readable
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._values import bounds, name_of, number_of, readable
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset

@@ -9,14 +9,14 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._facts._connections import read_ssh
-from .._facts._netdevs import seen_netdevs
-from .._facts._sockets import parse_route4, parse_route6
-from .._facts._sysfs import attribute, entries, pci_address
-from ._link_type_plan import Network
+from ..._facts._connections import read_ssh
+from ..._facts._netdevs import seen_netdevs
+from ..._facts._sockets import parse_route4, parse_route6
+from ..._facts._sysfs import attribute, entries, pci_address
+from ._plan import Network
 
 if t.TYPE_CHECKING:
-    from .._host._run import Runner
+    from ..._host._run import Runner
 
 
 def look(run: Runner, environ: t.Mapping[str, str], *, root: str = "/") -> Network:

@@ -9,31 +9,31 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._errors import Problem, RdmaError, require_none
-from .._facts._boot import read_secure_boot
-from .._facts._connections import read_ssh, ssh_connection
-from .._facts._machine import read_machine
-from .._facts._netdevs import below, seen_netdevs
-from .._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices, real_path
-from .._facts._usage import read_usage
-from .._foreign import integer
-from .._host._run import first_tool
-from .._plan import Change, Kind
-from .._tools import _flint, _mlxconfig, _mlxfwreset
-from ._config_apply import look as look_at_parameters
-from ._devices import SELECTORS, Device, describe_device, each, matches
-from ._image_look import query_adapter
-from ._input import Wanted
-from ._reset_plan import Card, Host
-from ._session import Session, find_tools
-from ._values import bounds, readable, same
+from ..._errors import Problem, RdmaError, require_none
+from ..._facts._boot import read_secure_boot
+from ..._facts._connections import read_ssh, ssh_connection
+from ..._facts._machine import read_machine
+from ..._facts._netdevs import below, seen_netdevs
+from ..._facts._sysfs import attribute, entries, link_name, pci_address, rdma_devices, real_path
+from ..._facts._usage import read_usage
+from ..._foreign import integer
+from ..._host._run import first_tool
+from ..._plan import Change, Kind
+from ..._tools import _flint, _mlxconfig, _mlxfwreset
+from .._config._look import look as look_at_parameters
+from .._config._session import Session, find_tools
+from .._config._values import bounds, readable, same
+from .._config._wanted import Wanted
+from .._devices import SELECTORS, Device, describe_device, each, matches
+from .._image._look import query_adapter
+from ._plan import Card, Host
 
 if t.TYPE_CHECKING:
-    from .._facts._connections import SshPath
-    from .._facts._netdevs import Netdev
-    from .._facts._usage import User
-    from .._host._run import Runner
-    from .._tools._mlxconfig import Row
+    from ..._facts._connections import SshPath
+    from ..._facts._netdevs import Netdev
+    from ..._facts._usage import User
+    from ..._host._run import Runner
+    from ..._tools._mlxconfig import Row
 
 _T = t.TypeVar("_T")
 

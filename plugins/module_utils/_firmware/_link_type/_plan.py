@@ -12,17 +12,17 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._errors import Refused
-from .._facts._netdevs import below
-from .._facts._portname import full_address
-from .._foreign import decimal
-from .._plan import Change, Kind
-from ._devices import title
-from ._values import same
+from ..._errors import Refused
+from ..._facts._netdevs import below
+from ..._facts._portname import full_address
+from ..._foreign import decimal
+from ..._plan import Change, Kind
+from .._config._values import same
+from .._devices import title
 
 if t.TYPE_CHECKING:
-    from .._facts._netdevs import Netdev
-    from ._config_plan import ConfigPlan
+    from ..._facts._netdevs import Netdev
+    from .._config._plan import ConfigPlan
 
 _LINK_TYPE = re.compile(r"^LINK_TYPE(?:_P([0-9]{1,2}))?\Z")
 

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
-from .._plan import Change, Kind, Pending, Plan, changes_of
-from .._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_FIRMWARE, SYNC_BY_TOOL, WARM_REBOOT
+from ..._errors import Refused
+from ..._plan import Change, Kind, Pending, Plan, changes_of
+from ..._tools._mlxfwreset import LIVE_PATCH, PCI_RESET, SYNC_BY_DRIVER, SYNC_BY_FIRMWARE, SYNC_BY_TOOL, WARM_REBOOT
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
-    from .._tools._mlxfwreset import Query
+    from ..._tools._mlxfwreset import Query
 
 # Cards that load whatever is pending only when power comes on.
 _COLD_CARDS = ("bluefield4",)
@@ -68,16 +69,6 @@ class Host(t.NamedTuple):
     secure_boot: bool = False
     missing: tuple[str, ...] = ()
     """Missing programs without which the reset tools fail in the middle of a reset."""
-
-
-class Wanted(t.NamedTuple):
-    """The options."""
-
-    tried: str = "nothing"
-    """`nothing`, `reset`, `reboot` or `power_cycle`: what was already done to activate the pending changes."""
-    disconnect_rdma_users: bool = False
-    cut_ssh_connection: bool = False
-    allow_container: bool = False
 
 
 class ResetPlan(t.NamedTuple):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configures the firmware of all chosen adapters of a node: look at all, check all, then set."""
+"""Sets the firmware parameters of all chosen adapters of a node: all are checked before the first is set."""
 
 from __future__ import annotations
 
@@ -10,60 +10,18 @@ import os
 import time
 import typing as t
 
-from .._errors import CommandFailed, RdmaError, require_none
-from .._host._lock import card_locks
-from .._plan import Plan
-from .._record import as_data
-from .._tools._mlxconfig import TOOLS
-from . import _config_plan as planning
-from ._config_check import awaited, check, left_to_new_firmware
-from ._config_plan import ConfigPlan, differences, plan
-from ._devices import concluded, each, need_host, outcomes, read_devices, sort_out, title
-from ._input import entry_problems, wanted_of
-from ._link_type_look import look as look_at_network
-from ._link_type_plan import changed_links, refuse_ports_in_use
-from ._session import Missing, Session, find_tools
-from ._values import base_name, bounds, number_of
+from ..._errors import CommandFailed, RdmaError
+from .._devices import each, outcomes, title
+from . import _plan as planning
+from ._check import awaited, check, left_to_new_firmware
+from ._look import look
+from ._plan import ConfigPlan, differences, plan
 
 if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
-
-    from .._errors import Problem
-    from .._host._run import Runner
-    from .._tools._mlxconfig import Row
-    from ._input import Wanted
-
-
-def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
-    limits = bounds(rows[base_name(name)].next) if base_name(name) in rows else None
-    index = number_of(name.partition("[")[2].rstrip("]"))
-    return limits is not None and index is not None and limits[0] <= index <= limits[1]
-
-
-def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]]) -> dict[str, Row]:
-    """Rows of a query by name, with the right ones marked read only.
-
-    Where one of them is, mstconfig 4.31 marks all rows of the query. In a query for everything, it marks the right ones.
-    """
-    if len(rows) < 2 or not any(row.read_only for row in rows.values()):
-        return rows
-    whole = everything()
-    return {name: row._replace(read_only=whole[base_name(name)].read_only) if base_name(name) in whole else row for name, row in rows.items()}
-
-
-def look(session: Session, wanted: Wanted) -> dict[str, Row]:
-    """The declared parameters; all of the adapter where all shall be reset, or where one of the declared is missing."""
-    names = list(wanted.settings)
-    if not wanted.reset_all:
-        try:
-            return _marked(session.query(names), session.query)
-        except Missing:
-            pass
-    rows = session.query()
-    elements = planning.whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
-    if elements:
-        rows.update(_marked(session.query(elements), lambda: rows))
-    return rows
+    from ..._errors import Problem
+    from ..._tools._mlxconfig import Row
+    from ._session import Session
+    from ._wanted import Wanted
 
 
 def examine(session: Session, wanted: Wanted, new_firmware: bool = False, *, rehearse: bool = True) -> ConfigPlan:
@@ -173,62 +131,6 @@ def save(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], folder
         return path if sessions[pci].backup(path) else ""
 
     return [path for path in each(one, [plan.pci for plan in todo]) if path]
-
-
-def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str, t.Any]:
-    """One adapter in the result. `rows` are those after the run; in check mode those before, with what would be set."""
-    after = todo.after()
-    names = [*todo.wanted.settings, *(name for name in after if name not in todo.wanted.settings)]
-    device = as_data(todo.wanted.device)
-    parameters = {}
-    for name in names:
-        row = rows.get(name)
-        default, current, later = (row.default, row.current, row.next) if row else (None, None, None)
-        parameters[name] = {"default": default, "current": current, "next": after.get(name, later)}
-    return {
-        **{name: device[name] for name in ("pci", "functions", "rdma", "part_number", "psid")},
-        "type": device["model"] or device["type"],
-        "tool": tool,
-        "parameters": parameters,
-    }
-
-
-def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
-    """Look, plan, set, look again; returns the result of the module."""
-    options = module.params
-    require_none(entry_problems("devices", options["devices"]))
-    all_wanted, problems = wanted_of("devices", options["devices"], read_devices(root), missing=options["missing"])
-    require_none(problems)
-    if all_wanted and module.check_mode and not any(run.has(name) for name in TOOLS):
-        reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
-        return {**Plan().result(reasons=[reason]), "waiting": [], "devices": [], "backup_files": []}
-    tools = find_tools(run, options["tool"]) if all_wanted else ()
-    sessions = {one.device.pci: Session(run, tools, one.device.pci, title=title(one.device)) for one in all_wanted}
-    with card_locks(sessions, options["lock_timeout"], root):
-        burned = frozenset(options["awaiting_firmware"])
-        plans, unread = sort_out(
-            [(one.device.pci, one) for one in all_wanted],
-            lambda one: examine(sessions[one.device.pci], one, not burned.isdisjoint(one.device.functions)),
-        )
-        require_none([problem for one in plans for problem in one.problems])
-        found = {one.pci: one.rows for one in plans}
-        todo = [one for one in plans if one.changes()]
-        backups: list[str] = []
-        if todo:
-            need_host(options, root)
-        if changed_links(todo):
-            refuse_ports_in_use(todo, look_at_network(run, os.environ if environ is None else environ, root=root), options["allow_link_type"])
-        if todo and not module.check_mode:
-            backups = save(sessions, todo, options["backup_dir"]) if options["backup"] else []
-            found.update(apply_all(sessions, todo, backups))
-    pending = [entry for one in plans for entry in one.pending()]
-    answer = {
-        **Plan(tuple(change for one in plans for change in one.changes())).result(pending, [entry.words() for entry in pending]),
-        "waiting": [entry.result() for one in plans for entry in one.for_new_firmware()],
-        "devices": [describe(one, found[one.pci], sessions[one.pci].tool) for one in plans],
-        "backup_files": backups,
-    }
-    return concluded(answer, unread)
 
 
 def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[ConfigPlan], *, untouched: t.Sequence[ConfigPlan], backups: list[str]) -> CommandFailed:

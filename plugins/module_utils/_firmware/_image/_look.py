@@ -9,18 +9,19 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
-from .._facts._sysfs import entries
-from .._host._download import mismatch
-from .._host._run import Output, Runner
-from .._tools import _flint as flint
-from . import _image_plan as planning
-from ._devices import Unread, each, select_devices, sort_out
-from ._image_fetch import Download, Location, cached, fetch, location_of
-from ._image_plan import Adapter, Image, ImagePlan, Source, Wanted
+from ..._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
+from ..._facts._sysfs import entries
+from ..._host._download import mismatch
+from ..._host._run import Output, Runner
+from ..._tools import _flint as flint
+from .._devices import Unread, each, select_devices, sort_out
+from . import _plan as planning
+from ._fetch import Download, Location, cached, fetch, location_of
+from ._plan import Adapter, Image, ImagePlan, Source
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
-    from ._devices import Device
+    from .._devices import Device
 
 _SUFFIXES = (".bin", ".mfa2", ".fw")
 

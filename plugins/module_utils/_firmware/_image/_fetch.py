@@ -12,8 +12,8 @@ import tempfile
 import time
 import typing as t
 
-from .._errors import CommandFailed
-from .._host._download import mismatch
+from ..._errors import CommandFailed
+from ..._host._download import mismatch
 
 CACHE = "var/cache/rdma.ofed/firmware"
 _TIMEOUT = 60

@@ -9,12 +9,12 @@ from __future__ import annotations
 import difflib
 import typing as t
 
-from .._errors import Problem
+from ..._errors import Problem
 from ._values import base_name, bounds, is_boolean, name_of, number_of, readable, same
 
 if t.TYPE_CHECKING:
-    from .._tools._mlxconfig import Conf, Row
-    from ._input import Setting, Wanted
+    from ..._tools._mlxconfig import Conf, Row
+    from ._wanted import Setting, Wanted
 
 # Parameters that exist only while another one is 1 (for the next start). From the dependencies in the database of mstflint 4.21 and 4.31.
 PREREQUISITES: t.Mapping[str, str] = {

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Problem
-from .._plan import Change, Kind, Pending, Plan, changes_of
-from .._record import as_data
-from .._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
+from ..._errors import Problem
+from ..._plan import Change, Kind, Pending, Plan, changes_of
+from ..._record import as_data
+from ..._tools._flint import SECURE, Query, firmware_checks, numbers, same_version
+from ._wanted import Wanted
 
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"
@@ -62,17 +63,6 @@ class Source(t.NamedTuple):
     by_psid: t.Mapping[str, Image] = {}
     single: bool = False
     """Whether one file was declared, for every selected adapter."""
-
-
-class Wanted(t.NamedTuple):
-    versions: t.Mapping[str, str] = {}
-    """The version that is wanted for a PSID."""
-    allow_downgrade: bool = False
-    allow_psid: bool = False
-    missing: str = "fail"
-    """`fail` or `skip`, for an adapter without a declared version or image."""
-    images: str | t.Mapping[str, t.Any] | None = None
-    """A file, a directory, or images by PSID."""
 
 
 class Burn(t.NamedTuple):

@@ -2,32 +2,27 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reports what pending firmware needs, and resets cards where that is wanted and safe."""
+"""Resets cards one after the other, and waits for their drivers."""
 
 from __future__ import annotations
 
 import typing as t
 
-from .._errors import CommandFailed, Problem, require_none
-from .._host._lock import card_locks
-from .._host._run import first_tool
-from .._host._turn import look_until
-from .._plan import Pending
-from .._tools import _mlxfwreset
-from ._devices import read_devices
-from ._reset_look import choose, drivers, look
-from ._reset_plan import Host, ResetPlan, Wanted, aftermath, foreseen_for, plan, refuse_blocked, resets, result
+from ..._errors import CommandFailed
+from ..._host._run import first_tool
+from ..._host._turn import look_until
+from ..._tools import _mlxfwreset
+from ._look import drivers, look
+from ._plan import Host, ResetPlan, aftermath, foreseen_for, plan, resets
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
-    from ansible.module_utils.basic import AnsibleModule
-
-    from .._host._run import Runner
-    from .._plan import Change
-    from ._devices import Device
-    from ._reset_plan import Card
+    from ..._host._run import Runner
+    from ..._plan import Change
+    from .._devices import Device
+    from ._plan import Card
 
 _POLL_SECONDS = 0.5
-_LOCK_SECONDS = 120
 
 
 class Done(t.NamedTuple):
@@ -67,7 +62,7 @@ def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") ->
     return message
 
 
-class _Node(t.NamedTuple):
+class Node(t.NamedTuple):
     """The node, and what a look at it needs."""
 
     run: Runner
@@ -90,7 +85,7 @@ class _Node(t.NamedTuple):
         return [plan(foreseen_for(card, self.foreseen), host, wanted) for card in cards]
 
 
-def apply(node: _Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
+def apply(node: Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
     """Resets the cards one after the other, and looks at all of them again."""
     due = resets(plans)
     messages = {todo.card.pci: reset_card(node.run, todo, wait=wait, root=node.root) for todo in due}
@@ -110,60 +105,3 @@ def predict(plans: t.Sequence[ResetPlan]) -> Done:
     left = tuple(ResetPlan(todo.card._replace(pending=())) if todo in reset else todo for todo in plans)
     changes = tuple(change for todo in reset for change in todo.changes)
     return Done(changes, tuple(todo.card.pci for todo in reset), left, aftermath=aftermath(reset))
-
-
-def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, ...]:
-    """The changes of pending entries of other modules. Raises InvalidInput for what is none."""
-    found = []
-    problems = []
-    for index, entry in enumerate(entries):
-        try:
-            found.append(Pending.of_result(entry).change)
-        except (KeyError, TypeError, ValueError):
-            problems.append(Problem("foreseen[%d]" % index, entry, "an entry of the key pending of mstflint or mlxconfig"))
-    require_none(problems)
-    return tuple(found)
-
-
-def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
-    """One adapter in the result."""
-    card = todo.card
-    return {
-        "pci": card.pci,
-        "functions": list(card.functions),
-        "rdma": list(device.rdma),
-        "type": card.type or device.type,
-        "psid": device.psid,
-        "pending": [Pending(change).result() for change in todo.changes],
-        "needs": todo.needs,
-        "why": list(todo.why),
-        "can_reset": bool(card.query and {_mlxfwreset.LIVE_PATCH, _mlxfwreset.PCI_RESET} & set(card.query.levels)),
-        "level": todo.level,
-        "blocked_by": list(todo.blocked_by),
-        "blocked_when_drained": list(todo.lasting),
-        "unknown": list(card.unknown),
-        "reset": reset,
-    }
-
-
-def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, reset where that is wanted, look again; returns the result of the module."""
-    parameters = module.params
-    devices = choose(read_devices(root), parameters["adapters"])
-    real = parameters["state"] == "reset" and not module.check_mode
-    foreseen = () if real else read_foreseen(parameters["foreseen"])
-    node = _Node(run, devices, environ, root, foreseen)
-    wanted = Wanted(**{name: parameters[name] for name in Wanted._fields})
-    if parameters["state"] == "query":
-        done = Done(left=tuple(node.look(wanted)))
-    else:
-        with card_locks([device.pci for device in devices if not module.check_mode], _LOCK_SECONDS, root):
-            plans = node.look(wanted)
-            refuse_blocked(plans)
-            done = apply(node, plans, wanted, wait=parameters["wait_timeout"]) if real and resets(plans) else predict(plans)
-    unread = ["%s was not reset, because it can't be read: %s" % (todo.card.pci, "; ".join(todo.card.failures)) for todo in done.left if todo.card.failures]
-    for failure in (*done.failures, *(unread if parameters["state"] == "reset" else ())):
-        module.warn(failure)
-    answer = result(done.changes, done.left, [*done.failures, *done.aftermath])
-    answer["adapters"] = [describe(todo, device, todo.card.pci in done.reset) for todo, device in zip(done.left, devices)]
-    return answer

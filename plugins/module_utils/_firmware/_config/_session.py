@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
-from .._tools import _mlxconfig as mlxconfig
+from ..._errors import CommandFailed, RdmaError, UnexpectedOutput, Unsupported
+from ..._tools import _mlxconfig as mlxconfig
 
 if t.TYPE_CHECKING:
-    from .._host._run import Output, Runner
-    from .._tools._mlxconfig import Conf, Row
+    from ..._host._run import Output, Runner
+    from ..._tools._mlxconfig import Conf, Row
 
 # A semaphore that a dead process left costs up to 35 s until the tool gives up.
 QUERY_TIMEOUT = 120.0

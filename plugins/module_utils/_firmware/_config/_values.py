@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._foreign import decimal, hexadecimal
+from ..._foreign import decimal, hexadecimal
 
 _NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>[0-9]{1,20})\)\Z")
 _ARRAY = re.compile(r"^Array\[([0-9]{1,6})\.\.([0-9]{1,6})\]\Z")

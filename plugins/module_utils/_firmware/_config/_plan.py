@@ -12,15 +12,15 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Problem
-from .._plan import Change, Kind, Pending
-from .._tools._mlxconfig import allowed_by
-from ._config_check import allowed_value, awaited, once, value_wanted
+from ..._errors import Problem
+from ..._plan import Change, Kind, Pending
+from ..._tools._mlxconfig import allowed_by
+from ._check import allowed_value, awaited, once, value_wanted
 from ._values import argument, bounds, readable, same
 
 if t.TYPE_CHECKING:
-    from .._tools._mlxconfig import Conf, Row
-    from ._input import Wanted
+    from ..._tools._mlxconfig import Conf, Row
+    from ._wanted import Wanted
 
 ABSENT = "not available"
 UNKNOWN = "unknown"

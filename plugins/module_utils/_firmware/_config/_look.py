@@ -1,0 +1,49 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The declared parameters as an adapter has them."""
+
+from __future__ import annotations
+
+import typing as t
+
+from . import _plan as planning
+from ._session import Missing, Session
+from ._values import base_name, bounds, number_of
+
+if t.TYPE_CHECKING:
+    from ..._tools._mlxconfig import Row
+    from ._wanted import Wanted
+
+
+def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
+    limits = bounds(rows[base_name(name)].next) if base_name(name) in rows else None
+    index = number_of(name.partition("[")[2].rstrip("]"))
+    return limits is not None and index is not None and limits[0] <= index <= limits[1]
+
+
+def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]]) -> dict[str, Row]:
+    """Rows of a query by name, with the right ones marked read only.
+
+    Where one of them is, mstconfig 4.31 marks all rows of the query. In a query for everything, it marks the right ones.
+    """
+    if len(rows) < 2 or not any(row.read_only for row in rows.values()):
+        return rows
+    whole = everything()
+    return {name: row._replace(read_only=whole[base_name(name)].read_only) if base_name(name) in whole else row for name, row in rows.items()}
+
+
+def look(session: Session, wanted: Wanted) -> dict[str, Row]:
+    """The declared parameters; all of the adapter where all shall be reset, or where one of the declared is missing."""
+    names = list(wanted.settings)
+    if not wanted.reset_all:
+        try:
+            return _marked(session.query(names), session.query)
+        except Missing:
+            pass
+    rows = session.query()
+    elements = planning.whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
+    if elements:
+        rows.update(_marked(session.query(elements), lambda: rows))
+    return rows
