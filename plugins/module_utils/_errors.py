@@ -112,3 +112,7 @@ class CommandFailed(RdmaError):
 
 class UnexpectedOutput(RdmaError):
     """A tool printed something that its parser does not know; `msg` quotes the line."""
+
+
+class Undecided(Exception):
+    """A state that was made small to leave its node does not tell. The module on the node has to decide."""

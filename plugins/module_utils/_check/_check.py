@@ -11,10 +11,10 @@ import time
 import typing as t
 
 from .._errors import RdmaError, require_none
+from .._host._node import Node
 from .._host._turn import look_until
-from ._adapters import look_at_adapters
 from ._input import problems, wanted_of
-from ._look import look
+from ._look import look, look_at_last
 from ._outcome import Outcome, judge
 
 if t.TYPE_CHECKING:
@@ -27,22 +27,21 @@ if t.TYPE_CHECKING:
 PAUSE = 2.0
 
 
-def settled(run: Runner, wanted: Wanted, release: str, *, wait: float, root: str = "/") -> tuple[Outcome, float]:
+def settled(start_look: t.Callable[[], Node], wanted: Wanted, *, wait: float) -> tuple[Outcome, float]:
     """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
 
-    Links, cables and firmware are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
+    Some things are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
     """
     start = time.monotonic()
     outcome = look_until(
-        lambda: judge(wanted, look(run, wanted, release, environ=os.environ, root=root)),
+        lambda: judge(wanted, look(start_look(), wanted)),
         lambda now: all(finding.lasting for finding in now.errors),
         patience=wait,
         pause=PAUSE,
     )
     waited = time.monotonic() - start
-    if wanted.links is None and wanted.firmware is None:
-        return outcome, waited
-    return judge(wanted, look_at_adapters(run, wanted, outcome.found, root=root)), waited
+    last = look_at_last(start_look(), wanted, outcome.found)
+    return (outcome if last == outcome.found else judge(wanted, last)), waited
 
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
@@ -50,7 +49,7 @@ def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
     require_none(problems(module.params))
     wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]
-    outcome, waited = settled(run, wanted, release, wait=wait)
+    outcome, waited = settled(lambda: Node(run, release, os.environ), wanted, wait=wait)
     result = outcome.result(waited)
     if outcome.errors and module.params["fail"]:
         raise RdmaError("not as declared: %s" % "; ".join(result["deviation_lines"]), **result)

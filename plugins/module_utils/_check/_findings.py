@@ -4,8 +4,8 @@
 
 """Wanted against found: every finding about a node. Pure.
 
-What interfaces, kernel modules and GPU memory should look like is known to the planners of the roles: a change that is
-left in a plan is a finding. The rest is what only a live fabric tells.
+What the concerns should look like is known to the planners of the roles: a change that is left in a plan is a finding. The rest is what only a live
+fabric tells.
 """
 
 from __future__ import annotations
@@ -13,25 +13,18 @@ from __future__ import annotations
 import typing as t
 
 from .. import _finding
+from .._expectation import Around
+from .._expectations import EXPECTATIONS
 from .._facts._portname import describe_all, is_named, renaming
 from .._finding import Code, Finding, Topic, rank_of
-from .._firmware import _expect as firmware
-from .._gpudirect import _expect as gpudirect
 from .._hosts import natural
-from .._ipoib import _expect as ipoib
-from .._ipoib._references import resolve
-from .._ipoib._wanted import interfaces_of
-from .._kmod import _expect as kmod
-from .._kmod._limits import KEEP
 from .._opensm._told import findings as told_findings
-from .._stack import _expect as stack
 from .._tools._smpquery import SPEEDS
 from ._live import Query, Scope, choose_port, names_of
 from ._managers import manager_findings, opensm_findings
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
-    from .._ipoib._wanted import Interface
     from ._live import Card
     from ._types import Fabric, Found, Wanted
 
@@ -41,28 +34,23 @@ ACTIVE = "ACTIVE and LinkUp"
 WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 
 
-def interfaces(wanted: Wanted, found: Found) -> tuple[Interface, ...]:
-    """The declared interfaces, by the names that they have on this node. One whose port is missing keeps the GUID as its name."""
-    if wanted.ipoib is None or found.ipoib is None:
-        return ()
-    return interfaces_of(resolve([("", item) for item in wanted.ipoib.interfaces], found.ipoib.facts).interfaces)
-
-
 def scope_of(wanted: Wanted) -> Scope:
     """What a look is to read for a check, without the interfaces that are meant."""
     return Scope(
         ports=wanted.ports,
         queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby) for each in wanted.fabrics) if wanted.subnet_manager else (),
-        limits=wanted.kmod is not None and wanted.kmod.memlock != KEEP,
-        stack=wanted.stack is not None,
         pcie=wanted.pcie,
     )
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
     """The declared ports by the names that they have on this node, else those under the declared interfaces."""
-    under = [item.parent or item.name for item in interfaces(wanted, found) if item.present]
+    under = [interface.over for interface in wanted.interfaces(found)]
     return names_of(Scope(wanted.ports, under), found.live.ports, found.live.netdevs, virtual=found.live.virtual)
+
+
+def around(wanted: Wanted, found: Found) -> Around:
+    return Around(found.live.ports, found.live.netdevs, checked_ports(wanted, found))
 
 
 def cards_of(wanted: Wanted, found: Found) -> list[Card]:
@@ -85,42 +73,50 @@ def fabric_of_port(wanted: Wanted, port: Port | None) -> Fabric | None:
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
     """Everything that is not as declared; what explains others comes before them."""
-    live = found.live
-    result = stack.findings(wanted.stack, live.stack) if wanted.stack is not None and live.stack is not None else []
-    result += [*_ports(wanted, found), *found.links]
-    checked = {_without_function(card.pci) for card in cards_of(wanted, found)}
-    accepted = set(map(_without_function, wanted.pcie_accepted))
-    for slot in live.slots:
-        if slot.degraded and _without_function(slot.pci) in checked - accepted:
-            result.append(Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words))
-    result += firmware.findings(found.firmware) if found.firmware is not None else []
-    if wanted.subnet_manager:
-        for fabric in wanted.fabrics:
-            port = fabric_port(wanted, found, fabric)
-            # A finding of the port tells why no subnet manager can be asked.
-            explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
-            result += [] if explained else manager_findings(wanted, live, fabric, port=port)
-        result += opensm_findings(wanted.fabrics, live)
-        for manager in live.managers:
-            result += told_findings(manager.told)
-    if wanted.ipoib is not None and found.ipoib is not None:
-        result += ipoib.findings(wanted.ipoib, found.ipoib, interfaces(wanted, found))
-    if wanted.kmod is not None and found.kmod is not None:
-        result += kmod.findings(wanted.kmod, found.kmod, limits=live.limits, daemons=live.daemons)
-    if wanted.gpus is not None and found.gpus is not None:
-        result += gpudirect.findings(wanted.gpus, found.gpus)
+    here = around(wanted, found)
+    of_concerns = [
+        finding
+        for each in EXPECTATIONS
+        if each.name in wanted.concerns and each.name in found.concerns
+        for finding in each.findings(wanted.concerns[each.name], found.concerns[each.name], here)
+    ]
+    # What a tool of the adapters says of a link is more than what the kernel does.
+    degraded = {finding.subject for finding in of_concerns if finding.code == Code.LINK_DEGRADED}
+    result = [*_ports(wanted, found, degraded), *_slots(wanted, found), *_managers(wanted, found), *of_concerns]
     return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
 
 
-def _ports(wanted: Wanted, found: Found) -> list[Finding]:
-    """Each checked port that is not as it should be; with a declared number of ports, those that are not declared are counted instead."""
+def _slots(wanted: Wanted, found: Found) -> list[Finding]:
+    checked = {_without_function(card.pci) for card in cards_of(wanted, found)}
+    due = checked - set(map(_without_function, wanted.pcie_accepted))
+    slow = [slot for slot in found.live.slots if slot.degraded and _without_function(slot.pci) in due]
+    return [Finding(Code.PCIE_DEGRADED, Topic.ADAPTER, slot.pci, wanted=slot.able.words, found=slot.now.words) for slot in slow]
+
+
+def _managers(wanted: Wanted, found: Found) -> list[Finding]:
+    if not wanted.subnet_manager:
+        return []
+    live, result = found.live, []
+    for fabric in wanted.fabrics:
+        port = fabric_port(wanted, found, fabric)
+        # A finding of the port tells why no subnet manager can be asked.
+        explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
+        result += [] if explained else manager_findings(wanted, live, fabric, port=port)
+    told = [finding for manager in live.managers for finding in told_findings(manager.told)]
+    return [*result, *opensm_findings(wanted.fabrics, live), *told]
+
+
+def _ports(wanted: Wanted, found: Found, degraded: t.Container[str]) -> list[Finding]:
+    """Each checked port that is not as it should be; with a declared number of ports, those that are not declared are counted instead.
+
+    Of a port that is `degraded`, there is a finding of its link.
+    """
     declared = set(names_of(Scope(wanted.ports), found.live.ports, (), virtual=found.live.virtual)) if wanted.ports else set()
-    under = {item.parent or item.name for item in interfaces(wanted, found) if item.present}
+    under = {interface.over for interface in wanted.interfaces(found)}
     declared |= {netdev.port for netdev in found.live.netdevs if netdev.name in under}
-    told = {finding.subject for finding in found.links if finding.code == Code.LINK_DEGRADED}
     result, short_of = [], []
     for name in checked_ports(wanted, found):
-        own = _port(name, found.live.ports) or ([] if name in told else _pace(wanted, name, found.live.ports))
+        own = _port(name, found.live.ports) or ([] if name in degraded else _pace(wanted, name, found.live.ports))
         if own and name not in declared and wanted.port_count:
             short_of.append(name)
         elif own and name not in declared:

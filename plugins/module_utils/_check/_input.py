@@ -6,38 +6,25 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from .. import _accepted
 from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
+from .._expectations import EXPECTATIONS
 from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from .._firmware._config._input import entry_problems
-from .._firmware._image._input import image_problems
-from .._firmware._links import INFINIBAND, Limits, rank
-from .._firmware._wanted import Wanted as WantedFirmware
 from .._foreign import real
-from .._gpudirect import _input as gpudirect_input
-from .._gpudirect._expect import Wanted as WantedGpus
-from .._gpudirect._input import NONE
-from .._gpudirect._plan import Wanted as GpuOptions
-from .._gpudirect._source import Source
-from .._ipoib import _input as ipoib_input
-from .._ipoib._concern import Options as IpoibOptions
-from .._kmod import _input as kmod_input
-from .._kmod import _plan as kmod
-from .._kmod._config import UNMANAGED
 from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
-from .._stack._vendor_input import wanted_stack
 from .._tools._smpquery import SPEEDS
+from .._tools._speeds import INFINIBAND, rank
 from ._types import Fabric, Wanted
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-UNCHECKED = "none"
-
+OWN = "node_check_"
 ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
     "node_check_ports": (list, "a list of ports"),
     "node_check_interfaces": (list, "a list of interfaces"),
@@ -73,19 +60,16 @@ def _on_node(where: str, name: str, ports: t.Sequence[Port]) -> list[Problem]:
     return []
 
 
-def _of(role: str, params: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The parameters that are variables of another role, by the names that the module of that role has for them."""
-    return {name[len(role) :]: value for name, value in params.items() if name.startswith(role)}
+def variables_of(params: Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """The parameters of the module, with the variables of roles that some of them stand for."""
+    return {**params, **{variable: params[option] for each in EXPECTATIONS for option, variable in each.options.items()}}
 
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     """What is wrong with the parameters of the module, beyond their types."""
     found = port_problems("ports", params["ports"])
     found += _fabric_problems("fabrics", params["fabrics"])
-    found += _interface_problems("interfaces", params["interfaces"])
-    found += _renamed(kmod_input.problems({**params, "kernel_modules_load": params["modules"]}), "kernel_modules_load", "modules")
-    found += _renamed(gpudirect_input.problems({**params, "gpudirect_method": params["gpudirect"]}), "gpudirect_method", "gpudirect")
-    found += image_problems(params, prefix="hca_firmware_") + entry_problems("hca_firmware_config", params["hca_firmware_config"])
+    found += _problems_of_concerns(variables_of(params), "")
     found += _rate_problems("max_effective_ber", params["max_effective_ber"])
     found += _address_problems("pcie_accepted", params["pcie_accepted"])
     found += _speed_problems("min_speed", params["min_speed"])
@@ -97,9 +81,15 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-def _renamed(found: t.Sequence[Problem], variable: str, name: str) -> list[Problem]:
-    """The problems of a role's variable under the name that it has here."""
-    return [problem._replace(variable=name + problem.variable[len(variable) :]) if problem.variable.startswith(variable) else problem for problem in found]
+def _problems_of_concerns(variables: Mapping[str, t.Any], prefix: str) -> list[Problem]:
+    """Those of the variables of roles, under the names of the options that stand for them."""
+    found = []
+    for each in EXPECTATIONS:
+        names = {variable: prefix + option for option, variable in each.options.items()}
+        for problem in each.problems(variables):
+            variable = re.split(r"[.[]", problem.variable, maxsplit=1)[0]
+            found.append(problem._replace(variable=names.get(variable, variable) + problem.variable[len(variable) :]))
+    return found
 
 
 def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
@@ -144,10 +134,6 @@ def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Probl
     return [Problem("%s[%d]" % (variable, index), value, 'a PCI address, such as "0000:03:00.0"', hint(value)) for index, value in wrong]
 
 
-def _interface_problems(name: str, interfaces: t.Sequence[t.Any]) -> list[Problem]:
-    return _renamed(ipoib_input.problems({"ipoib_interfaces": interfaces}), "ipoib_interfaces", name)
-
-
 def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
     """What is wrong with the variables `node_check_*` that are set."""
     found: list[Problem] = []
@@ -166,9 +152,8 @@ def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | N
     found += value_problems(VARIABLES, variables)
     found += port_problems("node_check_ports", lists.get("node_check_ports", ()), facts)
     found += _fabric_problems("node_check_fabrics", lists.get("node_check_fabrics", ()))
-    modules = kmod_input.problems({"kernel_modules_load": lists.get("node_check_modules", [])})
-    found += _renamed(modules, "kernel_modules_load", "node_check_modules")
-    return found + _interface_problems("node_check_interfaces", lists.get("node_check_interfaces", []))
+    stood_for = {variable: OWN + option for each in EXPECTATIONS for option, variable in each.options.items()}
+    return found + _problems_of_concerns({variable: lists[name] for variable, name in stood_for.items() if name in lists}, OWN)
 
 
 def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:
@@ -184,33 +169,12 @@ def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
     return Fabric(**plain)
 
 
-def _ipoib_options(params: Mapping[str, t.Any]) -> IpoibOptions:
-    """Nothing is changed here, so the planner need not refuse what would cut the connection of this run, or take interfaces away."""
-    return IpoibOptions(params["interfaces"], params["ipoib_backend"], rollback_timeout=ipoib_input.ROLLBACK_MIN, allow_removal=True)
-
-
-def _firmware(params: Mapping[str, t.Any]) -> WantedFirmware | None:
-    """None where none is declared."""
-    given = _of("hca_firmware_", params)
-    wanted = WantedFirmware(**{**given, "devices": tuple(given["devices"]), "config": tuple(given["config"])})
-    return wanted if params["firmware"] and (wanted.images or wanted.versions or wanted.config) else None
-
-
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
     """The wanted state from parameters that passed `problems`."""
-    modules = {**_of("kernel_modules_", params), "state": "present", "load": params["modules"], "device_names": params["device_names"]}
-    gpus = _of("gpudirect_", params)
-    options = GpuOptions(gpus["peerdirect_support"], Source(gpus["source"], gpus["commit"], gpus["checksum"]))
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
-    plain["firmware"] = _firmware(params)
     plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
     plain["accepted"] = _accepted.entries_of(params["accepted"])
     plain["fabrics"] = tuple(map(_fabric, params["fabrics"])) or (Fabric(),)
-    return Wanted(
-        ipoib=_ipoib_options(params) if params["interfaces"] else None,
-        kmod=kmod.wanted_of(modules) if params["modules"] or params["device_names"] != UNMANAGED else None,
-        stack=wanted_stack(params) if params["ofed_source"] != UNCHECKED else None,
-        links=Limits(tuple(params["cable_part_numbers"]), params["max_effective_ber"], params["min_speed"]) if params["cables"] else None,
-        gpus=WantedGpus(params["gpudirect"], gpus["allow_rebuild"], options) if params["gpudirect"] != NONE else None,
-        **plain,
-    )
+    variables = variables_of(params)
+    wanted = {each.name: each.wanted(variables) for each in EXPECTATIONS}
+    return Wanted(concerns={name: value for name, value in wanted.items() if value is not None}, **plain)

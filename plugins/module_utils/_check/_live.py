@@ -12,9 +12,7 @@ from .._facts._netdevs import Netdev
 from .._facts._pcie import Slot
 from .._facts._portname import find, is_named
 from .._facts._ports import Port
-from .._facts._stack import Stack
 from .._hosts import natural
-from .._kmod._limits import Daemon
 from .._opensm._told import Told
 
 
@@ -93,9 +91,6 @@ class Scope(t.NamedTuple):
     interfaces: t.Sequence[str] = ()
     """The interfaces, by name or port GUID, whose ports are checked where no port is declared."""
     queries: t.Sequence[Query] = ()
-    limits: bool = False
-    """The limits of locked memory: a session and a service are started."""
-    stack: bool = False
     pcie: bool = False
 
 
@@ -104,12 +99,7 @@ class Live(t.NamedTuple):
 
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
-    stack: Stack | None = None
     opensm: Opensm = Opensm()
-    limits: t.Mapping[str, str] = {}
-    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
-    daemons: tuple[Daemon, ...] = ()
-    """Those that hand on their limit of locked memory."""
     cards: t.Mapping[str, Card] = {}
     """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
     slots: tuple[Slot, ...] = ()

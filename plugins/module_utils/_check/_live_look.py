@@ -12,55 +12,39 @@ import typing as t
 from .._errors import RdmaError
 from .._facts._netdevs import read_netdevs
 from .._facts._pcie import read_slots
-from .._facts._ports import read_ports
-from .._facts._stack import read_stack
+from .._facts._shared import links as read_links
+from .._facts._shared import ports as read_ports
 from .._facts._sysfs import attribute, entries, pci_address
 from .._host._files import read_text, under
 from .._host._units import is_masked
 from .._hosts import natural
-from .._ipoib._look import whole as interfaces
-from .._kmod._limits import SERVICE, SESSION, is_limit
 from .._opensm._conf import parse_conf
 from .._opensm._places import fabric_of, file_path, unit_name
 from .._opensm._processes import read_processes
 from .._opensm._told_look import listen
 from .._tools import _saquery, _sminfo, _smpquery
-from .._tools._ip import read_links
-from ._daemons import read_daemons
 from ._live import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
     from .._host._node import Node
     from .._host._run import Runner
-    from .._ipoib._found import Found as Interfaces
 
 # The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
 VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))
-_SHELL = ("/bin/sh", "-c", "ulimit -l")
-# The limits of root are not those of other users.
-_PROBES: t.Mapping[str, tuple[str, ...]] = {
-    SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
-    SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
-}
 
 
-def read_parts(run: Runner, known: Interfaces | None, root: str = "/") -> Live:
-    """Ports and network interfaces; where the concern ipoib has read them, what it knows, with the stack."""
-    if known is not None:
-        return Live(known.ports, tuple(known.netdevs.values()), known.stack, virtual=read_virtual(known.ports, root))
-    ports = tuple(read_ports(root))
-    return Live(ports, tuple(read_netdevs(root, ports, links=read_links(run))), virtual=read_virtual(ports, root))
+def read_parts(node: Node) -> Live:
+    """Ports and network interfaces, which other concerns of a check need too."""
+    ports = tuple(node.once(read_ports))
+    return Live(ports, read_netdevs(node.root, ports, links=node.once(read_links)), virtual=read_virtual(ports, node.root))
 
 
 def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
     """`parts` with the rest of the scope. What can't be read comes out as missing, with the reason."""
     cards = read_cards(parts.ports, root)
     live = parts._replace(
-        stack=(parts.stack or read_stack(run, root)) if scope.stack else None,
         opensm=read_opensm(root),
-        limits=read_limits(run) if scope.limits else {},
-        daemons=read_daemons(root) if scope.limits else (),
         cards=cards,
         slots=read_slots(root, [card.pci for card in cards.values()]) if scope.pcie else (),
     )
@@ -104,17 +88,6 @@ def read_opensm(root: str = "/") -> Opensm:
     own = [process for process in read_processes(root) if not process.owner or any("opensm" in unit for unit in process.units)]
     processes = [Process(process.pid, next(filter(None, map(fabric_of, sorted(process.units))), ""), process.guids) for process in own]
     return Opensm(tuple(processes), tuple(sorted(enabled)))
-
-
-def read_limits(run: Runner) -> dict[str, str]:
-    """The limit of locked memory in a session and in a service, each begun for this."""
-    found = {}
-    for name, argv in _PROBES.items():
-        output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
-        value = output.stdout.strip() if output is not None and output.rc == 0 else ""
-        if is_limit(value):
-            found[name] = value
-    return found
 
 
 def _bound(fabric: str, ports: t.Iterable[Port], root: str) -> Port | None:
@@ -183,6 +156,4 @@ def _why_not(run: Runner, query: Query, port: Port | None) -> str:
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Live:
     """The look of the concern."""
-    scope = scope_of(hints)
-    parts = read_parts(node.run, node.once(interfaces) if scope.interfaces else None, node.root)
-    return look(node.run, scope, parts, root=node.root)
+    return look(node.run, scope_of(hints), read_parts(node), root=node.root)

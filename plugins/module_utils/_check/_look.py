@@ -8,27 +8,30 @@ from __future__ import annotations
 
 import typing as t
 
-from .._gpudirect._look import look as look_at_gpus
-from .._ipoib._look import look_whole as look_at_interfaces
-from .._kmod._look import look as look_at_modules
-from ._findings import checked_ports, scope_of
+from .._expectations import EXPECTATIONS
+from ._findings import around, checked_ports, scope_of
 from ._live_look import look as look_live
 from ._live_look import read_parts
 from ._types import Found
 
 if t.TYPE_CHECKING:
-    from .._host._run import Runner
+    from .._host._node import Node
     from ._types import Wanted
 
 
-def look(run: Runner, wanted: Wanted, release: str, *, environ: t.Mapping[str, str], root: str = "/") -> Found:
-    """`release` is the running kernel. What can't be read comes out as missing, with the reason."""
-    ipoib = look_at_interfaces(run, environ, root) if wanted.ipoib is not None else None
-    found = Found(
-        live=read_parts(run, ipoib, root),
-        ipoib=ipoib,
-        kmod=look_at_modules(run, release, options=wanted.kmod.options, load_now=wanted.kmod.load_now, root=root) if wanted.kmod is not None else None,
-        gpus=look_at_gpus(run, release, root=root) if wanted.gpus is not None else None,
-    )
+def look(node: Node, wanted: Wanted) -> Found:
+    """What can't be read comes out as missing, with the reason."""
+    found = _with(node, wanted, Found(read_parts(node)), last=False)
     scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))
-    return found._replace(live=look_live(run, scope, found.live, root=root))
+    return found._replace(live=look_live(node.run, scope, found.live, root=node.root))
+
+
+def look_at_last(node: Node, wanted: Wanted, found: Found) -> Found:
+    """`found` with what the tools tell that take seconds for each adapter."""
+    return _with(node, wanted, found, last=True)
+
+
+def _with(node: Node, wanted: Wanted, found: Found, *, last: bool) -> Found:
+    due = [each for each in EXPECTATIONS if each.name in wanted.concerns and (each.form is None) is last]
+    here = around(wanted, found)
+    return found._replace(concerns={**found.concerns, **{each.name: each.look(node, wanted.concerns[each.name], here) for each in due}})

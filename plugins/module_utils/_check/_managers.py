@@ -72,7 +72,7 @@ def standby_of(fabric: Fabric, live: Live, master: Master, *, host: str = "") ->
 
 def _has_no_infiniband(wanted: Wanted, live: Live) -> bool:
     """Whether all ports of the node are of another kind, and nothing is declared that needs one of InfiniBand."""
-    declared = wanted.ports or wanted.ipoib is not None or any(fabric.ports or fabric.managed_here for fabric in wanted.fabrics)
+    declared = wanted.ports or wanted.interfaces() or any(fabric.ports or fabric.managed_here for fabric in wanted.fabrics)
     return not declared and bool(live.ports) and not any(port.infiniband for port in live.ports)
 
 

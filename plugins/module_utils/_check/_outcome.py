@@ -9,10 +9,11 @@ from __future__ import annotations
 import typing as t
 
 from .._accepted import Spot, counts, match
+from .._expectations import EXPECTATIONS
 from .._finding import Finding, Severity, Topic
 from .._plan import Kind
 from . import _words
-from ._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings, interfaces
+from ._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings
 from ._managers import is_designated, short
 from ._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
 
@@ -51,14 +52,16 @@ class Outcome(t.NamedTuple):
 
     def result(self, waited: float = 0.0) -> dict[str, t.Any]:
         """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
-        stack = self.found.live.stack
+        returned: dict[str, t.Any] = {}
+        for each in EXPECTATIONS:
+            returned.update(each.result(self.found.concerns.get(each.name)))
         return {
             "deviations": [self._deviation(finding) for finding in self.findings],
             "deviation_lines": [line.text for line in _words.by_object(map(self._deviation, self.errors))],
             "rows": table_rows(self.wanted, self.found, self.findings, errors=self.errors),
             "fabrics": [self._fabric(fabric) for fabric in self.wanted.fabrics],
             "adapters": [dict(card._asdict()) for card in cards_of(self.wanted, self.found)],
-            "stack": {"kind": stack.kind, "version": stack.ofed_version or stack.version} if stack else {},
+            **returned,
             "ok": not self.errors,
             "waited": round(waited, 1),
         }
@@ -90,7 +93,7 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *,
     errors = deviations if errors is None else errors
     ports = {port.name: port for port in found.live.ports}
     netdevs = {netdev.name: netdev for netdev in found.live.netdevs}
-    names = [item.name for item in interfaces(wanted, found) if item.present]
+    names = [interface.name for interface in wanted.interfaces(found)]
     pairs = [(netdevs[name].port if name in netdevs else "", name) for name in names]
     covered = {port for port, _name in pairs}
     pairs += [(port, "") for port in checked_ports(wanted, found) if port not in covered]

@@ -8,21 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
+from .._expectations import EXPECTATIONS
 from ._live import Live
 
 if t.TYPE_CHECKING:
     from .._accepted import Accepted
-    from .._finding import Finding
-    from .._firmware._expect import Differences
-    from .._firmware._links import Limits
-    from .._firmware._wanted import Wanted as WantedFirmware
-    from .._gpudirect._expect import Wanted as WantedGpus
-    from .._gpudirect._found import Found as Gpus
-    from .._ipoib._concern import Options as IpoibOptions
-    from .._ipoib._found import Found as Ipoib
-    from .._kmod._found import Found as Modules
-    from .._kmod._plan import Wanted as WantedModules
-    from .._stack._states import Wanted as WantedStack
+    from .._expectation import Interface
 
 
 class Fabric(t.NamedTuple):
@@ -52,17 +43,12 @@ class Fabric(t.NamedTuple):
 
 
 class Wanted(t.NamedTuple):
-    """What the inventory says about one node. None is for a concern that is not checked."""
+    """What the inventory says about one node."""
 
     ports: tuple[str, ...] = ()
     """Names of ports; where empty, the ports under the declared interfaces are meant."""
-    ipoib: IpoibOptions | None = None
-    kmod: WantedModules | None = None
-    gpus: WantedGpus | None = None
-    stack: WantedStack | None = None
-    links: Limits | None = None
-    """What links and cables must keep."""
-    firmware: WantedFirmware | None = None
+    concerns: t.Mapping[str, t.Any] = {}
+    """What each expectation wants, by its name; without those of which nothing is checked."""
     pcie: bool = False
     """Whether the PCI Express links of adapters are checked."""
     pcie_accepted: tuple[str, ...] = ()
@@ -81,14 +67,20 @@ class Wanted(t.NamedTuple):
     """Findings that the site accepts."""
     today: str = ""
 
+    def interfaces(self, found: Found | None = None) -> list[Interface]:
+        """The network interfaces that are declared to be there; without a look, by the names that the inventory has for them."""
+        concerns = found.concerns if found is not None else {}
+        return [
+            interface
+            for each in EXPECTATIONS
+            if each.name in self.concerns and (found is None or each.name in concerns)
+            for interface in each.interfaces(self.concerns[each.name], concerns.get(each.name))
+        ]
+
 
 class Found(t.NamedTuple):
-    """One node as it is now. None is for a concern that is not checked."""
+    """One node as it is now."""
 
     live: Live = Live()
-    ipoib: Ipoib | None = None
-    kmod: Modules | None = None
-    gpus: Gpus | None = None
-    links: tuple[Finding, ...] = ()
-    """What mlxlink or mstlink says of the links that are up."""
-    firmware: Differences | None = None
+    concerns: t.Mapping[str, t.Any] = {}
+    """What the looks of the expectations found, by their names; without what is not checked, or not read yet."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._check._live_look import seen as _check
+from .._facts._shared import seen_stack as _stack
 from .._gpudirect._look import seen as _gpudirect
 from .._host._node import Look
 from .._ipoib._look import seen as _ipoib
@@ -18,6 +19,7 @@ from .._packages._look import seen as _packages
 
 LOOKS: t.Mapping[str, Look] = {
     "packages": _packages,
+    "ofed": _stack,
     "kernel_modules": _kmod,
     "opensm": _opensm,
     "ipoib": _ipoib,

@@ -2,32 +2,62 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of the firmware of its adapters. Pure."""
+"""What the check of a node expects of its adapters: their firmware, links and cables."""
 
 from __future__ import annotations
 
 import typing as t
 
+from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
+from ._compare import compare
+from ._config._input import entry_problems
+from ._image._input import image_problems
+from ._links import Limits, seen
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
-    from .._plan import Change, Pending
+    from .._errors import Problem
+    from .._expectation import Around, Variables
+    from ._found import Differences
+
+_PREFIX = "hca_firmware_"
 
 
-class Differences(t.NamedTuple):
-    """How the firmware of the adapters differs from what is wanted."""
-
-    changes: tuple[Change, ...] = ()
-    """What the role would burn and set."""
-    pending: tuple[Pending, ...] = ()
-    """What was burned or set before, and waits for the next start of an adapter."""
-    errors: tuple[str, ...] = ()
-    """Why something could not be compared, or can't be as wanted."""
-
-
-def findings(found: Differences) -> list[Finding]:
+def findings(_wanted: Wanted, found: Differences, _around: Around) -> list[Finding]:
     """What the role would change, what waits for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
     # What waits for other firmware to run is not set, and has a reason for that.
     result += [of_change(entry.change)._replace(code=Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING) for entry in found.pending]
     return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
+
+
+def _wanted(variables: Variables) -> Wanted | None:
+    """None where none is declared."""
+    given = {name[len(_PREFIX) :]: value for name, value in variables.items() if name.startswith(_PREFIX)}
+    wanted = Wanted(**{**given, "devices": tuple(given["devices"]), "config": tuple(given["config"])})
+    return wanted if variables["firmware"] and (wanted.images or wanted.versions or wanted.config) else None
+
+
+def _problems(variables: Variables) -> list[Problem]:
+    return image_problems(variables, prefix=_PREFIX) + entry_problems("hca_firmware_config", variables.get("hca_firmware_config", []))
+
+
+def _limits(variables: Variables) -> Limits | None:
+    accepted = tuple(variables["cable_part_numbers"]), variables["max_effective_ber"], variables["min_speed"]
+    return Limits(*accepted) if variables["cables"] else None
+
+
+FIRMWARE = Expectation(
+    "hca_firmware",
+    wanted=_wanted,
+    problems=_problems,
+    look=lambda node, wanted, _around: compare(node.run, wanted, node.root),
+    findings=findings,
+)
+CABLES = Expectation(
+    "cables",
+    wanted=_limits,
+    look=lambda node, limits, around: seen(node.run, limits, around, root=node.root),
+    findings=lambda _limits, found, _around: list(found),
+)

@@ -14,21 +14,18 @@ from .._errors import InvalidInput, Problem, RdmaError, Unsupported
 from .._facts._portname import named_ports
 from .._facts._ports import read_hcas, read_ports
 from .._finding import Code, Finding, Topic
-from .._foreign import real
 from .._host._run import first_tool
 from .._record import as_data
 from .._tools import _mlxlink
 from .._tools._smpquery import SPEEDS
+from .._tools._speeds import INFINIBAND, rank
 from ._devices import each
 
 if t.TYPE_CHECKING:
+    from .._expectation import Around
     from .._host._run import Runner
     from .._tools._mlxlink import Cable, Link
 
-INFINIBAND = 0
-"""The kind of a speed in `rank`; 1 is Ethernet."""
-
-_ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
 # NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
 # Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.
 # Cables of others say nothing of the kind.
@@ -56,15 +53,6 @@ class QueriedPort(t.NamedTuple):
     pci: str
     port_guid: str = ""
     """"" of a port that is none of InfiniBand, whose GID is made of its MAC."""
-
-
-def rank(speed: str) -> tuple[int, float] | None:
-    """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
-    name = speed[3:] if speed.startswith("IB-") else speed
-    if name in SPEEDS:
-        return INFINIBAND, SPEEDS.index(name)
-    match = _ETHERNET.match(name)
-    return (1, real(match.group(1)) or 0.0) if match else None
 
 
 def fastest(speeds: t.Iterable[str], kind: int) -> str:
@@ -205,3 +193,16 @@ def look(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[s
     found = ["%s: %s" % (answer.port.name, problem.found) for answer in answers for problem in answer.problems]
     errors = ["%s: %s" % (answer.port.name, answer.error) for answer in answers if answer.error]
     return {"changed": False, "ports": [answer.result() for answer in answers], "problems": found, "errors": errors}
+
+
+def seen(run: Runner, limits: Limits, around: Around, *, root: str = "/") -> tuple[Finding, ...]:
+    """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
+    readable = {target.name for target in targets(root, ())}
+    names = [port.name for port in around.ports if port.phys_state == "LinkUp" and port.name in around.checked and port.name in readable]
+    if not names:
+        return ()
+    try:
+        answers = ask(run, names, limits, root=root)
+    except RdmaError as exc:
+        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
+    return tuple(finding for answer in answers for finding in answer.findings)

@@ -2,20 +2,24 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of the way to GPU memory. Pure."""
+"""What the check of a node expects of the way to GPU memory."""
 
 from __future__ import annotations
 
 import typing as t
 
+from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
-from ._found import LEGACY, PEERMEM
+from ._found import LEGACY, PEERMEM, Found
+from ._input import NONE, problems
+from ._look import look
 from ._method import decide
+from ._plan import Wanted as Options
 from ._plan import plan
+from ._source import Source
 
 if t.TYPE_CHECKING:
-    from ._found import Found
-    from ._plan import Wanted as Options
+    from .._expectation import Around, Variables
 
 # The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
 PEER_MEMORY_CLIENT = "nv_mem"
@@ -29,7 +33,7 @@ class Wanted(t.NamedTuple):
     options: Options
 
 
-def findings(wanted: Wanted, found: Found) -> list[Finding]:
+def findings(wanted: Wanted, found: Found, _around: Around) -> list[Finding]:
     """Nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
     if not found.gpu.devices:
         return []
@@ -42,3 +46,21 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
     if registers and found.shows_clients and PEER_MEMORY_CLIENT not in found.gpu.clients:
         result.append(Finding(Code.GPU_NOT_REGISTERED, Topic.GPU_MEMORY, "", "", PEER_MEMORY_CLIENT, ", ".join(found.gpu.clients)))
     return result
+
+
+def _wanted(variables: Variables) -> Wanted | None:
+    given = {name[len("gpudirect_") :]: value for name, value in variables.items() if name.startswith("gpudirect_")}
+    options = Options(given["peerdirect_support"], Source(given["source"], given["commit"], given["checksum"]))
+    return Wanted(given["method"], given["allow_rebuild"], options) if given["method"] != NONE else None
+
+
+EXPECTATION = Expectation(
+    "gpudirect",
+    options={"gpudirect": "gpudirect_method"},
+    problems=problems,
+    wanted=_wanted,
+    hints=lambda _variables: {},
+    look=lambda node, _wanted, _around: look(node.run, node.release, root=node.root),
+    form=Found,
+    findings=findings,
+)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._concern import Address, Concern, judged, planned
-from .._errors import RdmaError, require_none
+from .._errors import RdmaError, Undecided, require_none
 from .._schema._ipoib import OPTIONS, VARIABLES
 from . import _wanted
 from ._found import Found
@@ -17,7 +17,7 @@ from ._input import problems
 from ._linkplan import canonical, unborn
 from ._plan import plan
 from ._references import resolve
-from ._registry import Undecided, choose
+from ._registry import choose
 from ._todo import IpoibPlan
 from ._wanted import Interface, Wanted, child_name, interfaces_of, settled
 

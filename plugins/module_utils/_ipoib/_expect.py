@@ -2,30 +2,50 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of its interfaces: that the planner of the role would change nothing, and what no plan changes. Pure."""
+"""What the check of a node expects of its interfaces: that the planner of the role would change nothing, and what no plan changes."""
 
 from __future__ import annotations
 
 import typing as t
 
+from .. import _expectation as expect
 from .. import _finding
 from .._errors import RdmaError
 from .._finding import Code, Finding, Topic, of_change
 from .._plan import Kind
-from ._concern import wanted_of
+from ._concern import Options, hints, wanted_of
+from ._found import Found
+from ._input import ROLLBACK_MIN, problems
+from ._look import whole
 from ._plan import plan
-from ._wanted import GROUP_MTUS, KERNEL_MTU, parse_pkey, same_partition
+from ._references import resolve
+from ._wanted import GROUP_MTUS, KERNEL_MTU, interfaces_of, is_guid, parse_pkey, same_partition
 
 if t.TYPE_CHECKING:
     from .._facts._netdevs import Netdev
     from .._facts._ports import Port
-    from ._concern import Options
-    from ._found import Found
     from ._wanted import Interface
 
 
-def findings(options: Options, found: Found, declared: t.Sequence[Interface]) -> list[Finding]:
+def _as_now(found: Found, around: expect.Around) -> Found:
+    """With the state of links, which the plan of the role does not need. Only this look knows what the stack refuses."""
+
+    def of_stack(netdev: Netdev) -> Netdev:
+        known = found.netdevs.get(netdev.name, netdev)
+        return netdev._replace(connected_capable=known.connected_capable, connected_reason=known.connected_reason)
+
+    return found._replace(ports=around.ports, netdevs={netdev.name: of_stack(netdev) for netdev in around.netdevs})
+
+
+def _declared(options: Options, found: Found) -> tuple[Interface, ...]:
+    """By the names that they have on this node. One whose port is missing keeps the GUID as its name."""
+    return interfaces_of(resolve([("", item) for item in options.interfaces], found.facts).interfaces)
+
+
+def findings(options: Options, found: Found, around: expect.Around) -> list[Finding]:
     """What the planner would change, or why it refuses; then what no plan changes."""
+    found = _as_now(found, around)
+    declared = _declared(options, found)
     absent = {
         item.name: Finding(Code.NO_INTERFACE, Kind.INTERFACE, item.name, "device", "present", "absent", _why_absent(item, found))
         for item in sorted(declared, key=lambda item: item.name)
@@ -84,3 +104,28 @@ def _child(item: Interface, netdev: Netdev, ports: t.Sequence[Port]) -> list[Fin
         silent = active and netdev.up and not netdev.carrier
         return [Finding(Code.NO_CARRIER, Kind.INTERFACE, item.name, "carrier", "present", "none", "0x%04x" % item.pkey)] if silent else []
     return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "pkey", "0x%04x" % item.pkey, netdev.pkey or "unknown")]
+
+
+def _wanted(variables: expect.Variables) -> Options | None:
+    """Nothing is changed here, so the planner need not refuse what would cut the connection of this run, or take interfaces away."""
+    interfaces = variables["ipoib_interfaces"]
+    return Options(interfaces, variables["ipoib_backend"], rollback_timeout=ROLLBACK_MIN, allow_removal=True) if interfaces else None
+
+
+def _interfaces(options: Options, found: Found | None) -> list[expect.Interface]:
+    declared = interfaces_of(options.interfaces) if found is None else _declared(options, found)
+    over = ((item, item.parent or item.name) for item in declared if item.present)
+    return [expect.Interface(item.name, name.lower() if is_guid(name) else name) for item, name in over]
+
+
+EXPECTATION = expect.Expectation(
+    "ipoib",
+    options={"interfaces": "ipoib_interfaces"},
+    problems=problems,
+    wanted=_wanted,
+    hints=hints,
+    look=lambda node, _options, _around: node.once(whole),
+    form=Found,
+    findings=findings,
+    interfaces=_interfaces,
+)

@@ -5,7 +5,7 @@
 """Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection.
 
 The state leaves the node without the content of foreign files, which may hold secrets, and small. Planning on it comes to
-the same result, or raises _registry.Undecided.
+the same result, or raises Undecided.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ import glob
 import os
 import typing as t
 
-from .._facts import _connections, _modules, _netdevs, _ports, _stack
+from .._facts import _connections, _modules, _netdevs, _ports, _shared, _stack
 from .._facts._sysfs import attribute
 from .._foreign import integer
 from .._host._files import read_text, under
+from .._host._node import Node
 from .._host._units import Systemd, Unit, show_units
 from .._tools import _ip
 from . import _boot, _registry, _rename
@@ -28,7 +29,6 @@ from ._ipv6 import ipv6_refused
 from ._wanted import Route
 
 if t.TYPE_CHECKING:
-    from .._host._node import Node
     from .._host._run import Runner
 
 
@@ -41,10 +41,14 @@ _MASKED = (".network", ".netdev", ".conf")
 
 
 def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Found:
+    return whole(Node(run, "", environ, root))
+
+
+def whole(node: Node) -> Found:
     """The state with all files whole. A few processes: `ip` three times and `systemctl`, and one or two more for ssh, OFED and back-ends."""
-    ports = _ports.read_ports(root)
-    stack = _stack.read_stack(run, root)
-    netdevs = _netdevs.read_netdevs(root, ports, links=_ip.read_links(run), refused=_stack.connected_refused(stack))
+    run, environ, root = node.run, node.environ, node.root
+    ports, stack = node.once(_shared.ports), node.once(_shared.stack)
+    netdevs = _netdevs.read_netdevs(root, ports, links=node.once(_shared.links), refused=_stack.connected_refused(stack))
     names = {_boot.UNIT, *(name for backend in _registry.BACKENDS for name in (backend.service, *backend.units) if name)}
     units = show_units(run, sorted(names)) if run.has("systemctl") else {}
     files = read_files(root)
@@ -182,11 +186,6 @@ def _conflicts(backend: Backend, names: t.Iterable[str], found: Found, *, guids:
 def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.Mapping[str, str]) -> dict[str, tuple[Place, ...]]:
     places = {name: _registry.aloof(backend, name, found, guids=guids) for name in names}
     return {name: where for name, where in places.items() if where}
-
-
-def whole(node: Node) -> Found:
-    """The state with all files whole."""
-    return look_whole(node.run, node.environ, node.root)
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:

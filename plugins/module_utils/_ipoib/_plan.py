@@ -30,7 +30,7 @@ _PLACES = (
 def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     """Compare. Raises Refused for what would do harm; with `wanted.rollback`, what cuts the connection is only told.
 
-    Raises _registry.Undecided where a condensed state is not enough.
+    Raises Undecided where a condensed state is not enough.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
     records = _registry.recorded(found.files)

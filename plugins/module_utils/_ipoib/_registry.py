@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from .._errors import Refused, Unsupported
+from .._errors import Refused, Undecided, Unsupported
 from .._host._files import HEADER
 from . import _boot, _rename
 from ._backend import Backend, Files, Interfaces
@@ -33,10 +33,6 @@ BACKENDS: tuple[Backend, ...] = (
 )
 # The files that are not ours, with the back-ends that edit them.
 SHARED: t.Mapping[str, Backend] = {path: backend for backend in BACKENDS for path in backend.shared}
-
-
-class Undecided(Exception):
-    """A condensed state does not tell."""
 
 
 class NoBackend(Backend):

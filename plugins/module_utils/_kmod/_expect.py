@@ -2,27 +2,36 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of its kernel modules, and of the limit of locked memory. Pure."""
+"""What the check of a node expects of its kernel modules, and of the limit of locked memory."""
 
 from __future__ import annotations
 
 import typing as t
 
+from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
 from .._plan import Kind
+from . import _concern
 from . import _plan as kmod
 from ._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
-from ._limits import SERVICE, SESSION, others, reaches
+from ._found import Seen
+from ._input import problems
+from ._limits import KEEP, SERVICE, SESSION, others, reaches
+from ._look import look, with_limits
 
 if t.TYPE_CHECKING:
+    from .._expectation import Around, Variables
+    from .._host._node import Node
     from ._found import Found
     from ._limits import Daemon
 
+_PREFIX = "kernel_modules_"
 
-def findings(wanted: kmod.Wanted, found: Found, *, limits: t.Mapping[str, str], daemons: t.Iterable[Daemon]) -> list[Finding]:
-    """`limits` of locked memory by SESSION and SERVICE, as far as they are known; `daemons` that begin jobs, sessions and containers."""
+
+def findings(wanted: kmod.Wanted, seen: Seen, _around: Around) -> list[Finding]:
+    found, limits = seen.found, seen.limits
     result = [*_modules(wanted, found), *_pending(wanted, found)]
-    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits=limits, daemons=daemons)]
+    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits=limits, daemons=seen.daemons)]
 
 
 def _modules(wanted: kmod.Wanted, found: Found) -> list[Finding]:
@@ -66,3 +75,32 @@ def _daemons(limit: str, found: Found, *, limits: t.Mapping[str, str], daemons: 
         return []
     low = (daemon for daemon in daemons if not reaches(daemon.memlock, limit))
     return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, daemon.unit) for daemon in low]
+
+
+def _wanted(variables: Variables) -> kmod.Wanted | None:
+    given = {name[len(_PREFIX) :]: value for name, value in variables.items() if name.startswith(_PREFIX)}
+    return kmod.wanted_of({**given, "state": "present"}) if given["load"] or given["device_names"] != UNMANAGED else None
+
+
+def _hints(variables: Variables) -> dict[str, t.Any] | None:
+    """Without `load_now`, other kernels count than those that the look is about."""
+    if not variables["kernel_modules_load_now"]:
+        return None
+    return {**_concern.hints(variables), "limits": str(variables["kernel_modules_memlock"]) != KEEP}
+
+
+def _look(node: Node, wanted: kmod.Wanted, _around: Around) -> Seen:
+    seen = Seen(found=look(node.run, node.release, options=wanted.options, load_now=wanted.load_now, root=node.root))
+    return seen if wanted.memlock == KEEP else with_limits(node, seen)
+
+
+EXPECTATION = Expectation(
+    "kernel_modules",
+    options={"modules": "kernel_modules_load", "device_names": "kernel_modules_device_names"},
+    problems=problems,
+    wanted=_wanted,
+    hints=_hints,
+    look=_look,
+    form=Seen,
+    findings=findings,
+)

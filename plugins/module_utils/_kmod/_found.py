@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ._config import LOAD_PATH, RDMA_PATH, Directive, Entry, parse_list, without_block
-from ._limits import Line
+from ._limits import Daemon, Line
 from ._names import Catalogue, canonical
 
 
@@ -68,6 +68,10 @@ class Seen(t.NamedTuple):
     options: frozenset[str] = frozenset()
     """The modules whose parameters were looked at."""
     found: Found = Found()
+    limits: t.Mapping[str, str] = {}
+    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
+    daemons: tuple[Daemon, ...] = ()
+    """Those that hand on their limit of locked memory."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:

@@ -22,6 +22,7 @@ from .._host._initramfs import builder_of
 from .._tools._modinfo import parse_parameters
 from . import _config as config
 from . import _limits as limits
+from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
 from ._names import Catalogue, canonical, parse_alias, parse_dep
 
@@ -37,6 +38,12 @@ _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 
 _LIMITS = ("etc/security/limits.conf", "etc/security/limits.d/*.conf")
 _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf")
+_SHELL = ("/bin/sh", "-c", "ulimit -l")
+# The limits of root are not those of other users.
+_PROBES: t.Mapping[str, tuple[str, ...]] = {
+    limits.SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
+    limits.SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
+}
 # CAP_SYS_RESOURCE
 _RESOURCE = 1 << 24
 
@@ -183,12 +190,24 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
     )
 
 
-def look_for(run: Runner, release: str, hints: t.Mapping[str, t.Any], *, root: str = "/") -> Seen:
-    """The state of the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
-    found = look(run, release, options=hints["options"], root=root)
-    return Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
+def read_limits(run: Runner) -> dict[str, str]:
+    """The limit of locked memory in a session and in a service, each begun for this."""
+    found = {}
+    for name, argv in _PROBES.items():
+        output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
+        value = output.stdout.strip() if output is not None and output.rc == 0 else ""
+        if limits.is_limit(value):
+            found[name] = value
+    return found
+
+
+def with_limits(node: Node, seen: Seen) -> Seen:
+    """With the limits of locked memory: a session and a service are started."""
+    return seen._replace(limits=read_limits(node.run), daemons=read_daemons(node.root))
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen:
-    """The look of the concern."""
-    return look_for(node.run, node.release, hints, root=node.root)
+    """The look of the concern: the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
+    found = look(node.run, node.release, options=hints["options"], root=node.root)
+    seen = Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
+    return with_limits(node, seen) if hints.get("limits") else seen

@@ -13,12 +13,12 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import node_check
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port, names_of, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._facts import _shared
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node
@@ -28,6 +28,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SER
 from ansible_collections.rdma.ofed.plugins.module_utils._site._looks import look_at
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ip import LINKS
 from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
+from support.expected import at
 from support.ipoib_node import FakeNode
 
 DEFAULTS = {name: argument.get("default") for name, argument in OPTIONS.items()}
@@ -90,7 +91,7 @@ class InfinibandNode(FakeNode):
 
 def of_module(node: FakeNode, params: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     wanted = wanted_of(params)
-    return judge(wanted, look(node, wanted, RELEASE, environ={}, root=str(node.root))).result()
+    return judge(wanted, look(at(node, node.root, RELEASE), wanted)).result()
 
 
 def of_controller(node: FakeNode, params: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
@@ -193,10 +194,10 @@ def test_a_look_that_lacks_a_part_says_nothing(tmp_path: pathlib.Path) -> None:
 def test_what_two_concerns_need_is_read_once(tmp_path: pathlib.Path) -> None:
     node = InfinibandNode(tmp_path, "ifupdown")
     node.calls.clear()
-    with mock.patch.object(_live_look, "read_stack") as read_stack:
+    with mock.patch.object(_shared, "read_stack", wraps=_shared.read_stack) as read_stack:
         looks = look_at(Node(node, RELEASE, {}, str(node.root)), hints({**DEFAULTS, **DECLARED}))
     assert node.calls.count(LINKS) == 1 and "node_check" in looks
-    read_stack.assert_not_called()
+    read_stack.assert_called_once()
 
 
 @pytest.mark.parametrize(

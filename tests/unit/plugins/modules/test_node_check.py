@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lin
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.modules import node_check
+from support.expected import at
 from support.ipoib_node import CAPABLE, ENHANCED, FakeNode
 
 OF_A_FABRIC = {name: argument.get("default") for name, argument in node_check.OPTIONS["fabrics"]["options"].items()}
@@ -75,15 +76,15 @@ def test_variables_of_other_roles_are_judged_as_by_them() -> None:
 
 def test_wanted() -> None:
     wanted = wanted_of({**DEFAULTS, "interfaces": [{"parent": "ib0", "pkey": "0x8001"}]})
-    assert wanted.ipoib is not None
-    assert (wanted.ipoib.backend, wanted.ipoib.rollback_timeout > 0, [each.fabric for each in wanted.fabrics]) == ("auto", True, ["ib"])
-    assert (wanted.kmod, wanted.gpus, wanted_of(DEFAULTS).ipoib) == (None, None, None)
+    ipoib = wanted.concerns["ipoib"]
+    assert (ipoib.backend, ipoib.rollback_timeout > 0, [each.fabric for each in wanted.fabrics]) == ("auto", True, ["ib"])
+    assert (set(wanted.concerns), set(wanted_of(DEFAULTS).concerns)) == ({"ipoib"}, set())
 
 
 def test_cables_are_judged_by_the_limits_that_are_given() -> None:
-    assert wanted_of(DEFAULTS).links is None
+    assert "cables" not in wanted_of(DEFAULTS).concerns
     options = {"cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14, "min_speed": "EDR"}
-    assert wanted_of({**DEFAULTS, **options}).links == Limits(("MCP1600-E*",), 1e-14, "EDR")
+    assert wanted_of({**DEFAULTS, **options}).concerns["cables"] == Limits(("MCP1600-E*",), 1e-14, "EDR")
     # The ports are of InfiniBand.
     for wrong in ("fast", "100G"):
         assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": wrong})] == ["min_speed"]
@@ -121,9 +122,9 @@ def test_a_list_is_refused_before_the_run_as_by_the_module(name: str, value: lis
 def test_what_the_planners_need_is_handed_through() -> None:
     given = {"modules": ["ib-umad"], "kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512}}, "gpudirect": "auto", "gpudirect_allow_rebuild": True}
     wanted = wanted_of({**DEFAULTS, **given})
-    assert wanted.kmod is not None and wanted.gpus is not None
-    assert (wanted.kmod.load, wanted.kmod.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
-    assert (wanted.gpus.method, wanted.gpus.allow_rebuild, wanted.gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
+    modules, gpus = wanted.concerns["kernel_modules"], wanted.concerns["gpudirect"]
+    assert (modules.load, modules.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
+    assert (gpus.method, gpus.allow_rebuild, gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
 
 
 @pytest.mark.parametrize("backend", ["systemd-networkd", "ifupdown", "networkmanager"])
@@ -136,7 +137,7 @@ def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: 
     def deviations() -> list[str]:
         # The ports of this node have no state.
         wanted = wanted_of({**DEFAULTS, "interfaces": interfaces, "subnet_manager": False})
-        found = look(node, wanted, "6.1.0", environ={}, root=str(tmp_path))
+        found = look(at(node, tmp_path), wanted)
         return [line for line in lines(findings(wanted, found)) if not line.startswith("port ")]
 
     before = deviations()

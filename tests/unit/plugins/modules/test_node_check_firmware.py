@@ -11,13 +11,14 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import look_at_adapters
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look_at_last
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from ansible_collections.rdma.ofed.plugins.modules import node_check
+from support.expected import at
 from support.firmware_node import Node
 from support.flint_cards import Cards
 
@@ -59,7 +60,7 @@ class Both:
         assert problems(given) == []
         wanted = wanted_of(given)
         before = self._files()
-        found = findings(wanted, look_at_adapters(self, wanted, Found(), root=str(self.node.root)))
+        found = findings(wanted, look_at_last(at(self, self.node.root), wanted, Found()))
         assert self.cards.burns == [] and not any("set" in call for call in self.node.calls) and self._files() == before
         return found
 

@@ -22,6 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import N
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib
@@ -33,6 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SER
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
+from support.expected import having, limited, wanting
 
 OWN = "0x0c42a10300000021"
 MASTERS = "0x0c42a10300000011"
@@ -87,17 +89,16 @@ def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = No
     except RdmaError:
         changes = ()
     files = {change.subject: change.after for change in changes if change.kind == Kind.FILE}
-    return seen(found, netdevs=netdevs)._replace(ipoib=state._replace(files=files))
+    return having(seen(found, netdevs=netdevs), ipoib=state._replace(files=files))
 
 
-WANTED = Wanted(
-    ports=("mlx5_0/1",),
+WANTED = wanting(
+    Wanted(ports=("mlx5_0/1",), fabrics=(Fabric(designated_host="node1"),)),
     ipoib=declaring(IB0_DECLARED),
-    kmod=DECLARED_MODULES,
-    fabrics=(Fabric(designated_host="node1"),),
+    kernel_modules=DECLARED_MODULES,
 )
 GOOD = with_interfaces(
-    Found(Live(ports=(PORT,), managers=(Manager(master=Master(MASTERS, 3, "node1 mlx5_0")),)), kmod=MODULES),
+    having(Found(Live(ports=(PORT,), managers=(Manager(master=Master(MASTERS, 3, "node1 mlx5_0")),))), kernel_modules=MODULES),
     IB0,
 )
 SM_WANTED = managing(WANTED, designated=True, designated_host="node2")
@@ -190,12 +191,12 @@ def test_nothing_deviates_on_a_good_node() -> None:
             id="another prefix",
         ),
         pytest.param(
-            GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False})),
+            having(GOOD, kernel_modules=MODULES._replace(loaded={"ib_umad": False})),
             "kernel module ib_ipoib: wanted loaded, found not loaded (run rdma.ofed.site)",
             id="module not loaded",
         ),
         pytest.param(
-            GOOD._replace(kmod=MODULES._replace(files={LOAD_PATH: load_text(["ib_umad"])})),
+            having(GOOD, kernel_modules=MODULES._replace(files={LOAD_PATH: load_text(["ib_umad"])})),
             "file %s: wanted as declared, found other content (run rdma.ofed.site)" % LOAD_PATH,
             id="module not persisted",
         ),
@@ -237,17 +238,17 @@ def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
     for written in (options, None):
         # Whether an earlier run has set it, or only declared it.
         joined = with_interfaces(GOOD, IB0._replace(carrier=True), options=written)
-        (deviation,) = (each for each in findings(WANTED._replace(ipoib=options), joined) if each.kind == Kind.INTERFACE)
+        (deviation,) = (each for each in findings(wanting(WANTED, ipoib=options), joined) if each.kind == Kind.INTERFACE)
         (line,) = _words.lines([deviation])
         assert line.startswith("interface ib0 mtu: wanted 4092, found 2044") and "mtu: 4096 in opensm_partitions" in line
         assert deviation.code == Code.MTU_CLAMPED and deviation.lasting
-    (deviation,) = findings(WANTED._replace(ipoib=options), with_interfaces(GOOD, IB0, options=options))
+    (deviation,) = findings(wanting(WANTED, ipoib=options), with_interfaces(GOOD, IB0, options=options))
     assert not deviation.lasting, "without a carrier nothing is known of the group yet"
 
 
 def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_kernel() -> None:
     options = declaring({"name": "ib0", "addresses": ADDRESSES})
-    wanted = WANTED._replace(ipoib=options)
+    wanted = wanting(WANTED, ipoib=options)
     assert findings(wanted, with_interfaces(GOOD, IB0._replace(mtu=4092), options=options)) == []
     connected = with_interfaces(GOOD, IB0._replace(mode="connected", mtu=65520), options=options)
     assert "interface ib0 mode: wanted datagram, found connected" + IPOIB in words(wanted, connected)
@@ -255,7 +256,7 @@ def test_an_open_mode_is_the_choice_of_the_planner_and_an_open_mtu_that_of_the_k
 
 def test_a_child_is_compared_by_partition() -> None:
     options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
-    wanted = WANTED._replace(ipoib=options)
+    wanted = wanting(WANTED, ipoib=options)
     child = Netdev(name="ib0.8001", kind="ipoib_child", port="mlx5_0/1", parent="ib0", pkey="0x8001", mode="datagram", mtu=2044, up=True, carrier=True)
     assert findings(wanted, with_interfaces(GOOD, IB0, child, options=options)) == []
     (line,) = words(wanted, with_interfaces(GOOD, IB0, child._replace(carrier=False), options=options))
@@ -266,14 +267,13 @@ def test_a_child_is_compared_by_partition() -> None:
 
 def test_an_absent_interface_comes_with_its_cause() -> None:
     options = declaring(IB0_DECLARED, {"parent": "ib0", "pkey": 0x8001})
-    wanted = WANTED._replace(ipoib=options)
+    wanted = wanting(WANTED, ipoib=options)
     alone = with_interfaces(GOOD, IB0, options=options)
     (line,) = [line for line in words(wanted, alone) if "ib0.8001" in line]
     assert line == "interface ib0.8001: wanted present, found absent (nothing has made this P_Key child: run rdma.ofed.site --tags ipoib)"
     none = with_interfaces(GOOD, options=options)
     assert "(its parent is absent, too)" in "".join(line for line in words(wanted, none) if "ib0.8001" in line)
-    assert none.ipoib is not None
-    unloaded = none._replace(ipoib=none.ipoib._replace(loaded=False))
+    unloaded = having(none, ipoib=none.concerns["ipoib"]._replace(loaded=False))
     assert any("(ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib)" in line for line in words(wanted, unloaded))
 
 
@@ -419,7 +419,7 @@ def test_an_option_that_waits_for_a_reload_is_pending() -> None:
 
     def deviations(live: str) -> list[dict[str, t.Any]]:
         modules = MODULES._replace(files=files, live={"ib_ipoib": {"send_queue_size": live}})
-        found: list[dict[str, t.Any]] = judge(WANTED._replace(kmod=declared), GOOD._replace(kmod=modules)).result()["deviations"]
+        found: list[dict[str, t.Any]] = judge(wanting(WANTED, kernel_modules=declared), having(GOOD, kernel_modules=modules)).result()["deviations"]
         return [each for each in found if each["code"] == "pending"]
 
     (pending,) = deviations("128")
@@ -438,7 +438,7 @@ def test_every_deviation_of_a_node_has_a_next_step() -> None:
 
 def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
     gone = declaring({"name": "ib0", "state": "absent"}, {"parent": "ib0", "pkey": 0x8001, "state": "absent"})
-    wanted = WANTED._replace(ipoib=gone)
+    wanted = wanting(WANTED, ipoib=gone)
     child = IB0._replace(name="ib0.8001", kind="ipoib_child", parent="ib0", pkey="0x8001")
     assert findings(wanted, with_interfaces(GOOD, IB0, options=gone)) == []
     assert words(wanted, with_interfaces(GOOD, IB0, child, options=gone)) == ["interface ib0.8001: wanted absent, found present" + IPOIB]
@@ -449,74 +449,74 @@ def test_an_absent_child_must_not_be_there_and_an_absent_parent_may() -> None:
 def test_addresses_compare_by_value() -> None:
     options = declaring({"name": "ib0", "addresses": ["fd00::1/64"]})
     found = with_interfaces(GOOD, IB0._replace(addresses=("fd00:0:0::1/64",)), options=options)
-    assert findings(WANTED._replace(ipoib=options), found) == []
+    assert findings(wanting(WANTED, ipoib=options), found) == []
 
 
 def test_files_of_the_role_are_as_it_would_write_them() -> None:
-    assert GOOD.ipoib is not None
     path = "/etc/systemd/network/50-rdma-ib0.network"
-    lost = GOOD._replace(ipoib=GOOD.ipoib._replace(files={}))
+    lost = having(GOOD, ipoib=GOOD.concerns["ipoib"]._replace(files={}))
     assert words(WANTED, lost) == ["file %s: wanted as declared, found none (run rdma.ofed.site)" % path]
-    edited = GOOD._replace(ipoib=GOOD.ipoib._replace(files={**GOOD.ipoib.files, path: GOOD.ipoib.files[path] + "# by hand"}))
+    files = GOOD.concerns["ipoib"].files
+    edited = having(GOOD, ipoib=GOOD.concerns["ipoib"]._replace(files={**files, path: files[path] + "# by hand"}))
     assert words(WANTED, edited) == ["file %s: wanted as declared, found other content (run rdma.ofed.site)" % path]
 
 
 def test_a_part_of_the_declared_modules_can_be_checked() -> None:
     """The role's file lists more modules than the check is for."""
-    only = WANTED._replace(kmod=kmod.Wanted(load=frozenset(("ib_umad",))))
+    only = wanting(WANTED, kernel_modules=kmod.Wanted(load=frozenset(("ib_umad",))))
     assert words(only, GOOD) == []
-    assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_umad": False}))) == []
-    assert words(only, GOOD._replace(kmod=MODULES._replace(loaded={"ib_ipoib": False}))) != []
+    assert words(only, having(GOOD, kernel_modules=MODULES._replace(loaded={"ib_umad": False}))) == []
+    assert words(only, having(GOOD, kernel_modules=MODULES._replace(loaded={"ib_ipoib": False}))) != []
 
 
 def test_options_that_only_the_role_was_given_are_no_finding() -> None:
     options = {"ib_ipoib": {"send_queue_size": "256"}}
-    node = GOOD._replace(kmod=MODULES._replace(files={**MODULES.files, OPTIONS_PATH: options_text(options)}))
+    node = having(GOOD, kernel_modules=MODULES._replace(files={**MODULES.files, OPTIONS_PATH: options_text(options)}))
     assert words(WANTED, node) == []
-    other = WANTED._replace(kmod=DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}}))
+    other = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(options={"ib_ipoib": {"send_queue_size": "512"}}))
     assert words(other, node) == ["file /etc/modprobe.d/rdma-ofed.conf: wanted as declared, found other content (run rdma.ofed.site)"]
 
 
 def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
-    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
+    wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="unlimited"))
     files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
     able = MODULES._replace(may_raise=True, files=files)
-    node = seen(GOOD, limits={"session": "unlimited", "service": "8192"})._replace(kmod=able)
+    node = having(limited(GOOD, limits={"session": "unlimited", "service": "8192"}), kernel_modules=able)
     (line,) = words(wanted, node)
     assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
     assert [finding.lasting for finding in findings(wanted, node)] == [True]
-    assert words(wanted, seen(node, limits={"service": "unlimited"})) == []
+    assert words(wanted, limited(node, limits={"service": "unlimited"})) == []
     # Where they may not be raised, or are to be kept, nothing is wrong.
-    assert words(WANTED, seen(GOOD, limits=node.live.limits)) == []
-    assert words(wanted, seen(GOOD, limits=node.live.limits)) == []
+    assert words(WANTED, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
+    assert words(wanted, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
-    (line,) = words(wanted, node._replace(kmod=foreign))
+    (line,) = words(wanted, having(node, kernel_modules=foreign))
     assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
 
 
 def test_daemons_that_began_before_the_limit_was_raised() -> None:
-    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="unlimited"))
+    wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="unlimited"))
     files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
     daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("dockerd", "docker.service", "unlimited"))
-    node = seen(GOOD, daemons=daemons)._replace(kmod=MODULES._replace(may_raise=True, files=files))
+    node = having(limited(GOOD, daemons=daemons), kernel_modules=MODULES._replace(may_raise=True, files=files))
     (line,) = words(wanted, node)
     assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it began before")
     assert "'systemctl restart slurmd.service'" in line
     assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts no daemon of others"
     # What a service that begins now lacks is one finding.
-    (line,) = words(wanted, seen(node, limits={"service": "8192"}))
+    (line,) = words(wanted, limited(node, limits={"service": "8192"}))
     assert line.startswith("locked memory of a service")
-    lower = WANTED._replace(kmod=DECLARED_MODULES._replace(memlock="8192"))
+    lower = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="8192"))
     assert Code.DAEMON_LIMIT not in [finding.code for finding in findings(lower, node)]
     # Where limits may not be raised, nothing is wrong.
-    assert words(wanted, node._replace(kmod=MODULES)) == []
+    assert words(wanted, having(node, kernel_modules=MODULES)) == []
 
 
 def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:
     second = IB0._replace(name="ib1", port="mlx5_0/2", port_guid="0x0002c90300001099", addresses=("10.21.0.2/24",))
     whole = declaring(IB0_DECLARED, {**IB0_DECLARED, "name": "ib1", "addresses": ["10.21.0.2/24"]})
     node = with_interfaces(GOOD, IB0, second, options=whole)
-    assert words(WANTED, node) == words(WANTED._replace(ipoib=whole), node) == []
+    assert words(WANTED, node) == words(wanting(WANTED, ipoib=whole), node) == []
 
 
 def test_what_the_planner_refuses_is_one_finding() -> None:
@@ -532,7 +532,7 @@ def rails(number: int, **first: t.Any) -> tuple[Port, ...]:
 
 def test_without_declared_ports_all_of_physical_functions_are_checked() -> None:
     assert checked_ports(WANTED._replace(ports=()), GOOD) == ("mlx5_0/1",)
-    assert checked_ports(Wanted(ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
+    assert checked_ports(wanting(Wanted(), ipoib=declaring({"parent": "ib0", "pkey": 0x8001})), GOOD) == ("mlx5_0/1",)
     mixed = Live(ports=(*rails(3), PORT._replace(name="roce/1", link_layer="Ethernet")), virtual=("mlx5_1",))
     assert checked_ports(Wanted(), Found(mixed)) == ("mlx5_0/1", "mlx5_2/1")
     assert checked_ports(Wanted(), Found(mixed._replace(virtual=("mlx5_0", "mlx5_1", "mlx5_2")))) == ("mlx5_0/1", "mlx5_1/1", "mlx5_2/1")
@@ -571,12 +571,12 @@ def test_rails_that_are_down_are_found_without_a_declaration() -> None:
     ],
 )
 def test_speed_and_width_are_judged(link: dict[str, str], declared: dict[str, str], good: bool) -> None:
-    wanted, found = Wanted(subnet_manager=False, **declared), Found(Live(ports=rails(2, **link)))
+    wanted, found = wanting(Wanted(subnet_manager=False, **declared), cables=Limits()), Found(Live(ports=rails(2, **link)))
     codes = [finding.code for finding in findings(wanted, found)]
     assert codes == ([] if good else [Code.LINK_DEGRADED])
     assert [finding.code for finding in findings(wanted._replace(port_count=2), found)] == ([] if good else [Code.TOO_FEW_PORTS])
     # The tool of the adapter says the same with more words.
-    told = found._replace(links=(Finding(Code.LINK_DEGRADED, Topic.PORT, "mlx5_0/1", found="slow"),))
+    told = having(found, cables=(Finding(Code.LINK_DEGRADED, Topic.PORT, "mlx5_0/1", found="slow"),))
     assert [finding.found for finding in findings(wanted, told)] == ["slow"]
 
 
@@ -711,10 +711,10 @@ FOUND_MODULES = st.builds(
 )
 NAMES = ("ib", "storage")
 FOUND = st.builds(
-    lambda netdevs, kmod, **live: with_interfaces(Found(Live(**live), kmod=kmod), *netdevs),
+    lambda netdevs, modules, **live: with_interfaces(having(Found(Live(**live)), kernel_modules=modules), *netdevs),
     ports=st.lists(PORTS, max_size=3).map(tuple),
     netdevs=st.lists(NETDEVS, max_size=3, unique_by=lambda netdev: netdev.name),
-    kmod=FOUND_MODULES,
+    modules=FOUND_MODULES,
     managers=st.tuples(
         *(
             st.builds(
@@ -742,10 +742,10 @@ FABRICS = st.builds(
     designated_guids=st.sampled_from(((), (MASTERS,))),
 )
 DECLARATIONS = st.builds(
-    Wanted,
+    lambda ipoib, modules, **own: wanting(Wanted(**own), ipoib=ipoib, kernel_modules=modules),
     ports=st.lists(st.sampled_from(("mlx5_0/1", "mlx5_1/1")), unique=True).map(tuple),
     ipoib=st.none() | st.lists(INTERFACES, min_size=1, max_size=3, unique_by=lambda item: item.get("name")).map(lambda items: declaring(*items)),
-    kmod=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
+    modules=st.none() | MODULE_SETS.map(lambda names: kmod.Wanted(load=names)),
     subnet_manager=st.booleans(),
     fabrics=st.lists(FABRICS, min_size=1, max_size=2, unique_by=lambda fabric: fabric.fabric).map(tuple),
 )
@@ -765,39 +765,40 @@ def test_the_order_of_what_was_found_does_not_matter(wanted: Wanted, found: Foun
     names = [port.name for port in found.live.ports], [netdev.name for netdev in found.live.netdevs]
     if any(len(set(group)) != len(group) for group in names):
         return
-    assert found.ipoib is not None
-    interfaces = found.ipoib._replace(netdevs=dict(reversed(found.ipoib.netdevs.items())))
-    turned = seen(found, ports=found.live.ports[::-1], netdevs=found.live.netdevs[::-1])._replace(ipoib=interfaces)
+    own = found.concerns["ipoib"]
+    interfaces = own._replace(netdevs=dict(reversed(own.netdevs.items())))
+    turned = having(seen(found, ports=found.live.ports[::-1], netdevs=found.live.netdevs[::-1]), ipoib=interfaces)
     assert findings(wanted, turned) == findings(wanted, found)
 
 
 @given(DECLARATIONS)
 def test_a_node_with_nothing_deviates_where_anything_is_declared(wanted: Wanted) -> None:
-    items = wanted.ipoib.interfaces if wanted.ipoib else []
-    declared = [*wanted.ports, *(wanted.kmod.load if wanted.kmod else ()), *(item for item in items if item.get("state") != "absent")]
-    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(Found(kmod=Modules())))) == bool(declared)
+    options, modules = (wanted.concerns.get(name) for name in ("ipoib", "kernel_modules"))
+    items = options.interfaces if options else []
+    declared = [*wanted.ports, *(modules.load if modules else ()), *(item for item in items if item.get("state") != "absent")]
+    assert bool(findings(wanted._replace(subnet_manager=False), with_interfaces(having(Found(), kernel_modules=Modules())))) == bool(declared)
 
 
 def test_a_bond_is_compared_by_its_ports() -> None:
     options = declaring({"name": "bond0", "addresses": ADDRESSES, "mode": "datagram", "mtu": 2044, "bond": {"ports": ["ib0"]}})
     ib0 = IB0._replace(addresses=(), master="bond0")
     bond0 = Netdev("bond0", "bond", mtu=2044, up=True, addresses=tuple(ADDRESSES), members=("ib0",))
-    wanted = WANTED._replace(ipoib=options)
+    wanted = wanting(WANTED, ipoib=options)
     assert words(wanted, with_interfaces(GOOD, bond0, ib0, options=options)) == []
     loose = with_interfaces(GOOD, bond0._replace(members=()), ib0._replace(master=""), options=options)
     assert words(wanted, loose) == ["interface bond0 ports: wanted ib0, found none" + IPOIB]
 
 
 def test_devices_with_other_names_than_the_policy_has() -> None:
-    node = GOOD._replace(kmod=MODULES._replace(devices=("ibp3s0",)))
+    node = having(GOOD, kernel_modules=MODULES._replace(devices=("ibp3s0",)))
     assert words(WANTED, node) == []
-    wanted = WANTED._replace(kmod=DECLARED_MODULES._replace(device_names="kernel"))
+    wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(device_names="kernel"))
     assert words(wanted, node) == [
         "file %s: wanted as declared, found none (run rdma.ofed.site)" % NAMING_PATH,
         "RDMA device ibp3s0 name: wanted a name of its driver, found ibp3s0 (udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot)",
     ]
     named = MODULES._replace(files={**MODULES.files, NAMING_PATH: naming_text("", "kernel")}, devices=("mlx5_0",))
-    assert words(wanted, GOOD._replace(kmod=named)) == words(WANTED, GOOD._replace(kmod=named)) == []
+    assert words(wanted, having(GOOD, kernel_modules=named)) == words(WANTED, having(GOOD, kernel_modules=named)) == []
 
 
 def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
@@ -817,7 +818,8 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
 def test_links_and_cables_are_judged_by_the_tool_of_the_firmware() -> None:
     codes = (Code.LINK_DIAGNOSIS, Code.CABLE_UNDECLARED, Code.CABLE_FOR_ETHERNET, Code.CABLE_SLOW, Code.LINK_DEGRADED, Code.BIT_ERRORS)
     problems = tuple(Finding(code, Topic.PORT, "mlx5_0/1", found="what mstlink says of %s" % code.value) for code in codes)
-    assert tuple(findings(WANTED, GOOD._replace(links=problems))) == problems
+    wanted = wanting(WANTED, cables=Limits())
+    assert tuple(findings(wanted, having(GOOD, cables=problems))) == problems
     for problem in problems:
-        (line,) = words(WANTED, GOOD._replace(links=(problem,)))
+        (line,) = words(wanted, having(GOOD, cables=(problem,)))
         assert re.fullmatch(r"port mlx5_0/1: wanted (a|the) .*, found %s \(.*cable.*\)" % problem.found, line), "with a next step"

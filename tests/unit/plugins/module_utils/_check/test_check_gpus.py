@@ -20,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import UNIT_TEXT
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
+from support.expected import having, wanting
 
 PEER = Peer("nvidia_peermem", "nvidia_peermem", linked=True, loaded=True)
 GPU = Gpu((Device("0000:81:00.0"),), Driver("535.104.05", "proprietary", True), (PEER,), PeerMemory("ib_core", "ib_core", True), ("nv_mem",))
@@ -34,8 +35,8 @@ GOOD = Found(
 
 
 def words(method: str, found: Found, **gpu: t.Any) -> list[str]:
-    wanted = Wanted(gpus=WantedGpus(method, False, Options()), subnet_manager=False)
-    return _words.lines(findings(wanted, Node(gpus=found._replace(gpu=found.gpu._replace(**gpu)))))
+    wanted = wanting(Wanted(subnet_manager=False), gpudirect=WantedGpus(method, False, Options()))
+    return _words.lines(findings(wanted, having(Node(), gpudirect=found._replace(gpu=found.gpu._replace(**gpu)))))
 
 
 @pytest.mark.parametrize("method", ["auto", "nvidia_peermem"])

@@ -11,20 +11,21 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
-from ansible_collections.rdma.ofed.plugins.module_utils._check._adapters import read_seen_links
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
-from ansible_collections.rdma.ofed.plugins.module_utils._check._daemons import memlock_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Manager, Process
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_limits, read_opensm
-from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_last
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_limits
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
+from support.expected import at, wanting
 
 GUID = "0x0000000000100001"
 SMINFO = "sminfo: sm lid 1 sm guid 0x100001, activity count 506 priority 14 state 3 SMINFO_MASTER\n"
@@ -99,10 +100,11 @@ def manager(found: Found) -> Manager:
 
 def test_a_node(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(kmod=MODULES), RELEASE, environ={}, root=str(node))
+    found = look(at(run, node, RELEASE), wanting(Wanted(), kernel_modules=MODULES))
     assert [(port.name, port.state, port.sm_lid) for port in found.live.ports] == [("mlx5_0/1", "ACTIVE", 1)]
-    assert found.kmod is not None and (set(found.kmod.loaded), found.kmod.text(LOAD_PATH)) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
-    assert found.gpus is None
+    modules = found.concerns["kernel_modules"].found
+    assert (set(modules.loaded), modules.text(LOAD_PATH)) == ({"ib_umad", "ib_ipoib"}, "ib_umad\nrdma_ucm\n")
+    assert set(found.concerns) == {"kernel_modules"}
     assert manager(found).master is not None
     assert (manager(found).master.guid, manager(found).master.state, manager(found).master.description) == (GUID, 3, "node1")
     assert manager(found).masters is None
@@ -111,7 +113,7 @@ def test_a_node(node: pathlib.Path) -> None:
 
 def test_the_designated_host_asks_for_all_masters(node: pathlib.Path) -> None:
     run = tools()
-    found = look(run, Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+    found = look(at(run, node, RELEASE), Wanted(fabrics=(Fabric(designated=True),)))
     assert manager(found).masters == (GUID,)
     assert [argv[0] for argv in run.calls] == ["ip", "sminfo", "saquery"]
 
@@ -120,58 +122,58 @@ NO_ANSWER = Output(1, "", "sminfo: iberror: query failed\n")
 
 
 def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(at(tools(sminfo=NO_ANSWER), node, RELEASE), Wanted())
     assert (manager(found).master, manager(found).master_error) == (
         None,
         "no subnet manager answers on port mlx5_0/1: its host, node1 at LID 1, answers without one: start opensm there",
     )
-    found = look(tools(sminfo=NO_ANSWER, smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(at(tools(sminfo=NO_ANSWER, smpquery=Output(1, "", "timed out")), node, RELEASE), Wanted())
     assert "nor does its host at LID 1: it is off, its cable is pulled, or the fabric is slow" in manager(found).master_error
     write(node, "sys/class/infiniband/mlx5_0/ports/1/sm_lid", "0x0\n")
-    assert manager(look(tools(sminfo=NO_ANSWER), Wanted(), RELEASE, environ={}, root=str(node))).master_error == "no subnet manager answers on port mlx5_0/1"
+    assert manager(look(at(tools(sminfo=NO_ANSWER), node, RELEASE), Wanted())).master_error == "no subnet manager answers on port mlx5_0/1"
 
 
 @pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
 def test_whether_opensm_was_stopped_or_failed(node: pathlib.Path, state: str, stopped: bool) -> None:
     # A standby may be master by now.
     run = tools(systemctl=Output(0, "ActiveState=%s\n" % state, ""))
-    found = look(run, Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+    found = look(at(run, node, RELEASE), Wanted(fabrics=(Fabric(designated=True),)))
     assert manager(found).stopped is stopped
     assert ["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", "rdma-opensm@ib.service"] in run.calls
 
 
 def test_a_master_whose_node_is_silent_is_known_to_be_so(node: pathlib.Path) -> None:
-    found = look(tools(smpquery=Output(1, "", "timed out")), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(at(tools(smpquery=Output(1, "", "timed out")), node, RELEASE), Wanted())
     assert manager(found).master is not None and not manager(found).master.answers
 
 
 def test_a_tool_that_fails_is_a_finding(node: pathlib.Path) -> None:
-    found = look(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(at(tools(sminfo=Output(2, "", "iberror: failed\nibwarn: can't open UMAD port\n")), node, RELEASE), Wanted())
     assert manager(found).master is None and manager(found).unable.endswith("iberror: failed; ibwarn: can't open UMAD port")
 
 
 def test_no_tools(node: pathlib.Path) -> None:
-    found = look(Tools(ip=Output(0, "[]", "")), Wanted(), RELEASE, environ={}, root=str(node))
+    found = look(at(Tools(ip=Output(0, "[]", "")), node, RELEASE), Wanted())
     assert manager(found).unable == "sminfo and saquery and smpquery not installed: the role ofed installs them (ofed_tools)"
 
 
 def test_no_link(node: pathlib.Path) -> None:
     write(node, "sys/class/infiniband/mlx5_0/ports/1/phys_state", "2: Polling\n")
     run = tools()
-    assert manager(look(run, Wanted(), RELEASE, environ={}, root=str(node))).unable == "no link on port mlx5_0/1: it is Polling"
+    assert manager(look(at(run, node, RELEASE), Wanted())).unable == "no link on port mlx5_0/1: it is Polling"
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
 def test_an_empty_machine(tmp_path: pathlib.Path) -> None:
-    found = look(Tools(), Wanted(kmod=MODULES), RELEASE, environ={}, root=str(tmp_path))
+    found = look(at(Tools(), tmp_path, RELEASE), wanting(Wanted(), kernel_modules=MODULES))
     assert (found.live.ports, found.live.netdevs) == ((), ())
-    assert found.kmod is not None and not found.kmod.loaded
+    assert not found.concerns["kernel_modules"].found.loaded
     assert manager(found).unable == "this node has no InfiniBand port"
 
 
 def test_a_node_without_a_port_on_one_of_its_fabrics_says_so(node: pathlib.Path) -> None:
     wanted = Wanted(fabrics=(Fabric("ib", ("mlx5_0/1",)), Fabric("storage", ("mlx5_1/1",))))
-    ib, storage = look(tools(), wanted, RELEASE, environ={}, root=str(node)).live.managers
+    ib, storage = look(at(tools(), node, RELEASE), wanted).live.managers
     assert ib.master is not None and ib.asked == "mlx5_0/1"
     assert storage.unable == "this node has none of its InfiniBand ports on fabric storage: mlx5_1/1"
 
@@ -188,13 +190,13 @@ def test_opensm_is_heard_on_the_port_that_it_is_bound_to(node: pathlib.Path) -> 
     heard: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_live_look, "listen", lambda run, fabric, port, **options: heard.append(port.name) or Told(fabric))
-        look(tools(), Wanted(fabrics=(Fabric(designated=True),)), RELEASE, environ={}, root=str(node))
+        look(at(tools(), node, RELEASE), Wanted(fabrics=(Fabric(designated=True),)))
     assert heard == ["mlx5_9/1"]
 
 
 def test_subnet_managers_are_not_asked_without_need(node: pathlib.Path) -> None:
     run = tools()
-    look(run, Wanted(subnet_manager=False), RELEASE, environ={}, root=str(node))
+    look(at(run, node, RELEASE), Wanted(subnet_manager=False))
     assert [argv[0] for argv in run.calls] == ["ip"]
 
 
@@ -272,25 +274,29 @@ def test_daemons_are_looked_at_where_a_limit_is_declared(node: pathlib.Path) -> 
     (node / "proc/self/ns").mkdir(parents=True, exist_ok=True)
     (node / "proc/self/ns/pid").symlink_to("pid:[1]")
     daemon(node, 10, "slurmd", cgroup="/system.slice/slurmd.service")
-    limited = Wanted(kmod=MODULES._replace(memlock="unlimited"))
-    assert look(tools(), limited, RELEASE, environ={}, root=str(node)).live.daemons == (Daemon("slurmd", "slurmd.service", "8192"),)
-    assert look(tools(), Wanted(), RELEASE, environ={}, root=str(node)).live.daemons == ()
+    limited = wanting(Wanted(), kernel_modules=MODULES._replace(memlock="unlimited"))
+    assert look(at(tools(), node, RELEASE), limited).concerns["kernel_modules"].daemons == (Daemon("slurmd", "slurmd.service", "8192"),)
+    kept = wanting(Wanted(), kernel_modules=MODULES)
+    assert look(at(tools(), node, RELEASE), kept).concerns["kernel_modules"].daemons == ()
 
 
 CABLED = (pathlib.Path(__file__).resolve().parents[4] / "corpus/mlxlink/bf3_p1_m_c_text.txt").read_text()
 
 
 def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pathlib.Path) -> None:
-    def links(limits: Limits | None = None, *ports: str, **answers: Output) -> tuple[Finding, ...]:
-        wanted, run = Wanted(ports=ports or ("mlx5_0/1",), links=limits), tools(**answers)
-        return read_seen_links(run, wanted, look(run, wanted, RELEASE, environ={}, root=str(node)), root=str(node))
+    def links(limits: Limits, *ports: str, **answers: Output) -> tuple[Finding, ...]:
+        wanted, here = wanting(Wanted(ports=ports or ("mlx5_0/1",)), cables=limits), at(tools(**answers), node, RELEASE)
+        found = look(here, wanted)
+        assert "cables" not in found.concerns
+        return t.cast("tuple[Finding, ...]", look_at_last(here, wanted, found).concerns["cables"])
 
     device = node / "sys/bus/pci/devices/0000:03:00.0"
     device.mkdir(parents=True)
     (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)
     mstlink = Output(0, CABLED, "")
     strict = Limits(("MCP1600-E*",))
-    assert links() == links(None, mstlink=mstlink) == links(strict, "mlx5_7/1", mstlink=mstlink) == links(Limits(), mstlink=mstlink) == ()
+    assert look_at_last(at(tools(mstlink=mstlink), node), Wanted(), Found()) == Found()
+    assert links(strict, "mlx5_7/1", mstlink=mstlink) == links(Limits(), mstlink=mstlink) == ()
     (finding,) = links(strict, mstlink=mstlink)
     assert (finding.code, finding.subject) == (Code.CABLE_UNDECLARED, "mlx5_0/1")
     assert "the part number of its cable is none of MCP1600-E*; cable: FS Q28-PC03" in finding.found
@@ -318,10 +324,10 @@ def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path, monkeypa
         if len(slept) == 2:
             state.write_text("4: ACTIVE\n")
 
-    wanted = Wanted(ports=("mlx5_0/1",), links=Limits(("MCP1600-E*",)), subnet_manager=False)
+    wanted = wanting(Wanted(ports=("mlx5_0/1",), subnet_manager=False), cables=Limits(("MCP1600-E*",)))
     monkeypatch.setattr("time.monotonic", lambda: sum(slept))
     monkeypatch.setattr("time.sleep", sleep)
-    outcome, waited = settled(run, wanted, RELEASE, wait=30, root=str(node))
+    outcome, waited = settled(lambda: at(run, node, RELEASE), wanted, wait=30)
     assert [finding.code.value for finding in outcome.findings] == ["cable_undeclared"]
     assert (len(slept), waited) == (2, sum(slept))
     assert [argv[0] for argv in run.calls].count("mstlink") == 1

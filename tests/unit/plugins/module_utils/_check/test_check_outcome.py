@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as km
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, load_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from support.expected import having, wanting
 
 GOOD = Outcome(Wanted(), Found(), ())
 BAD = GOOD._replace(findings=(Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx5_0/1", "", "ACTIVE and LinkUp", "INIT and LinkUp"),))
@@ -40,7 +41,7 @@ def after(bad: int, wait: float, *, of: Outcome = BAD) -> tuple[Outcome, float, 
     clock = Clock()
     time = mock.patch.multiple("time", monotonic=clock, sleep=clock.sleep)
     with mock.patch.object(_check, "look") as look, mock.patch.object(_check, "judge", side_effect=outcomes), time:
-        outcome, waited = _check.settled(mock.Mock(), Wanted(), "", wait=wait)
+        outcome, waited = _check.settled(mock.Mock(), Wanted(), wait=wait)
     return outcome, waited, look.call_count
 
 
@@ -71,8 +72,8 @@ def test_what_stays_as_it_is_is_not_waited_for() -> None:
 
 
 def test_the_result_is_plain_data() -> None:
-    wanted = Wanted(kmod=kmod.Wanted(load=frozenset(("ib_umad",))), subnet_manager=False)
-    result = judge(wanted, Found(kmod=Modules(files={LOAD_PATH: load_text(["ib_umad"])}))).result()
+    wanted = wanting(Wanted(subnet_manager=False), kernel_modules=kmod.Wanted(load=frozenset(("ib_umad",))))
+    result = judge(wanted, having(Found(), kernel_modules=Modules(files={LOAD_PATH: load_text(["ib_umad"])}))).result()
     (entry,) = result["deviations"]
     assert entry == {
         **entry,

@@ -10,12 +10,12 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Live
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
 from ansible_collections.rdma.ofed.plugins.modules import node_check
+from support.expected import having, wanting
 
 INBOX = Stack("inbox", "44.0")
 MLNX = Stack("mlnx_ofed", "23.10-0.5.5", ofed_version="23.10-0.5.5")
@@ -40,11 +40,13 @@ BUNDLE = "/srv/MLNX_OFED_LINUX-24.10-0.7.0.0-debian12.5-x86_64.tgz"
 )
 def test_whether_it_is_the_declared_one(declared: WantedStack, stack: Stack, fits: bool) -> None:
     assert declared.fits(stack) is fits
-    assert bool(findings(Wanted(stack=declared, subnet_manager=False), Found(Live(stack=stack)))) is not fits
+    assert bool(findings(wanting(Wanted(subnet_manager=False), ofed=declared), having(Found(), ofed=stack))) is not fits
 
 
 def lines(stack: Stack) -> list[str]:
-    return _words.lines(findings(Wanted(stack=WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0"), subnet_manager=False), Found(Live(stack=stack))))
+    return _words.lines(
+        findings(wanting(Wanted(subnet_manager=False), ofed=WantedStack(source="mlnx_ofed", version="23.10-0.5.5.0")), having(Found(), ofed=stack))
+    )
 
 
 def test_words() -> None:
@@ -57,7 +59,7 @@ def test_words() -> None:
         "stack: wanted mlnx_ofed 23.10-0.5.5.0, found mlnx_ofed 23.10-0.5.5, half installed "
         "(its installation did not come to its end: rdma.ofed.upgrade installs it again)"
     ]
-    assert all(finding.lasting for finding in findings(Wanted(stack=WantedStack(source="inbox"), subnet_manager=False), Found(Live(stack=MLNX))))
+    assert all(finding.lasting for finding in findings(wanting(Wanted(subnet_manager=False), ofed=WantedStack(source="inbox")), having(Found(), ofed=MLNX)))
 
 
 def test_what_is_declared() -> None:
@@ -65,5 +67,5 @@ def test_what_is_declared() -> None:
     assert wanted_stack({"ofed_source": "doca", "ofed_version": "2.9.1"}) == WantedStack(source="doca", version="2.9.1")
     assert wanted_stack({"ofed_source": "inbox"}) == WantedStack(source="inbox")
     parameters = {name: argument.get("default") for name, argument in node_check.OPTIONS.items()}
-    assert wanted_of(parameters).stack is None
-    assert wanted_of({**parameters, "ofed_source": "doca"}).stack == WantedStack(source="doca")
+    assert "ofed" not in wanted_of(parameters).concerns
+    assert wanted_of({**parameters, "ofed_source": "doca"}).concerns["ofed"] == WantedStack(source="doca")

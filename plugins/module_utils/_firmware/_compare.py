@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the tools of the adapters' firmware tell of a node: links and cables, and what is not as declared. Burns, sets and downloads nothing."""
+"""Compares the firmware of the adapters with what is declared. Burns, sets and downloads nothing."""
 
 from __future__ import annotations
 
@@ -11,54 +11,28 @@ import os
 import typing as t
 
 from .._errors import InvalidInput, RdmaError, require_none
-from .._finding import Code
-from .._firmware._config._apply import examine
-from .._firmware._config._input import wanted_of
-from .._firmware._config._session import Session, find_tools
-from .._firmware._devices import each, outcomes, read_devices, select_devices, title
-from .._firmware._expect import Differences
-from .._firmware._image import _look as images
-from .._firmware._image import _plan as burning
-from .._firmware._image._fetch import CACHE
-from .._firmware._image._wanted import Wanted as WantedImages
-from .._firmware._links import ask, of_link, targets
-from .._firmware._wanted import Wanted as WantedFirmware
 from .._host._run import first_tool
 from .._tools import _flint
-from ._findings import checked_ports
-from ._types import Found, Wanted
+from ._config._apply import examine
+from ._config._input import wanted_of
+from ._config._session import Session, find_tools
+from ._devices import each, outcomes, read_devices, select_devices, title
+from ._found import Differences
+from ._image import _look as images
+from ._image import _plan as burning
+from ._image._fetch import CACHE
+from ._image._wanted import Wanted as WantedImages
 
 if t.TYPE_CHECKING:
-    from .._finding import Finding
-    from .._firmware._config._wanted import Wanted as WantedConfig
-    from .._firmware._devices import Device
     from .._host._run import Runner
+    from ._config._wanted import Wanted as WantedConfig
+    from ._devices import Device
+    from ._wanted import Wanted
 
 _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed on this node; rdma.ofed.firmware installs mstflint"
 
 
-def look_at_adapters(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> Found:
-    """`found` with what the tools tell. It takes them seconds for each adapter."""
-    links = read_seen_links(run, wanted, found, root=root)
-    return found._replace(links=links, firmware=compare(run, wanted.firmware, root) if wanted.firmware is not None else None)
-
-
-def read_seen_links(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> tuple[Finding, ...]:
-    """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
-    if wanted.links is None:
-        return ()
-    checked, readable = checked_ports(wanted, found), {target.name for target in targets(root, ())}
-    names = [port.name for port in found.live.ports if port.phys_state == "LinkUp" and port.name in checked and port.name in readable]
-    if not names:
-        return ()
-    try:
-        answers = ask(run, names, wanted.links, root=root)
-    except RdmaError as exc:
-        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
-    return tuple(finding for answer in answers for finding in answer.findings)
-
-
-def compare(run: Runner, wanted: WantedFirmware, root: str = "/") -> Differences:
+def compare(run: Runner, wanted: Wanted, root: str = "/") -> Differences:
     """`run` has to be fit for threads: all adapters are queried at the same time. A node without adapters differs in nothing."""
     devices = read_devices(root)
     if not devices and wanted.missing == "ignore":
@@ -88,7 +62,7 @@ def _tried(look: t.Callable[[], Differences]) -> Differences:
         return Differences(errors=(_line(exc),))
 
 
-def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, root: str) -> Differences:
+def _firmware(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, root: str) -> Differences:
     tool = first_tool(run, _flint.TOOLS)
     if not tool:
         return Differences(errors=(_NO_FLINT,))
@@ -109,7 +83,7 @@ def _firmware(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], 
     return Differences(todo.plan.changes, waiting, (*unread, *([_line(InvalidInput(todo.problems))] if todo.problems else ())))
 
 
-def _parameters(run: Runner, wanted: WantedFirmware, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:
+def _parameters(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, updated: t.Collection[str]) -> Differences:
     adapters, problems = wanted_of("hca_firmware_config", wanted.config, devices, missing=wanted.missing)
     require_none(problems)
     tools = find_tools(run, "auto") if adapters else ()

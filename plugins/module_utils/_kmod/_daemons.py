@@ -17,7 +17,7 @@ from .._facts._processes import path_of
 from .._facts._sysfs import attribute, entries, link_name, process_ids
 from .._foreign import decimal
 from .._host._files import under
-from .._kmod._limits import UNLIMITED, Daemon
+from ._limits import UNLIMITED, Daemon
 
 NAMES = frozenset(("slurmd", "pbs_mom", "containerd", "dockerd", "sshd"))
 _SSHD = "sshd"

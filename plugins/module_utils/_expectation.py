@@ -1,0 +1,78 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the check of a node compares of one concern: one object in the room of the concern, and _expectations.py lists them."""
+
+from __future__ import annotations
+
+import typing as t
+
+if t.TYPE_CHECKING:
+    from ._errors import Problem
+    from ._facts._netdevs import Netdev
+    from ._facts._ports import Port
+    from ._finding import Finding
+    from ._host._node import Node
+
+Variables = t.Mapping[str, t.Any]
+"""The options of `node_check`, and the variables of roles that some of them stand for."""
+
+
+class Around(t.NamedTuple):
+    """The node around a concern, with the state of its links."""
+
+    ports: tuple[Port, ...] = ()
+    netdevs: tuple[Netdev, ...] = ()
+    checked: tuple[str, ...] = ()
+    """The names of the ports that are checked."""
+
+
+class Interface(t.NamedTuple):
+    """A network interface that is declared to be there."""
+
+    name: str
+    """On this node; the port GUID while it has none there."""
+    over: str
+    """The interface of the port: the parent of a child, else the interface itself."""
+
+
+def _no_problems(_variables: Variables) -> list[Problem]:
+    return []
+
+
+def _by_visit(_variables: Variables) -> None:
+    return None
+
+
+def _no_interfaces(_wanted: t.Any, _found: t.Any) -> list[Interface]:
+    return []
+
+
+def _no_result(_found: t.Any) -> dict[str, t.Any]:
+    return {}
+
+
+class Expectation(t.NamedTuple):
+    """What is expected of a concern. All functions but `look` are pure."""
+
+    name: str
+    """Of the concern, and of its look."""
+    wanted: t.Callable[[Variables], t.Any]
+    """The expected state, from variables that passed `problems`; None where nothing of the concern is checked."""
+    look: t.Callable[[Node, t.Any, Around], t.Any]
+    """Reads the node for a wanted state, in the form of the look of the concern."""
+    findings: t.Callable[[t.Any, t.Any, Around], list[Finding]]
+    """Where the found state is not the wanted one."""
+    options: t.Mapping[str, str] = {}
+    """The options of `node_check` that stand for a variable of another name."""
+    problems: t.Callable[[Variables], t.Sequence[Problem]] = _no_problems
+    """What is wrong with the variables, beyond their types."""
+    hints: t.Callable[[Variables], t.Mapping[str, t.Any] | None] = _by_visit
+    """What the look needs to know to be judged on the controller; None where the module has to visit the node."""
+    form: type | None = None
+    """That of what the look found. None: the tools take seconds for each adapter, so it is read once, when all else is as declared or the time is over."""
+    interfaces: t.Callable[[t.Any, t.Any], t.Sequence[Interface]] = _no_interfaces
+    """Of the wanted and the found state. Before the look, the latter is None, and the names are as declared."""
+    result: t.Callable[[t.Any], t.Mapping[str, t.Any]] = _no_result
+    """What the module returns of the found state, which is None where it is not checked."""
