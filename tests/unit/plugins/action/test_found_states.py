@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Pcie
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
@@ -39,10 +40,7 @@ def test_a_node_in_its_fabric_survives() -> None:
     live = Live(
         ports=(Port("mlx5_0/1", "mlx5_0", 1, "0x0002c903000f0001", link_layer="InfiniBand", state="ACTIVE"),),
         netdevs=(Netdev("ib0", "ipoib", port="mlx5_0/1", addresses=("10.20.0.1/24",)),),
-        stack=Stack("inbox", version="44.0"),
         opensm=Opensm((Process(42, "ib"),), ("opensm.service",)),
-        limits={"session": "64"},
-        daemons=(Daemon("slurmd", "slurmd.service", "8192"),),
         cards={"mlx5_0": Card("0000:03:00.0", "MT_0000000008")},
         slots=(Slot("0000:03:00.0", PcieLink(8, 16.0), PcieLink(16, 16.0)),),
         managers=(
@@ -52,6 +50,12 @@ def test_a_node_in_its_fabric_survives() -> None:
     )
     for found in (live, Live()):
         assert decode(Live, json.loads(json.dumps(encode(found)))) == found
+
+
+def test_stacks_and_kernel_modules_survive() -> None:
+    modules = Seen(frozenset(("ib_umad",)), limits={"session": "64"}, daemons=(Daemon("slurmd", "slurmd.service", "8192"),))
+    for form, found in ((Stack, Stack("inbox", version="44.0")), (Seen, modules)):
+        assert decode(form, json.loads(json.dumps(encode(found)))) == found
 
 
 def test_gpus_survive() -> None:

@@ -12,11 +12,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import result
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
+from ansible_collections.rdma.ofed.plugins.module_utils._expectation import Around
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._expect import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import interfaces_of
 from support.ipoib_node import FakeNode
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
@@ -81,7 +81,7 @@ def test_verify_tells(tmp_path: pathlib.Path, stack: str, said: str, words: str)
     node.call(interfaces=IB0)
     say(node, stack, said)
     found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": ""})
-    found_wrong = findings(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
+    found_wrong = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     assert [(each.subject, each.aspect, each.wanted, each.found) for each in found_wrong] == ([("ib0", "manager", stack, words)] if words else [])
 
 
@@ -91,12 +91,12 @@ def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path)
     node.call(interfaces=IB0)
     say(node, "ifupdown", "ib1=ib1")
     found = condensed(look_whole(node, {}, str(tmp_path)), {"ib0": ""})
-    (finding,) = findings(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
+    (finding,) = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     command = "ip address flush dev ib0; ifup --force ib0"
     assert result(finding)["next_step"] == "run '%s' (this interrupts its traffic); for the cause, see 'ifquery --state' and 'ip address'" % command
     # To whom it would cut off, no command is given.
     found = condensed(look_whole(node, SSH, str(tmp_path)), {"ib0": ""})
-    (finding,) = findings(Options(IB0, allow_removal=True), found, interfaces_of(IB0))
+    (finding,) = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     assert result(finding)["next_step"] == (
         "the connection to this node goes through it, so have it configured over another one; for the cause, see 'ifquery --state' and 'ip address'"
     )
@@ -130,7 +130,7 @@ def test_what_works_is_left_alone_while_another_interface_changes(tmp_path: path
     known = unchanged({"interfaces": [*IB0, *changed]}, found)
     assert known is not None
     assert [text.startswith(ib0) for text in known["reasons"]] == [True]
-    found_wrong = findings(Options([*IB0, *changed], allow_removal=True), found, interfaces_of([*IB0, *changed]))
+    found_wrong = findings(Options([*IB0, *changed], allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     assert [(each.subject, each.aspect) for each in found_wrong] == [("ib0", _finding.MANAGER)]
 
 

@@ -18,8 +18,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _apply, _co
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import INFINIBAND_PATH, RDMA_PATH, default_lists
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, is_limit, reaches
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look_for
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import seen as look_for
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change
+from support.expected import at
 from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
@@ -121,13 +122,13 @@ def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 @pytest.mark.parametrize("options", [{}, {"ib_ipoib": {"send_queue_size": 512}}])
 def test_the_controller_gives_the_answer_of_an_unchanged_node(node: Node, options: dict[str, t.Any]) -> None:
     node.install_rdma_core()
-    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), root=str(node.root))
+    seen = look_for(at(node, node.root, RELEASE), hints({"kernel_modules_options": options}))
     node.run(options=options)
     assert unchanged({**node.params, "load": ["ib_srp"]}, seen) is None, "a module that was not looked at"
     node.write("sys/module/ib_ipoib/parameters/send_queue_size", "128\n")
     again = node.run(options=options)
     assert again["changed"] is False
-    seen = look_for(node, RELEASE, hints({"kernel_modules_options": options}), root=str(node.root))
+    seen = look_for(at(node, node.root, RELEASE), hints({"kernel_modules_options": options}))
     assert unchanged(node.params, seen) == {**again, "warnings": node.warnings}
 
 
