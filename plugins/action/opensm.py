@@ -15,15 +15,13 @@ from ansible.errors import AnsibleActionFail
 from ansible.module_utils.parsing.convert_bool import boolean
 
 from ..module_utils._errors import RdmaError
-from ..module_utils._foreign import shown, shown_lines
+from ..module_utils._foreign import shown_lines
 from ..module_utils._opensm._concern import CONCERN
 from ..module_utils._plain import plain
 from ..module_utils._schema._defaults import DEFAULTS
 from ..module_utils._site._ends import FAILED
 from ..plugin_utils import _managers
-from ..plugin_utils._actions import PlannedAction, host_of
-
-_ODD = "a variable of a host, or a fact, has a form that it can't have (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
+from ..plugin_utils._actions import PlannedAction, host_of, value_of
 
 
 class ActionModule(PlannedAction):
@@ -36,11 +34,10 @@ class ActionModule(PlannedAction):
         if boolean(plain(arguments.pop("by_inventory", False)), strict=False):
             # What is wrong here is no refusal of the module, which some tasks only note.
             try:
-                found = self._by_inventory(task_vars, rests=arguments.get("instances") == [])
+                with _managers.reading():
+                    found = self._by_inventory(task_vars, rests=arguments.get("instances") == [])
             except RdmaError as exc:
                 raise self._failure(shown_lines(exc.msg), task_vars) from None
-            except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
-                raise self._failure(_ODD % (type(exc).__name__, shown(str(exc))), task_vars) from None
             # Another form is for the module to report.
             if "node_names" in found and isinstance(arguments.get("node_names"), dict):
                 found["node_names"].update(arguments.pop("node_names"))
@@ -55,14 +52,11 @@ class ActionModule(PlannedAction):
     def _by_inventory(self, task_vars: t.Mapping[str, t.Any], *, rests: bool) -> dict[str, t.Any]:
         groups, hostvars, host = task_vars["groups"], task_vars["hostvars"], host_of(task_vars)
         # What the validation of the site has found is not read again: on every host, that would take all hosts of group opensm.
-        designated = self._value("rdma_site", task_vars, {}).get("designated_hosts")
+        designated = value_of("rdma_site", task_vars, self._templar, default={}).get("designated_hosts")
         if rests:
             of_others = _managers.declared(groups, hostvars, host=host, designated=designated)
             return {"declared_settings": of_others["keys"], "partitions": of_others["partitions"]}
-        own = {name: self._value(name, task_vars, None) for name in _managers.VARIABLES if name in task_vars}
-        named = self._value("rdma_hosts", task_vars, None) or DEFAULTS["rdma_hosts"]
+        own = {name: value_of(name, task_vars, self._templar) for name in _managers.VARIABLES if name in task_vars}
+        named = value_of("rdma_hosts", task_vars, self._templar) or DEFAULTS["rdma_hosts"]
         hosts = [host for name in (named if isinstance(named, list) else [named]) for host in groups.get(name, ())]
         return _managers.options_of(host, groups=groups, hostvars=hostvars, hosts=hosts, own=own, designated=designated)
-
-    def _value(self, name: str, task_vars: t.Mapping[str, t.Any], default: t.Any) -> t.Any:
-        return plain(self._templar.template(task_vars[name])) if name in task_vars else default

@@ -10,11 +10,26 @@ import typing as t
 
 from ..module_utils._schema._report import OPTIONS
 from ..plugin_utils._actions import ControllerAction
-from ..plugin_utils._tables import _nodes, _pairs, _pending, _refusals, _summary
+from ..plugin_utils._tables import _gpus, _nodes, _pairs, _pending, _refusals, _summary, _support
 
-_KINDS = {"nodes": _nodes.answer, "pairs": _pairs.answer, "pending": _pending.answer, "refusals": _refusals.answer, "summary": _summary.answer}
+_KINDS = {
+    "gpus": _gpus.answer,
+    "nodes": _nodes.answer,
+    "pairs": _pairs.answer,
+    "pending": _pending.answer,
+    "refusals": _refusals.answer,
+    "summary": _summary.answer,
+    "support": _support.answer,
+}
 # Each kind was a module of its own, to which meta/runtime.yml redirects.
-_FORMER = {"fabric_table": "nodes", "pair_table": "pairs", "pending_table": "pending", "refusal_table": "refusals", "run_summary": "summary"}
+_FORMER = {
+    "fabric_table": "nodes",
+    "pair_table": "pairs",
+    "pending_table": "pending",
+    "refusal_table": "refusals",
+    "run_summary": "summary",
+    "support_archive": "support",
+}
 
 
 class ActionModule(ControllerAction):

@@ -12,18 +12,18 @@ from ansible.errors import AnsibleError
 
 from ..module_utils._concern import Concern, Part, Subject
 from ..module_utils._concerns._registry import CONCERNS
-from ..module_utils._errors import Problem
+from ..module_utils._errors import Problem, require_none
 from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._schema._validate_site import OPTIONS
 from ..module_utils._site._addresses import addresses_of
-from ..module_utils._site._leaving import WHOLE, left_out, takes_part
+from ..module_utils._site._leaving import ROLES, WHOLE, left_out, merged, takes_part
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ..module_utils._site._problems import fabric_problems, host_problems, node_problems
 from ..plugin_utils import _looks
-from ..plugin_utils._actions import ControllerAction, completed, host_of
+from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
 from ..plugin_utils._facts_of_run import facts_of
 
 # The value of the option `role` that stands for the playbook fabric, which uses no role.
@@ -53,6 +53,8 @@ class ActionModule(ControllerAction):
     options = OPTIONS
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        if arguments["refused"]:
+            return self._leaving(arguments["refused"], task_vars)
         role, fails = arguments["role"], arguments["fail"]
         own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
         # What belongs to the site need not even be evaluated.
@@ -85,6 +87,18 @@ class ActionModule(ControllerAction):
             lines = ["%s: %s" % (host, each) for each in wrong]
             result.update(failed=True, msg="invalid input, nothing was changed. %s" % "; ".join(lines), problems=lines)
         return result
+
+    def _leaving(self, refused: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+        """What the validation has found, and what roles would refuse besides."""
+        wrong = [Problem("refused", role, ", ".join(ROLES), "these are the roles") for role in refused if role not in ROLES]
+        wrong += [Problem("refused.%s" % role, reasons, "a list of reasons") for role, reasons in refused.items() if not isinstance(reasons, list)]
+        require_none(wrong)
+        found: dict[str, t.Any] = value_of("rdma_site", task_vars, self._templar, default={})
+        leaves = found.get("left_out") or {}
+        for role, reasons in refused.items():
+            leaves = merged(leaves, role, map(str, reasons))
+        # Its warnings have been shown.
+        return {**{name: value for name, value in found.items() if name not in ("warnings", "deprecations")}, "left_out": leaves}
 
     def _parts(self, subject: Subject, task_vars: t.Mapping[str, t.Any]) -> dict[str, Part]:
         """What the host is among all hosts, by concern. One host reports what is wrong with all: a thousand hosts need not repeat it."""

@@ -136,6 +136,8 @@ class Concern(t.NamedTuple):
     """The options that get a variable without the prefix of the role."""
     unchanged: t.Callable[[Variables, t.Any], t.Mapping[str, t.Any] | None] | None = None
     """Options of the module and what the look found -> the result of the module where nothing is to be done on the node; None where it has to visit it."""
+    idle: t.Callable[[Variables, Variables], t.Mapping[str, t.Any] | None] | None = None
+    """Options of the module and the facts of this run -> the result of the module where the node has nothing for it; None where it has to visit the node."""
 
     def given(self, variables: Variables) -> dict[str, t.Any]:
         """What the role hands to its module, of the variables of a host."""

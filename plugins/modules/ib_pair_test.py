@@ -89,8 +89,7 @@ requirements:
   - systemd, and root
 seealso:
   - module: rdma.ofed.report
-  - plugin: rdma.ofed.pair_round
-    plugin_type: filter
+  - module: rdma.ofed.arrange
 """
 
 EXAMPLES = r"""

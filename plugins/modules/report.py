@@ -14,6 +14,7 @@ short_description: Prints one table or list of what is known of all hosts
 version_added: 1.0.0
 description:
   - Takes what tasks before it have registered on each host of the play, and prints it for all hosts on one screen, equal lines once with their hosts.
+  - "V(gpus): what C(ib_write_bw) has measured between the memory of two GPUs. Fails where it ended without a result, or is slower than O(min_gbps)."
   - "V(nodes): the outcomes of M(rdma.ofed.node_check). Deviations are printed below the table, each once with its hosts. What explains others comes first.
     What all hosts of a fabric see is one fault of the fabric: the designated host fails for it, or the first host that sees it, and the others wait.
     A host without a result, because it was unreachable or the check itself failed, counts as deviating. The hosts are compared with each other, too,
@@ -27,6 +28,9 @@ description:
   - "V(refusals): fails if M(rdma.ofed.validate_site) has found wrong input on any host of the play, if two hosts declare one address in the same network, or
     if two of them are one machine. What is wrong with a host alone, and what a role would refuse to do there, fails nothing, unless O(strict) is set.
     The playbooks leave the host out of the roles in RV(left_out). Use it with C(any_errors_fatal), before the first change."
+  - "V(support): the archives of M(rdma.ofed.support_bundle) from all hosts as one archive on the controller, which only its owner can read, with a folder
+    for each host and a summary, which names the hosts of the play without an archive, because they were unreachable or failed. The folder with the parts is
+    removed."
   - "V(summary): how many hosts are done and how many were changed, which were left out, failed or could not be reached, why, and what to do next.
     The causes are those that modules of the collection have met in this run. A host that failed in another task is listed without one. Use it in the last
     play of a playbook."
@@ -35,18 +39,19 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 attributes:
   check_mode:
-    description: Does not write the files in O(report_dir).
+    description: Does not write the files in O(report_dir), and no archive.
     support: full
 options:
   kind:
     description: What to print.
     type: str
-    choices: [nodes, pairs, pending, refusals, summary]
+    choices: [gpus, nodes, pairs, pending, refusals, summary, support]
     required: true
   variable:
     description:
       - The name of the variable in which each host has its result. For V(nodes), this is the result of M(rdma.ofed.node_check), in C(node_check_outcome) by
         default. For V(refusals), it is that of M(rdma.ofed.validate_site), in C(rdma_site) by default, or what O(role) publishes.
+      - For V(gpus), which have no default, it is what M(rdma.ofed.arrange) has returned for the host.
       - "For V(pairs), which have no default, each client has there a list of its pairs. An entry has the C(server), the C(tests), the C(figures) that
         M(rdma.ofed.ib_pair_test) returned, and C(problem), why there are none, or an empty text."
     type: str
@@ -99,6 +104,7 @@ options:
     description:
       - Of V(pairs), the bandwidth of C(ib_write_bw) and C(ib_send_bw) in Gb/s below which a pair is a finding. V(0) stands for O(min_share) of the slower
         link.
+      - Of V(gpus), the average bandwidth in Gb/s below which the task fails.
     type: float
     default: 0
   min_share:
@@ -142,7 +148,9 @@ options:
     type: bool
     default: true
   hosts:
-    description: Of V(summary), the hosts of the run, where those of the play are not all of them. By default, they are all hosts of the play.
+    description:
+      - Of V(summary), the hosts of the run, where those of the play are not all of them. By default, they are all hosts of the play.
+      - Of V(gpus), the writing host and the other one.
     type: list
     elements: str
     default: []
@@ -162,6 +170,24 @@ options:
         to the table where it is given a list of hosts.
     type: raw
     default: []
+  output:
+    description: Of V(gpus), the output of C(ib_write_bw --report_gbits) on the writing host.
+    type: str
+    default: ""
+  size:
+    description: Of V(gpus), the size of a write in bytes.
+    type: int
+    default: 65536
+  parts:
+    description:
+      - Of V(support), the folder on the controller with an archive C(HOST/support.tar.gz) for each host. It is removed. Where this is empty, nothing is
+        written.
+    type: path
+    default: ""
+  dest:
+    description: Of V(support), the folder that the archive is put into.
+    type: path
+    default: "."
 notes:
   - It serves the playbooks and roles of this collection, and its options change with those.
 seealso:
@@ -222,6 +248,13 @@ EXAMPLES = r"""
   rdma.ofed.report:
     kind: summary
     deviations: "{{ report.deviations }}"
+  run_once: true
+
+- name: Join the archives for support
+  rdma.ofed.report:
+    kind: support
+    parts: "{{ parts.path }}"
+    dest: support
   run_once: true
 """
 
@@ -314,10 +347,26 @@ absent:
   sample: []
 table:
   description: What is printed, line by line.
-  returned: with O(kind=pairs)
+  returned: with O(kind=gpus) and O(kind=pairs)
   type: list
   elements: str
   sample: ["Fabric ib, ib_write_bw in Gb/s, 1 pairs of 2 hosts:"]
+gbps:
+  description: The average bandwidth in Gb/s.
+  returned: with O(kind=gpus)
+  type: float
+  sample: 97.31
+path:
+  description: The archive; empty in check mode.
+  returned: with O(kind=support), on success
+  type: str
+  sample: support/rdma-support-20261124T101500Z.tar.gz
+missing:
+  description: Hosts of the play without an archive.
+  returned: with O(kind=support), on success
+  type: list
+  elements: str
+  sample: [node7]
 pending:
   description:
     - What is pending, by host, as the modules return it in C(pending). Hosts with nothing pending are left out.

@@ -31,6 +31,12 @@ options:
       - With O(fail=false), the role is in RV(left_out).
     type: bool
     default: false
+  refused:
+    description:
+      - By role, what it would refuse to do on the host, which a task after the validation has found.
+      - Nothing is validated. Returns what C(rdma_site) has, with these reasons in RV(left_out) for the role and for those that need what it brings.
+    type: dict
+    default: {}
   fail:
     description:
       - Whether the task fails where the input is wrong. With V(false), M(rdma.ofed.report) ends the run with one list for all hosts.
@@ -63,6 +69,12 @@ EXAMPLES = r"""
 - name: Validate the variables of one role on this node
   rdma.ofed.validate_site:
     role: ofed
+
+- name: Leave the host out of what the stack would refuse
+  rdma.ofed.validate_site:
+    refused:
+      ofed: "{{ ofed_foreseen.refusals }}"
+  register: rdma_site
 """
 
 RETURN = r"""
@@ -104,7 +116,7 @@ left_out:
   description:
     - The roles that the playbooks leave this host out of, with the reasons. That is what is wrong with this host alone, or would be refused there,
       and what needs what such a role brings. V(all) stands for the whole host, on which nothing can be done.
-  returned: with O(fail=false), without O(role)
+  returned: with O(fail=false) or O(refused), without O(role)
   type: dict
   sample: {}
 machine:

@@ -26,6 +26,7 @@ from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._site._ends import FAILED, UNREACHABLE, generic
 from . import _looks
+from ._facts_of_run import facts_of
 from ._untrusted import untrusted
 
 if t.TYPE_CHECKING:
@@ -34,7 +35,7 @@ if t.TYPE_CHECKING:
 # The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
 # A worker that does not find them here says what is wrong.
 with contextlib.suppress(Exception):
-    filter_loader.get("rdma.ofed.of_this_run")
+    filter_loader.get("rdma.ofed.merge_pending")
 
 
 class CollectionAction(ActionBase):
@@ -147,8 +148,37 @@ class PlannedAction(CollectionAction):
         return self._change(self.concern.name, self._task.args, task_vars)
 
 
+class FactsAction(PlannedAction):
+    """Answers for its module where the facts of this run show that the node has nothing for it. They tell less than a look, and need none."""
+
+    options: t.Mapping[str, t.Any]
+    """The argument specification."""
+
+    def _planned(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
+        facts = None if self._task.async_val or self._task.delegate_to else facts_of(task_vars)
+        if facts is None or self.concern.idle is None or _looks.recall(self._visited(task_vars), self.concern.name, ages=False):
+            return None
+        options = completed(self.options, self._task.args)
+        result = None if options is None else self.concern.idle(options, facts)
+        return None if result is None else dict(result)
+
+    def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        # The facts do not change with the node: what the module has made is not in them.
+        if not self._task.check_mode:
+            _looks.keep(self._visited(task_vars), {self.concern.name: True})
+        return super()._visit(task_vars)
+
+    def _visited(self, task_vars: t.Mapping[str, t.Any]) -> str:
+        return "%s\n%s" % (self._task.delegate_to or host_of(task_vars), self.concern.name)
+
+
 def host_of(task_vars: t.Mapping[str, t.Any]) -> str:
     return str(task_vars.get("inventory_hostname", ""))
+
+
+def value_of(name: str, task_vars: t.Mapping[str, t.Any], templar: t.Any, *, default: t.Any = None) -> t.Any:
+    """A variable of the host of a task, evaluated."""
+    return plain(templar.template(task_vars[name])) if name in task_vars else default
 
 
 def completed(options: t.Mapping[str, t.Any], arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:

@@ -6,9 +6,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import typing as t
 
-from ..module_utils._foreign import is_true
+from ..module_utils._errors import RdmaError
+from ..module_utils._foreign import is_true, shown
 from ..module_utils._opensm import _placement
 from ..module_utils._opensm._data import declared_for, guids_of, names_of, partitions_of, port_guids_of
 from ..module_utils._opensm._fabrics import fabrics_of
@@ -17,10 +19,21 @@ from ..module_utils._plain import plain
 from ._facts_of_run import facts_by_host
 
 # The names of the fabrics are a property of the host that several roles share, so they have no role's prefix.
-VARIABLES = (
-    *("fabric", "rdma_fabrics", "opensm_fabrics", "opensm_standby", "opensm_port", "opensm_port_guid", "opensm_priority", "opensm_log_file"),
-    *("opensm_partitions", "opensm_qos", "opensm_options"),
-)
+PLACING = ("fabric", "rdma_fabrics", "opensm_fabrics", "opensm_standby", "opensm_port", "opensm_port_guid", "opensm_priority", "opensm_log_file")
+"""The variables of a host that decide on its subnet managers."""
+VARIABLES = (*PLACING, "opensm_partitions", "opensm_qos", "opensm_options")
+_ODD = "a variable of a host, or a fact, has a form that it can't have (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
+
+
+@contextlib.contextmanager
+def reading() -> t.Iterator[None]:
+    """What is wrong with variables or facts of hosts that no validation has seen, as an RdmaError."""
+    try:
+        yield
+    except RdmaError:
+        raise
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
+        raise RdmaError(_ODD % (type(exc).__name__, shown(str(exc)))) from None
 
 
 def options_of(host: str, *, groups: Groups, hostvars: Hostvars, hosts: t.Sequence[str], own: t.Mapping[str, t.Any], **known: t.Any) -> dict[str, t.Any]:

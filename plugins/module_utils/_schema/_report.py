@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["nodes", "pairs", "pending", "refusals", "summary"], "required": True},
+    "kind": {"type": "str", "choices": ["gpus", "nodes", "pairs", "pending", "refusals", "summary", "support"], "required": True},
     "variable": {"type": "str", "default": ""},
     "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
     "failures": {"type": "list", "elements": "str", "default": []},
@@ -31,4 +31,8 @@ OPTIONS: dict[str, t.Any] = {
     "alive": {"type": "list", "elements": "str", "default": []},
     "untouched": {"type": "list", "elements": "str", "default": []},
     "deviations": {"type": "raw", "default": []},
+    "output": {"type": "str", "default": ""},
+    "size": {"type": "int", "default": 65536},
+    "parts": {"type": "path", "default": ""},
+    "dest": {"type": "path", "default": "."},
 }

@@ -11,5 +11,6 @@ import typing as t
 OPTIONS: dict[str, t.Any] = {
     "role": {"type": "str", "choices": ["ofed", "fabric"]},
     "foresee": {"type": "bool", "default": False},
+    "refused": {"type": "dict", "default": {}},
     "fail": {"type": "bool", "default": True},
 }

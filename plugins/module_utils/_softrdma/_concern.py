@@ -6,8 +6,20 @@
 
 from __future__ import annotations
 
-from .._concern import Concern, judged
+import typing as t
+
+from .._concern import Concern, Variables, judged
+from .._plan import Plan
 from .._schema._soft_rdma import VARIABLES
 from ._input import problems
 
-CONCERN = Concern("soft_rdma", VARIABLES, needs=("ofed", "kernel_modules"), problems=judged(problems))
+
+def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
+    """None is declared, and no run before has left any: the facts name the links of the collection."""
+    wanted = options["state"] == "present" and options["links"]
+    if wanted or facts.get("soft_links", ["unknown"]) or problems({"soft_rdma_" + name: value for name, value in options.items()}):
+        return None
+    return {**Plan().result(), "links": []}
+
+
+CONCERN = Concern("soft_rdma", VARIABLES, needs=("ofed", "kernel_modules"), problems=judged(problems), idle=idle)

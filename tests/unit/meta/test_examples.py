@@ -16,7 +16,6 @@ import jinja2
 import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
-from ansible_collections.rdma.ofed.plugins.filter.gpudirect_endpoint import gpudirect_endpoint
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Picture, written
 
@@ -103,14 +102,7 @@ PLAY: t.Mapping[str, t.Any] = {
     "groups": {"rdma": ["node1", "node2"], "opensm": ["node1"]},
     "hostvars": {"node1": {}, "node2": {}},
     "inventory_hostname": "node1",
-    "opensm_partitions": [],
-    "ansible_facts": {"rdma": {"gpu": {}, "ports": []}},
-    "perftest": {"stdout": ""},
-    "client": {"stdout": " 65536 1856412 0.00 97.31 0.185602\n"},
-    "ends": [{"host": host, "endpoint": gpudirect_endpoint({"gpu": {}, "ports": []}, "")} for host in ("node1", "node2")],
     "gpudirect_outcome": {"pending": []},
-    "rdma_site": {"left_out": {}},
-    "ofed_foreseen": {"refusals": []},
 }
 
 

@@ -18,7 +18,7 @@ from unittest import mock
 import pytest
 from ansible import constants
 from ansible.errors import AnsibleConnectionFailure, AnsibleError
-from ansible_collections.rdma.ofed.plugins.action import driver_stack, ipoib, kernel_policy, report, rolling_batches, validate_site
+from ansible_collections.rdma.ofed.plugins.action import driver_stack, ipoib, kernel_policy, report, validate_site
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _actions, _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from support.made_bundles import make_archive, make_bundle
@@ -82,6 +82,17 @@ def test_one_role_is_judged_by_its_own_variables() -> None:
     fine = action(validate_site, {"role": "ofed"}).run(task_vars={**task_vars, "ofed_ulps": []})
     assert "failed" not in fine
     assert "designated" not in fine
+
+
+def test_what_a_role_refuses_later_leaves_out_what_needs_it_too() -> None:
+    site = {"left_out": {"ipoib": ["no port"]}, "opensm": "resting", "warnings": ["shown before"]}
+    plugin = action(validate_site, {"refused": {"ofed": ["no such package"]}})
+    result = plugin.run(task_vars={"inventory_hostname": "node1", "rdma_site": site})
+    assert result["left_out"]["ofed"] == ["no such package"] and result["left_out"]["ipoib"] == ["no port", "no such package"]
+    assert result["opensm"] == "resting" and "warnings" not in result
+    plugin = action(validate_site, {"refused": {"nosuch": ["x"], "ofed": "x"}})
+    words = plugin.run(task_vars={"inventory_hostname": "node1", "rdma_site": site})["msg"]
+    assert "refused is 'nosuch'; allowed: all, ofed" in words and "refused.ofed is 'x'; allowed: a list of reasons" in words
 
 
 def test_good_input_names_the_designated_host() -> None:
@@ -484,29 +495,3 @@ def test_driver_stack_brings_a_folder_as_an_archive(monkeypatch: pytest.MonkeyPa
     stack = Stack(monkeypatch, {"bundle": str(tmp_path / "folder")}, [NEEDED, {"bundle_needed": "transfer"}, {"changed": True}])
     stack.run()
     assert stack.archived == ["bundle", "bundle/.arch", "bundle/.mlnx", "bundle/distro", "bundle/mlnxofedinstall"]
-
-
-def roll(monkeypatch: pytest.MonkeyPatch, printed: list[str], **arguments: t.Any) -> dict[str, t.Any]:
-    monkeypatch.setattr(_actions, "Display", lambda: mock.Mock(display=printed.append))
-    plugin = action(rolling_batches, {"due": "due", **arguments})
-    monkeypatch.setattr(plugin, "validate_argument_spec", lambda _spec: (None, {"groups": [], "serial": 1, "due": "due", **arguments}))
-    hostvars = {"node1": {"due": True}, "node2": {"due": True}, "node3": {"due": False}, "node4": {"due": True}}
-    groups = {"rdma": [*hostvars, "node5"], "compute": ["node2", "node3", "node4"], "opensm": ["node1"]}
-    result: dict[str, t.Any] = plugin.run(task_vars={"ansible_play_hosts": list(hostvars), "groups": groups, "hostvars": hostvars})
-    return result
-
-
-def test_the_batches_are_told_and_returned_in_the_order_in_which_they_come(monkeypatch: pytest.MonkeyPatch) -> None:
-    printed: list[str] = []
-    result = roll(monkeypatch, printed, groups=["compute"], serial="100%")
-    assert result["hosts"] == ["node2", "node4", "node1"]
-    assert result["sizes"] == [2, 1]
-    assert result["batches"][1] == {"number": 2, "of": 2, "label": "subnet manager", "hosts": ["node1"]}
-    assert printed[0].splitlines()[1:] == ["batch 1 of 2 (compute): node[2,4]", "batch 2 of 2 (subnet manager): node1", "nothing to do on 1 of 4 hosts"]
-
-
-def test_batches_that_can_not_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    result = roll(monkeypatch, [], groups=["nowhere"], serial="0%")
-    assert result["failed"] is True
-    assert "rdma_upgrade_groups[0] is 'nowhere'" in result["msg"]
-    assert "rdma_serial is '0%'" in result["msg"]

@@ -12,11 +12,7 @@ import typing as t
 from unittest import mock
 
 import pytest
-from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.ofed.plugins.action import report
-from ansible_collections.rdma.ofed.plugins.filter.pair_round import FilterModule
-
-pair_round = FilterModule().filters()["pair_round"]
 
 END = {"fabric": "ib", "gbps": 100, "left_out": {}, "tests": ["ib_write_bw"]}
 FIGURE = {"test": "ib_write_bw", "gbps": 60.0, "usec": None, "loss": None, "problem": "", "no_device": False}
@@ -58,15 +54,3 @@ def test_check_mode_shows_the_pairs_and_writes_nothing(tmp_path: pathlib.Path) -
 
 def test_limits_that_can_not_be_are_refused() -> None:
     assert "min_share is 2.0; allowed: " in judged(min_share=2)["msg"]
-
-
-def test_a_round_has_the_tests_that_both_ends_can_do() -> None:
-    ends = {"node10": {**END, "tests": ["ibping", "ib_write_bw"]}, "node2": END, "storage1": {**END, "fabric": "storage"}}
-    found = pair_round(ends)
-    assert found["rounds"] == 1
-    assert sorted((host, part["role"], part["peer"], part["tests"]) for host, part in found["parts"].items()) == [
-        ("node10", "client", "node2", ["ib_write_bw"]),
-        ("node2", "server", "node10", ["ib_write_bw"]),
-    ]
-    with pytest.raises(AnsibleFilterError, match="the scope is 'some'"):
-        pair_round(ends, 0, "some")

@@ -32,20 +32,13 @@ def test_no_argument_is_an_error_of_python(name: str, count: int) -> None:
             call(*values)
 
 
-END = {"fabric": "ib", "tests": ["ibping"]}
-
-
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        ("pair_round", [{"a": END, "b": END}, "x"], "the number of the round is 'x'; allowed: a number from 0 on"),
-        ("pair_round", [{"a": END, "b": {}}], "no result of rdma.ofed.ib_pair_test with fabric and tests: b"),
-        ("pair_round", [{"a": END}, 0, "each"], "the scope is 'each'"),
-        ("gpudirect_endpoint", [{}, "", "first"], "the GPU is 'first'; allowed: its number"),
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', 7], "hosts is 7; allowed: a list"),
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', ["x,y;z[1-99]"]], "without lists and ranges"),
         ("slurm_topology", ['{"version": 1, "nodes": [], "links": []}', None, "a b"], "root is 'a b'"),
-        ("opensm_places", [1], r"one of the arguments of rdma.ofed.opensm_places .* ansible-doc -t filter rdma.ofed.opensm_places"),
+        ("designated_sm", [1, 2], r"one of the arguments of rdma.ofed.designated_sm .* ansible-doc -t filter rdma.ofed.designated_sm"),
     ],
 )
 def test_errors_say_what_is_allowed(name: str, arguments: t.Sequence[t.Any], words: str) -> None:

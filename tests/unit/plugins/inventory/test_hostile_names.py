@@ -122,8 +122,9 @@ OTHERS = """
         ends: "{{ lookup('ansible.builtin.file', 'ends.json') | from_json }}"
         rdma_pending: "{{ lookup('ansible.builtin.file', 'pending.json') | from_json }}"
         baseline: "{{ lookup('ansible.builtin.file', 'fabric-ib.json') }}"
+    - rdma.ofed.arrange: {kind: pairs, ends: "{{ ends }}"}
+      register: round
     - ansible.builtin.set_fact:
-        round: "{{ hostvars['localhost'].ends | rdma.ofed.pair_round(0) }}"
         words: "{{ hostvars['localhost'].rdma_pending | rdma.ofed.pending_words }}"
         merged: "{{ hostvars['localhost'].rdma_pending | rdma.ofed.merge_pending(hostvars['localhost'].rdma_pending) }}"
         first: "{{ (hostvars['localhost'].rdma_pending | rdma.ofed.merge_pending)[0].subject }}"

@@ -19,11 +19,22 @@ pytest.importorskip("ansible", reason="the module itself needs ansible-core")
 import yaml
 from ansible.module_utils.testing import patch_module_args
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import OPTIONS_PATH, STAMP_PATH, SYMBOL, UNIT, UNIT_PATH, read_managed, read_masked
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import (
+    OPTIONS_PATH,
+    STAMP_PATH,
+    SYMBOL,
+    UNIT,
+    UNIT_PATH,
+    read_gpu,
+    read_managed,
+    read_masked,
+)
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._concern import idle
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import UNIT_OF
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.modules import gpudirect
 from support.module_files import ModuleFiles
@@ -241,6 +252,14 @@ def test_a_node_without_gpu_is_left_alone(node: Node) -> None:
         assert not result["changed"]
         assert result["reasons"] == ["there is no NVIDIA GPU in this node, so nothing is done about GPUDirect RDMA"]
         assert node.calls == []
+        assert idle(node.params, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) == result
+
+
+def test_where_nothing_is_to_be_removed_the_facts_give_the_result_of_the_module(node: Node) -> None:
+    result = node.run(state="absent")
+    assert idle(node.params, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) == result
+    node.run()
+    assert idle({**node.params, "state": "absent"}, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) is None
 
 
 def test_absent_takes_all_of_ours_away_and_nothing_of_others(node: Node) -> None:

@@ -15,7 +15,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links import Link, read_soft_links
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._concern import idle
 from support.module_files import ModuleFiles
 
 RELEASE = "6.1.0-50-amd64"
@@ -126,8 +128,11 @@ def test_check_mode_predicts_the_run_and_the_second_run_does_nothing(node: Node)
 
 
 def test_nothing_declared_on_a_bare_node_starts_no_process(node: Node) -> None:
-    assert not node.run(links=[])["changed"]
-    assert node.calls == []
+    for declared in ({"links": []}, {"state": "absent"}):
+        result = node.run(**declared)
+        assert not result["changed"] and node.calls == []
+        # So the result needs no visit, where the facts tell the same.
+        assert idle(node.params, {"soft_links": as_data(read_soft_links(str(node.root)))}) == result
 
 
 def test_absent_takes_all_of_ours_away_and_nothing_of_others(node: Node) -> None:

@@ -7,21 +7,18 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.ofed.plugins.filter.opensm_places import FilterModule
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
-
-opensm_places = FilterModule().filters()["opensm_places"]
+from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import places
 
 GROUPS = {"rdma": ["node1", "node2", "node3"], "opensm": ["node1", "node2"]}
 FACTS: dict[str, t.Any] = {"rdma": {"ports": [{"link_layer": "InfiniBand", "port_guid": "0x1"}, {"link_layer": "Ethernet", "port_guid": "0x2"}]}}
 
 
 def test_each_host_has_a_part() -> None:
-    assert list(FilterModule().filters()) == ["opensm_places"]
     hostvars: dict[str, dict[str, t.Any]] = {"node1": {"ansible_facts": {"rdma": marked(FACTS["rdma"])}}, "node2": {"opensm_standby": True}, "node3": {}}
-    assert [opensm_places(GROUPS, hostvars, host)["part"] for host in hostvars] == ["master", "standby", "resting"]
-    (instance,) = opensm_places(GROUPS, hostvars, "node2", {"opensm_standby": True, "opensm_port": "mlx5_0/2"})["instances"]
+    assert [places(GROUPS, hostvars, host=host, own=hostvars[host])["part"] for host in hostvars] == ["master", "standby", "resting"]
+    (instance,) = places(GROUPS, hostvars, host="node2", own={"opensm_standby": True, "opensm_port": "mlx5_0/2"})["instances"]
     assert instance == {
         "fabric": "ib",
         "role": "standby",
@@ -36,7 +33,7 @@ def test_each_host_has_a_part() -> None:
     }
     # Those of a fact cache may be another host's by now.
     hostvars["node1"]["ansible_facts"] = FACTS
-    assert opensm_places(GROUPS, hostvars, "node2", {"opensm_standby": True})["instances"][0]["peer_guids"] == []
+    assert places(GROUPS, hostvars, host="node2", own={"opensm_standby": True})["instances"][0]["peer_guids"] == []
 
 
 def test_the_ports_of_a_host_on_its_other_fabrics_are_not_on_this_one() -> None:
@@ -46,7 +43,7 @@ def test_the_ports_of_a_host_on_its_other_fabrics_are_not_on_this_one() -> None:
         "node1": {**own, "ansible_facts": {"rdma": marked({"ports": [{**port, "device": port["name"][:6]} for port in there]})}},
         "node2": {"fabric": "storage", "opensm_rank": 1},
     }
-    found = opensm_places(GROUPS, hostvars, "node1", own)["instances"]
+    found = places(GROUPS, hostvars, host="node1", own=own)["instances"]
     assert {instance["fabric"]: instance["other_guids"] for instance in found}["ib"] == ["0x2"]
 
 
@@ -58,8 +55,8 @@ class OnlyTheGroup(t.Dict[str, t.Any]):
 
 
 def test_only_members_are_looked_at() -> None:
-    places = opensm_places(GROUPS, OnlyTheGroup(node1={}, node2={}), "node3", {"fabric": "ib"})
-    assert places == {"part": "resting", "designated": {"ib": "node1"}, "instances": []}
+    found = places(GROUPS, OnlyTheGroup(node1={}, node2={}), host="node3", own={"fabric": "ib"})
+    assert found == {"part": "resting", "designated": {"ib": "node1"}, "instances": []}
 
 
 @pytest.mark.parametrize(
@@ -71,6 +68,6 @@ def test_only_members_are_looked_at() -> None:
     ],
 )
 def test_no_answer_is_better_than_a_wrong_one(hostvars: dict[str, t.Any], variables: dict[str, t.Any], text: str) -> None:
-    with pytest.raises(AnsibleFilterError) as caught:
-        opensm_places(GROUPS, hostvars, "node3", variables)
+    with pytest.raises(RdmaError) as caught:
+        places(GROUPS, hostvars, host="node3", own=variables)
     assert text in str(caught.value)

@@ -9,12 +9,12 @@ import tarfile
 import typing as t
 from unittest import mock
 
-from ansible_collections.rdma.ofed.plugins.action import support_archive
+from ansible_collections.rdma.ofed.plugins.action import report
 
 
 def run(parts: pathlib.Path | str, dest: pathlib.Path, check: bool = False) -> dict[str, t.Any]:
-    task: t.Any = mock.Mock(async_val=0, check_mode=check, diff=False, delegate_to=None, args={"parts": str(parts), "dest": str(dest)})
-    found = support_archive.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+    task: t.Any = mock.Mock(async_val=0, check_mode=check, diff=False, delegate_to=None, args={"kind": "support", "parts": str(parts), "dest": str(dest)})
+    found = report.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     result: dict[str, t.Any] = found.run(task_vars={"ansible_play_hosts_all": ["node1", "node2"]})
     return result
 

@@ -1,0 +1,32 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Decides on the controller which host of a play does what. The module of the same name has the documentation."""
+
+from __future__ import annotations
+
+import typing as t
+
+from ..module_utils._schema._arrange import OPTIONS
+from ..plugin_utils._actions import ControllerAction
+from ..plugin_utils._arranged import _batches, _gpus, _pairs, _subnet_managers
+
+_KINDS = {"batches": _batches.answer, "gpus": _gpus.answer, "pairs": _pairs.answer, "subnet_managers": _subnet_managers.answer}
+# A module of its own, to which meta/runtime.yml redirects.
+_FORMER = {"rolling_batches": "batches"}
+
+
+class ActionModule(ControllerAction):
+    """Collects what is known of the hosts; pure code decides."""
+
+    options = OPTIONS
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        former = _FORMER.get(str(self._task.action).rpartition(".")[2])
+        if former:
+            self._task.args = {"kind": former, **self._task.args}
+        return super().work(task_vars)
+
+    def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        return _KINDS[arguments["kind"]](arguments, task_vars, self._templar)

@@ -1,0 +1,18 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Runs the module gpudirect on nodes with a GPU. The documentation is in the module of the same name."""
+
+from __future__ import annotations
+
+from ..module_utils._gpudirect._concern import CONCERN
+from ..module_utils._schema._gpudirect import OPTIONS
+from ..plugin_utils._actions import FactsAction
+
+
+class ActionModule(FactsAction):
+    """No module execution on a node that has nothing for it."""
+
+    concern = CONCERN
+    options = OPTIONS

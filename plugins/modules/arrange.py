@@ -1,0 +1,177 @@
+#!/usr/bin/python
+
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+# The code is in plugins/action/arrange.py: it runs on the controller.
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+module: arrange
+short_description: Decides which host of a play does what
+version_added: 1.0.0
+description:
+  - "V(batches): the hosts of the play that have work to do, in batches, group by group. No batch has hosts of two groups. Hosts of group C(opensm) come last,
+    each in a batch of its own. Those that are designated to run the subnet manager of a fabric come after those that are not. Prints the batches. Returns
+    their hosts in order and their sizes, for C(hosts) and C(serial) of the next play."
+  - "V(gpus): how the host takes part in a measurement between the memory of GPUs, by the facts of M(rdma.ofed.rdma_facts): the adapter, its port, and the
+    options of C(ib_write_bw). Fails with the reasons where it can't take part."
+  - "V(pairs): who measures with whom in one round of a pair test. No host is in two pairs of a round, and no pair comes twice in all rounds. Hosts of
+    different fabrics are no pair."
+  - "V(subnet_managers): whether the host runs subnet managers. The answer comes from inventory alone, so it is the same in all runs, with C(--limit) and with
+    C(serial). Only variables of the host itself and of the hosts of group C(opensm) are read."
+  - Runs on the controller. Use V(batches) and V(pairs) with C(run_once) and the C(linear) strategy.
+extends_documentation_fragment:
+  - rdma.ofed.attributes.action
+options:
+  kind:
+    description: What to decide.
+    type: str
+    choices: [batches, gpus, pairs, subnet_managers]
+    required: true
+  due:
+    description: Of V(batches), which need it, the name of the variable that is true on the hosts that have something to do.
+    type: str
+    default: ""
+  groups:
+    description:
+      - Of V(batches), the groups, in their order. A host in several groups belongs to the first. Every host of the play must be in one of them,
+        or in group C(opensm).
+      - The default is one group with all hosts.
+    type: list
+    elements: str
+    default: []
+  serial:
+    description:
+      - Of V(batches), how many hosts of a group are in a batch, as in C(serial) of a play. It is a number, a percentage of the hosts of the
+        group that have something to do, or a list of these.
+    type: raw
+    default: 1
+  help:
+    description: Of V(gpus), the output of C(ib_write_bw --help) on the host; empty where it is not installed.
+    type: str
+    default: ""
+  gpu:
+    description: Of V(gpus), the number of the GPU, in the order of the PCI bus.
+    type: int
+    default: 0
+  device:
+    description: Of V(gpus), the adapter. The default is the one with an active port that is nearest to the GPU.
+    type: str
+    default: ""
+  way:
+    description: Of V(gpus), V(dmabuf), or V(auto) for the loaded module and DMA-BUF where none is.
+    type: str
+    choices: [auto, dmabuf]
+    default: auto
+  ends:
+    description: Of V(pairs), by host what M(rdma.ofed.ib_pair_test) returned as RV(rdma.ofed.ib_pair_test#module:end).
+    type: dict
+    default: {}
+  number:
+    description: Of V(pairs), the number of the round, from 0 on.
+    type: int
+    default: 0
+  scope:
+    description:
+      - Of V(pairs), V(all) pairs, or each host with its neighbours in a V(ring). V(auto) is V(all) for fabrics of up to 16 hosts and V(ring) for larger ones.
+    type: str
+    choices: [auto, all, ring]
+    default: auto
+notes:
+  - It serves the playbooks and roles of this collection, and its options change with those.
+"""
+
+EXAMPLES = r"""
+- name: Make the batches
+  rdma.ofed.arrange:
+    kind: batches
+    due: upgrade_is_due
+    groups: [compute, storage]
+    serial: "10%"
+  register: rolling
+  run_once: true
+
+- name: Make the pairs of the first round
+  rdma.ofed.arrange:
+    kind: pairs
+    ends: "{{ ends }}"
+  register: round
+  run_once: true
+
+- name: Find whether this host runs subnet managers
+  rdma.ofed.arrange:
+    kind: subnet_managers
+  register: place
+"""
+
+RETURN = r"""
+batches:
+  description: The batches in their order.
+  returned: with O(kind=batches)
+  type: list
+  elements: dict
+  contains:
+    number:
+      description: Its number, from 1 on.
+      type: int
+    of:
+      description: The number of batches.
+      type: int
+    label:
+      description: Its group, or C(subnet manager).
+      type: str
+    hosts:
+      description: Its hosts.
+      type: list
+      elements: str
+hosts:
+  description: All hosts with work to do, in the order of the batches.
+  returned: with O(kind=batches)
+  type: list
+  elements: str
+sizes:
+  description: The sizes of the batches.
+  returned: with O(kind=batches)
+  type: list
+  elements: int
+rounds:
+  description: How many rounds there are.
+  returned: with O(kind=pairs)
+  type: int
+  sample: 3
+parts:
+  description:
+    - By host, the C(role), V(server) or V(client), the C(peer), and the C(tests) that both ends can do. With an odd number of hosts, one has no part.
+  returned: with O(kind=pairs)
+  type: dict
+  sample:
+    node1: {role: server, peer: node2, tests: [ibping]}
+    node2: {role: client, peer: node1, tests: [ibping]}
+end:
+  description:
+    - How the host takes part. It has the C(device), its C(port), the C(gpu), the C(path) between the two as C(nvidia-smi) names it, the C(way), and the
+      C(options) of C(ib_write_bw). C(problems) is empty.
+  returned: with O(kind=gpus)
+  type: dict
+  sample:
+    problems: []
+    device: mlx5_0
+    port: 1
+    gpu: "0000:18:00.0"
+    path: PIX
+    way: nvidia_peermem
+    options: ["--use_cuda=0"]
+part:
+  description: V(master) where the host is designated for any of its fabrics, V(standby) where it stands by for one, else V(resting).
+  returned: with O(kind=subnet_managers)
+  type: str
+  sample: master
+designated:
+  description: The designated host of each of the host's fabrics.
+  returned: with O(kind=subnet_managers)
+  type: dict
+  sample: {ib: node1}
+"""
