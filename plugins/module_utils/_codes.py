@@ -97,3 +97,8 @@ def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> lis
 def normal_guid(text: str) -> str:
     """`7cfe90030016aef1` or `0x7CFE90030016AEF1` -> `0x7cfe90030016aef1`."""
     return "0x%016x" % hexadecimal(text, 0)
+
+
+def is_secret(key: t.Any) -> bool:
+    """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, those that vendors add, and the seeds of such keys."""
+    return isinstance(key, str) and key.endswith(("_key", "_seed"))

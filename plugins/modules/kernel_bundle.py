@@ -119,7 +119,7 @@ job:
 import platform
 
 from ..module_utils._host._answer import answer
-from ..module_utils._kernel._bundle import converge
+from ..module_utils._kernel._bundle._converge import converge
 from ..module_utils._schema._kernel_bundle import OPTIONS
 
 

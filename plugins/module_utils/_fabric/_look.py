@@ -10,8 +10,8 @@ import typing as t
 
 from .._errors import CommandFailed, RdmaError
 from .._host._files import read_text
-from .._opensm import _nodenames
 from .._tools import _iblinkinfo, _ibnetdiscover, _saquery, _smpquery
+from .._tools import _node_names as _nodenames
 from ._gap import Code, Gap, gaps_of
 from ._subnet import join
 

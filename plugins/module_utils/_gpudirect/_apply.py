@@ -27,6 +27,7 @@ from . import _legacy_build as script
 from . import _plan
 from ._found import LEGACY, PEERMEM, Found
 from ._symptoms import explain
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -58,7 +59,7 @@ def load(run: Runner, module: str, file: str) -> None:
     raise CommandFailed(explain(module, output.stderr or output.stdout, log), cmd=["modprobe", file], **output._asdict())
 
 
-def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: _plan.Wanted, todo: Plan, root: str) -> None:
+def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
     """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
     timeout, family, driver = module.params["timeout"], by_name(found.family) or FAMILIES[0], found.gpu.driver
     for change in todo.changes:

@@ -20,7 +20,7 @@ from ._found import LEGACY, PEERMEM, Found
 from ._input import ENCLOSED, IN_USE, problems
 from ._look import assume, look
 from ._method import Method, decide, problems_of
-from ._source import Source
+from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -39,7 +39,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         job = jobs.read_job(JOB, root)
         if job is not None and job.running:
             await_job(module.params["timeout"], root)
-    wanted = _plan.Wanted(module.params["peerdirect_support"], Source(module.params["source"], module.params["commit"], module.params["checksum"]))
+    wanted = wanted_of(module.params)
     found = look(run, release, wanted.source, root=root)
     if module.check_mode:
         found = assume(run, found, module.params["assume_stack"], ofed_version=module.params["assume_ofed_version"], root=root)
@@ -100,7 +100,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
 
-def _need_source(wanted: _plan.Wanted, todo: Plan, root: str) -> None:
+def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
     """An archive must have its checksum, in check mode too; a repository is asked in the build only."""
     source = wanted.source
     if not _plan.builds(todo) or not source.is_archive:
@@ -113,7 +113,7 @@ def _need_source(wanted: _plan.Wanted, todo: Plan, root: str) -> None:
         raise InvalidInput([Problem("gpudirect_checksum", source.checksum, "the checksum of the archive", "%s. Nothing was unpacked" % exc)]) from None
 
 
-def _result(found: Found, wanted: _plan.Wanted, method: Method, *, todo: Plan) -> dict[str, t.Any]:
+def _result(found: Found, wanted: Wanted, method: Method, *, todo: Plan) -> dict[str, t.Any]:
     late = _plan.pending(found, wanted, method)
     reasons = [method.why] if method.why and not method.name else []
     if late and late[0].change.needs == "driver_reload":

@@ -14,23 +14,14 @@ from ._found import LEGACY, PEERMEM, Found
 from ._input import NONE, problems
 from ._look import look
 from ._method import decide
-from ._plan import Wanted as Options
 from ._plan import plan
-from ._source import Source
+from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables
 
 # The name under which nvidia_peermem and nv_peer_mem register with the RDMA stack.
 PEER_MEMORY_CLIENT = "nv_mem"
-
-
-class Wanted(t.NamedTuple):
-    """The way to GPU memory, as the role knows it."""
-
-    method: str
-    allow_rebuild: bool
-    options: Options
 
 
 def findings(wanted: Wanted, found: Found, _around: Around) -> list[Finding]:
@@ -41,7 +32,7 @@ def findings(wanted: Wanted, found: Found, _around: Around) -> list[Finding]:
     if method.obstacles:
         why = "; ".join(dict.fromkeys(obstacle.cause for obstacle in method.obstacles))
         return [Finding(Code.GPU_OUT_OF_REACH, Topic.GPU_MEMORY, wanted=wanted.method, detail=why)]
-    result = [of_change(change) for change in plan(found, wanted.options, method).changes]
+    result = [of_change(change) for change in plan(found, wanted, method).changes]
     registers = method.name in (PEERMEM, LEGACY) and found.gpu.peer(method.name).loaded and not found.waits
     if registers and found.shows_clients and PEER_MEMORY_CLIENT not in found.gpu.clients:
         result.append(Finding(Code.GPU_NOT_REGISTERED, Topic.GPU_MEMORY, "", "", PEER_MEMORY_CLIENT, ", ".join(found.gpu.clients)))
@@ -50,8 +41,7 @@ def findings(wanted: Wanted, found: Found, _around: Around) -> list[Finding]:
 
 def _wanted(variables: Variables) -> Wanted | None:
     given = {name[len("gpudirect_") :]: value for name, value in variables.items() if name.startswith("gpudirect_")}
-    options = Options(given["peerdirect_support"], Source(given["source"], given["commit"], given["checksum"]))
-    return Wanted(given["method"], given["allow_rebuild"], options) if given["method"] != NONE else None
+    return wanted_of(given) if given["method"] != NONE else None
 
 
 EXPECTATION = Expectation(

@@ -21,7 +21,7 @@ from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _legacy as legacy
 from ._found import LEGACY, PEERMEM, Found
 from ._input import COMMIT
-from ._source import Source
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ._method import Method
@@ -52,11 +52,6 @@ ExecStop=/usr/bin/env sh -c 'test ! -d /sys/module/nvidia_peermem || exec rmmod 
 WantedBy=multi-user.target openibd.service
 """
 )
-
-
-class Wanted(t.NamedTuple):
-    support: str = "auto"
-    source: Source = Source("")
 
 
 def options_text(file: str, support: str) -> str:

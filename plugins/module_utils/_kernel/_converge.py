@@ -22,6 +22,7 @@ from .._stack._log import require_success
 from .._stack._vendor_input import bundle_problems
 from . import _packages as script
 from . import _plan as planner
+from ._found import Found
 from ._look import look
 
 if t.TYPE_CHECKING:
@@ -66,7 +67,7 @@ def _conclude(job: jobs.State, root: str) -> None:
         places.forget(root)
 
 
-def _finish(job: jobs.State, found: planner.Found, left: planner.KernelPlan) -> dict[str, t.Any]:
+def _finish(job: jobs.State, found: Found, left: planner.KernelPlan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left.plan:
         words = "%s ended without an error, and it is still so that %s. All output is in %s"
@@ -76,7 +77,7 @@ def _finish(job: jobs.State, found: planner.Found, left: planner.KernelPlan) -> 
     return {**_ended(job), "reasons": list(left.reasons)}
 
 
-def _start(module: AnsibleModule, run: Runner, *, found: planner.Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
+def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
     """Begin the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
     # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.

@@ -19,7 +19,8 @@ from .._facts._sysfs import attribute
 from .._facts._trust import untrusted
 from .._host._files import under
 from .._stack._package_names import prebuilt
-from ._plan import DOCA_TOOL, TOOLS, Found, has_driver
+from ._found import Found
+from ._plan import DOCA_TOOL, TOOLS, has_driver
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner

@@ -15,17 +15,15 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._distro._family import Family
-from .._distro._registry import FAMILIES, by_name
 from .._errors import Refused, Unsupported
-from .._facts._kernels import Kernel, Source, is_driver
-from .._facts._stack import Stack
-from .._facts._trust import Untrusted, words
+from .._facts._kernels import is_driver
+from .._facts._trust import words
 from .._host._step import Step, script_argv
 from .._plan import Change, Kind, Plan
 from .._stack._bundle import Place
 from .._stack._installer_options import names_of, value_of
 from .._stack._plan import checking
+from ._found import Found
 from ._packages import DRIVERS
 
 BUILDING = "building the driver for kernel "
@@ -41,48 +39,6 @@ _KMP = re.compile(r"^kmod-|-kmp-")
 _BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
 # What building modules takes, besides the headers. Packages of all distributions have these names.
 TOOLS = ("gcc", "make", "perl")
-
-
-class Found(t.NamedTuple):
-    """The node."""
-
-    kernels: tuple[Kernel, ...] = ()
-    running: str = ""
-    next_boot: str = ""
-    evidence: str = ""
-    sources: tuple[Source, ...] = ()
-    family: str = FAMILIES[0].name
-    kernel_packages: tuple[str, ...] = ()
-    """The installed packages of kernels, and those that bring new ones."""
-    owners: t.Mapping[str, frozenset[str]] = {}
-    """The packages that the running kernel and the one that boots next came with, by release."""
-    held: frozenset[str] = frozenset()
-    """Those of them that the package manager keeps as they are."""
-    headers: frozenset[str] = frozenset()
-    """The kernels whose headers are there."""
-    can_lock: bool = True
-    """Whether the package manager can keep packages as they are, which takes a plugin of dnf."""
-    stack: Stack = Stack("none")
-    record: t.Mapping[str, t.Any] = {}
-    """What the stack was installed with, where it was by this collection."""
-    prebuilt: t.Mapping[str, str] = {}
-    """The installed packages of ready-made modules, with their versions."""
-    tools: frozenset[str] = frozenset()
-    """Those of TOOLS that are there."""
-    doca_tool: bool = False
-    """Whether DOCA's own builder of modules is installed."""
-    untrusted: tuple[Untrusted, ...] = ()
-    """What of the driver for the kernel that boots next that kernel would refuse, by the keys that the running one trusts."""
-
-    @property
-    def distribution(self) -> Family:
-        """Everything in which the family of distributions differs from others."""
-        return by_name(self.family) or FAMILIES[0]
-
-    @property
-    def target(self) -> str:
-        """The kernel to care for. Where it can't be told which one boots next, the running one."""
-        return self.next_boot or (self.running if self.running in {kernel.release for kernel in self.kernels} else "")
 
 
 def is_prebuilt(found: Found) -> bool:

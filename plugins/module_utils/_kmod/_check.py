@@ -15,7 +15,8 @@ from .._errors import Problem, Unsupported
 from .._foreign import integer
 from ._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
 from ._names import nearest
-from ._plan import Wanted, kernel_names, unloaded
+from ._plan import kernel_names, unloaded
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ._found import Found

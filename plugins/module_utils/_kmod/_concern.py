@@ -17,6 +17,7 @@ from ._config import LOAD_PATH, RDMA_PATH, parse_list
 from ._found import Found, Seen
 from ._input import problems
 from ._names import canonical
+from ._wanted import Wanted, wanted_of
 
 READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 
@@ -38,7 +39,7 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
     return {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
 
 
-def describe(wanted: planner.Wanted, found: Found) -> list[dict[str, t.Any]]:
+def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
     """What is known of each declared module."""
     ours = {entry.name for path in (LOAD_PATH, RDMA_PATH) for entry in parse_list("", found.text(path))}
     return [
@@ -52,7 +53,7 @@ def describe(wanted: planner.Wanted, found: Found) -> list[dict[str, t.Any]]:
     ]
 
 
-def _is_seen(wanted: planner.Wanted, seen: Seen) -> bool:
+def _is_seen(wanted: Wanted, seen: Seen) -> bool:
     """Whether the look was for these modules."""
     return {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
 
@@ -64,7 +65,7 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
     """
     if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}):
         return None
-    wanted, found = planner.wanted_of(options), seen.found
+    wanted, found = wanted_of(options), seen.found
     if not _is_seen(wanted, seen) or (options["assume_rdma_core"] and not found.rdma_core):
         return None
     if options.get("initramfs") == "never":
@@ -79,7 +80,7 @@ def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:
     """What the module would refuse to do on the node, whatever is installed before it runs. `options` are those of the module."""
     if problems({"kernel_modules_" + name: value for name, value in options.items()}):
         return []
-    wanted, found = planner.wanted_of(options), seen.found
+    wanted, found = wanted_of(options), seen.found
     if not _is_seen(wanted, seen):
         return []
     try:

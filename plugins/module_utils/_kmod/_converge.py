@@ -17,6 +17,7 @@ from ._concern import describe
 from ._found import Found
 from ._input import problems
 from ._look import look
+from ._wanted import wanted_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -28,7 +29,7 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     """Look, plan, apply, look again; returns the result of the module."""
     options = module.params
     require_none(problems({"kernel_modules_" + name: value for name, value in options.items()}))
-    wanted = planner.wanted_of(options)
+    wanted = wanted_of(options)
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
     def observe() -> Found:

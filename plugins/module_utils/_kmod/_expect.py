@@ -18,6 +18,7 @@ from ._found import Seen
 from ._input import problems
 from ._limits import KEEP, SERVICE, SESSION, others, reaches
 from ._look import look, with_limits
+from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables
@@ -28,13 +29,13 @@ if t.TYPE_CHECKING:
 _PREFIX = "kernel_modules_"
 
 
-def findings(wanted: kmod.Wanted, seen: Seen, _around: Around) -> list[Finding]:
+def findings(wanted: Wanted, seen: Seen, _around: Around) -> list[Finding]:
     found, limits = seen.found, seen.limits
     result = [*_modules(wanted, found), *_pending(wanted, found)]
     return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits=limits, daemons=seen.daemons)]
 
 
-def _modules(wanted: kmod.Wanted, found: Found) -> list[Finding]:
+def _modules(wanted: Wanted, found: Found) -> list[Finding]:
     """What the planner would change for these modules. The check may be for a part of what the role declares, whose files list more."""
     names = kmod.kernel_names(wanted, found)
     # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
@@ -51,7 +52,7 @@ def _modules(wanted: kmod.Wanted, found: Found) -> list[Finding]:
     return result
 
 
-def _pending(wanted: kmod.Wanted, found: Found) -> list[Finding]:
+def _pending(wanted: Wanted, found: Found) -> list[Finding]:
     """Options of loaded modules that are set and not in effect yet. Names of devices are findings of their own."""
     # Of options that are yet to be set, the file is the finding.
     declared = set(wanted.options) - set(kmod.changed_options(wanted, found))
@@ -77,9 +78,9 @@ def _daemons(limit: str, found: Found, *, limits: t.Mapping[str, str], daemons: 
     return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, daemon.unit) for daemon in low]
 
 
-def _wanted(variables: Variables) -> kmod.Wanted | None:
+def _wanted(variables: Variables) -> Wanted | None:
     given = {name[len(_PREFIX) :]: value for name, value in variables.items() if name.startswith(_PREFIX)}
-    return kmod.wanted_of({**given, "state": "present"}) if given["load"] or given["device_names"] != UNMANAGED else None
+    return wanted_of({**given, "state": "present"}) if given["load"] or given["device_names"] != UNMANAGED else None
 
 
 def _hints(variables: Variables) -> dict[str, t.Any] | None:
@@ -89,7 +90,7 @@ def _hints(variables: Variables) -> dict[str, t.Any] | None:
     return {**_concern.hints(variables), "limits": str(variables["kernel_modules_memlock"]) != KEEP}
 
 
-def _look(node: Node, wanted: kmod.Wanted, _around: Around) -> Seen:
+def _look(node: Node, wanted: Wanted, _around: Around) -> Seen:
     seen = Seen(found=look(node.run, node.release, options=wanted.options, load_now=wanted.load_now, root=node.root))
     return seen if wanted.memlock == KEEP else with_limits(node, seen)
 

@@ -13,7 +13,7 @@ import stat
 import typing as t
 
 from .._distro._registry import FAMILIES, by_name
-from .._facts._machine import read_os
+from .._facts._machine import read_machine, read_os
 from .._facts._sysfs import entries as names_in
 from .._facts._sysfs import pci_address, rdma_devices
 from .._foreign import hexadecimal
@@ -112,11 +112,6 @@ def lists_of_devices(root: str = "/") -> tuple[str, ...]:
     return (config.RDMA_PATH, config.INFINIBAND_PATH) if infiniband else (config.RDMA_PATH,)
 
 
-def in_container(root: str) -> bool:
-    """Whether the kernel is that of a host around this system."""
-    return any(os.path.exists(under(root, mark)) for mark in ("run/systemd/container", ".dockerenv", "run/.containerenv"))
-
-
 def _has_rdma_core(root: str) -> bool:
     """The lists are conffiles that outlive the package; only with the unit are they loaded."""
     return any(os.path.isfile(under(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
@@ -182,7 +177,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
             directive for path, text in _configuration(root, "modprobe.d", config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
         ),
         stale=tuple(path for path in read_text(under(root, config.STALE_PATH)).splitlines() if path and os.path.isfile(under(root, path))),
-        container=in_container(root),
+        container=bool(read_machine(root).container),
         session_limits=_limits(root, _LIMITS, limits.read_sessions),
         service_limits=_limits(root, _SYSTEM, limits.read_services),
         may_raise=may_raise_limits(root),

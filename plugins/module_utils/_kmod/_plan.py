@@ -14,51 +14,13 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
-from ._input import value_text
-from ._names import canonical
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from .._host._initramfs import Image
     from ._found import Found
 
 NOT_LOADED, LOADED = "not loaded", "loaded"
-
-
-class Wanted(t.NamedTuple):
-    """The declared state; names are canonical, values are texts."""
-
-    load: frozenset[str] = frozenset()
-    options: t.Mapping[str, t.Mapping[str, str]] = {}
-    mechanism: str = "auto"
-    load_now: bool = True
-    initramfs_drivers: frozenset[str] = frozenset()
-    """The modules that every initramfs shall hold and load early."""
-    initramfs_cmdline: tuple[str, ...] = ()
-    """The arguments of the kernel command line that every initramfs shall hold."""
-    memlock: str = limits.KEEP
-    """The limit of locked memory, in KiB."""
-    device_names: str = config.UNMANAGED
-    """The policy for the names of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
-
-
-def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module. Absent means: nothing of ours on the disk, and what is loaded stays loaded."""
-    if parameters["state"] == "absent":
-        return Wanted(load_now=False)
-    return Wanted(
-        load=frozenset(canonical(name) for name in parameters["load"]),
-        options={
-            canonical(module): {name: value_text(value) for name, value in assignments.items()}
-            for module, assignments in parameters["options"].items()
-            if assignments
-        },
-        mechanism=parameters["mechanism"],
-        load_now=parameters["load_now"],
-        initramfs_drivers=frozenset(canonical(name) for name in parameters["initramfs_drivers"]),
-        initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
-        memlock=str(parameters["memlock"]),
-        device_names=parameters["device_names"],
-    )
 
 
 def kernel_names(wanted: Wanted, found: Found) -> dict[str, str]:

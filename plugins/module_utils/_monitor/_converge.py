@@ -21,8 +21,9 @@ from . import _health, _sampler
 from . import _plan as planner
 from . import _settings as places
 from ._bundle import program
+from ._found import Found
 from ._input import problems, wanted_of
-from ._plan import Found, is_ours
+from ._plan import is_ours
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -16,6 +16,7 @@ from .._ipoib._wanted import child_name, is_name, parse_pkey
 from .._schema._fabric_monitor import VARIABLES
 from .._schema._values import value_problems
 from ._settings import TEXTFILE, HealthSettings, SampleSettings
+from ._wanted import Wanted
 
 NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
 # A sample of a large fabric takes a minute, and Prometheus forgets what is older than five.
@@ -23,13 +24,6 @@ _INTERVALS = (60, 3600)
 # A label, and a part of no path.
 _FABRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")
 _PATH = re.compile(r"/[A-Za-z0-9_./+-]+\Z")
-
-
-class Wanted(t.NamedTuple):
-    sample: SampleSettings | None = None
-    interval: int = 300
-    health: HealthSettings | None = None
-    checks: frozenset[str] = frozenset()
 
 
 def _fabric_problems(name: t.Any, ports: t.Any) -> list[Problem]:

@@ -9,10 +9,12 @@ from __future__ import annotations
 import typing as t
 
 from .._host._files import HEADER, file_change
-from .._host._units import STATE, Unit, switch
+from .._host._units import STATE, switch
 from .._plan import Change, Kind, Plan, changes_of
 from . import _settings as places
-from ._input import NHC_CHECK, SLURM_CHECK, Wanted
+from ._found import Found
+from ._input import NHC_CHECK, SLURM_CHECK
+from ._wanted import Wanted
 
 RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
 
@@ -83,14 +85,6 @@ function check_rdma_ofed() {{
 }}
 """
 )
-
-
-class Found(t.NamedTuple):
-    files: t.Mapping[str, str] = {}
-    """The content of those in `FILES` that are there."""
-    left: t.Mapping[str, str] = {}
-    """What the programs have written, by path; of the textfile its first line."""
-    timer: Unit = Unit(places.TIMER)
 
 
 def is_ours(text: str) -> bool:

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._codes import is_secret
 from .._foreign import integer
 from .._plan import Change, Kind, Plan
-from ._options import HIDDEN, is_secret, split
+from ._options import HIDDEN, split
 
 CONF = "opensm.conf"
 # The keys that were taken over from the subnet manager before ours.

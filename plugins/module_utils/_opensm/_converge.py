@@ -13,6 +13,7 @@ from .._codes import normal_guid
 from .._errors import RdmaError, Refused, Unsupported
 from .._facts._ports import read_ports
 from .._host._units import systemd_runs
+from .._tools._node_names import broken_lines
 from .._tools._sminfo import TOOLS
 from .._words import some, subject
 from ._apply import apply
@@ -22,7 +23,6 @@ from ._handover import Handover
 from ._hear import explained, hear, sweeps_again, take_back_refused
 from ._lacks import lacks
 from ._look import look, virtual_functions
-from ._nodenames import broken_lines
 from ._placement import MASTER
 from ._plan import plan, require_consent, started, stopped, undeclared
 from ._predecessor import dropped_files, fit, inherit

@@ -11,10 +11,13 @@ from __future__ import annotations
 
 import typing as t
 
-from .._foreign import is_true
+from .._codes import is_guid, normal_guid
+from .._facts._apart import is_in_fabric
+from .._facts._portname import is_persistent
+from .._foreign import is_true, rows_of
+from .._tools._node_names import Hcas
 from ._fabrics import declared_of, fabrics_of
 from ._input import both_allowed, declared_keys
-from ._nodenames import Hcas, node_guids
 from ._options import FIRST_CLASS
 from ._partition_file import Absentee
 from ._partitions import Inventory, absentees, outline, port_guids, render
@@ -74,3 +77,25 @@ def names_of(hosts: t.Iterable[str], hostvars: Hostvars, facts: Facts) -> dict[s
     """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
     # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
     return {str(host): node_guids(hostvars[host], facts(host)) or None for host in hosts}
+
+
+def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Hcas | None:
+    """The HCAs of a host: the declared `opensm_node_guids` (names to GUIDs), else those of its `rdma` fact on InfiniBand; None without a fact."""
+    declared = variables.get("opensm_node_guids")
+    if isinstance(declared, dict) and declared:
+        return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
+    if facts is None:
+        return None
+    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if is_in_fabric(port)}
+    # A virtual function is not a node of the fabric.
+    hcas = [hca for hca in rows_of(facts, "hcas") if not hca.get("virtual")]
+    return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if str(hca.get("name")) in infiniband and is_guid(hca.get("node_guid"))}
+
+
+def _first_name(hca: t.Mapping[str, t.Any], hcas: t.Sequence[t.Mapping[str, t.Any]]) -> str:
+    """What the driver called an HCA before udev renamed it: the file stays the same when names of devices change."""
+    name, driver = str(hca.get("name")), str(hca.get("driver") or "")
+    if not is_persistent(name) or not driver:
+        return name
+    places = sorted(str(other.get("pci")) for other in hcas if other.get("driver") == driver)
+    return "%s_%d" % (driver.partition("_")[0], places.index(str(hca.get("pci"))))

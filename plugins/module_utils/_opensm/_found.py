@@ -10,8 +10,8 @@ import posixpath
 import typing as t
 
 from .._errors import Refused
+from .._tools._node_names import BEGIN, END
 from ._conf import DECLARED
-from ._nodenames import BEGIN, END
 from ._options import HIDDEN, looks_secret
 from ._partition_file import outline_of, refusal_of
 from ._places import PUBLIC, SETTINGS, SYSTEMD

@@ -11,16 +11,16 @@ from __future__ import annotations
 
 import typing as t
 
-from .._codes import guid_problems, is_guid, normal_guid, number, read_int
+from .._codes import guid_problems, is_guid, is_secret, normal_guid, number, read_int
 from .._errors import Problem, label
 from .._facts._apart import in_words, of_fabric
 from .._facts._portname import FORM, describe_all, find, no_such_port, parse, renaming
 from .._foreign import BOOLEAN, is_boolean, is_true
 from .._schema._opensm import VARIABLES
 from .._schema._values import value_problems
+from .._tools._node_names import problems as name_problems
 from . import _fabrics
-from ._nodenames import problems as name_problems
-from ._options import FIRST_CLASS, HIDDEN, is_plain, is_secret, looks_secret, variable_of, words
+from ._options import FIRST_CLASS, HIDDEN, is_plain, looks_secret, variable_of, words
 from ._partitions import problems as partition_problems
 from ._placement import rank_problems
 

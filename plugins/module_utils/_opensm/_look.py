@@ -17,11 +17,11 @@ from .._facts._sysfs import attribute, entries, link_name
 from .._foreign import decimal
 from .._host._files import read_text, under
 from .._host._units import is_masked, systemd_runs, units_like
+from .._tools._node_names import DEFAULT_PATH
 from . import _places
 from ._cmdline import CONFIG, keys_of
 from ._conf import CONF, same, values
 from ._found import Foreign, Found, Predecessor
-from ._nodenames import DEFAULT_PATH
 from ._options import HIDDEN, UNSET
 from ._processes import Process, read_processes
 

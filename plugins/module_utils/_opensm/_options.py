@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._codes import NUMBER, number
+from .._codes import NUMBER, is_secret, number
 from .._errors import Problem, label, nearest, require_none
 from .._foreign import BOOLEAN, is_boolean, is_true
 from .._host._files import HEADER
@@ -97,11 +97,6 @@ class Option(t.NamedTuple):
             return ((-0x80000000, 0x7FFFFFFF),)
         digits = len(self.default) - 2 if self.kind == "hex" else 8
         return ((0, 16 ** (digits if digits > 1 else 8) - 1),)
-
-
-def is_secret(key: t.Any) -> bool:
-    """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, those that vendors add, and the seeds of such keys."""
-    return isinstance(key, str) and key.endswith(("_key", "_seed"))
 
 
 def looks_secret(key: t.Any) -> bool:

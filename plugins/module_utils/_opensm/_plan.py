@@ -17,7 +17,8 @@ from .._errors import Refused
 from .._host._files import HEADER, file_change
 from .._host._units import MASKED, STATE, switch
 from .._plan import Change, Kind, Plan, changes_of
-from . import _nodenames, _places, _unit
+from .._tools import _node_names as _nodenames
+from . import _places, _unit
 from ._conf import RELOAD, RESTART, RUNNING, parse_conf, strongest
 from ._found import PACKAGE, Found
 from ._partition_entry import DEFAULT_PKEY

@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._codes import is_secret
 from .._host._files import HEADER
+from .._tools._node_names import DEFAULT_PATH
 from . import _places
 from ._conf import ADOPTED, CONF, DECLARED, RELOAD, RESTART, RUNNING, effect, parse_conf
 from ._fabrics import DEFAULT_PREFIX
 from ._master import Known
-from ._nodenames import DEFAULT_PATH
-from ._options import is_secret, render
+from ._options import render
 from ._partition_file import Absentee, recall, regrouped
 from ._placement import MASTER
 

@@ -12,9 +12,9 @@ from .._codes import normal_guid
 from .._errors import Problem, require_none
 from .._facts._portname import find
 from .._host._files import HEADER
+from .._tools._node_names import Hcas
 from ._input import declared_keys, is_set, port_problems, problems
 from ._master import known_of
-from ._nodenames import Hcas
 from ._options import FIRST_CLASS
 from ._partition_file import Absentee, objections_to
 from ._unit import Instance

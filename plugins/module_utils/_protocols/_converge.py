@@ -20,14 +20,15 @@ from .._kmod._apply import load, settle
 from .._kmod._check import check, need_modules
 from .._kmod._config import ULPS_PATH, load_text
 from .._kmod._found import Found as KernelModules
-from .._kmod._plan import Wanted as Modules
 from .._kmod._plan import is_loaded
+from .._kmod._wanted import Wanted as Modules
 from .._plan import Plan
 from .._tools import _openibd
 from . import _plan as planner
 from ._catalogue import PROTOCOLS, modules_of
+from ._found import Found
 from ._input import VARIABLE, ulp_problems
-from ._plan import Found, Wanted
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

@@ -10,8 +10,6 @@ and so does what is left to do. Of one that is on already, each deviation is a c
 
 from __future__ import annotations
 
-import typing as t
-
 from .._facts._ulps import Kept, Record
 from .._host._files import file_change
 from .._host._units import Unit
@@ -19,36 +17,14 @@ from .._kmod._config import ULPS_PATH, load_text
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from .._tools._openibd import value_of
 from ._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, modules_of
+from ._found import Found
+from ._wanted import Wanted
 
 # It is active once systemd has seen an RDMA device.
 HARDWARE = "rdma-hw.target"
 
 # What needs no link of its own to be started: static units are another one's, generated ones are made at each boot.
 _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
-
-
-class Wanted(t.NamedTuple):
-    names: tuple[str, ...] = ()
-    source: str = "inbox"
-    declared_conf: frozenset[str] = frozenset()
-    """The keys of openib.conf that are declared elsewhere, and are not set back here."""
-    renewed: bool = False
-    """Whether the stack's packages or its driver have just been replaced."""
-    start: bool = True
-    """Whether to load modules and start services now, and not only at boot."""
-
-
-class Found(t.NamedTuple):
-    record: Record = Record()
-    units: t.Mapping[str, Unit] = {}
-    loaded: frozenset[str] = frozenset()
-    """The names of PROTOCOLS' modules that are loaded or built in."""
-    load_text: str = ""
-    conf_text: str = ""
-    """openib.conf, "" where there is none."""
-
-    def unit(self, name: str) -> Unit:
-        return self.units.get(name, Unit(name))
 
 
 def is_enabled(unit: Unit) -> bool:

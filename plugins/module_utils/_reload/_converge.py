@@ -14,9 +14,11 @@ from .._facts._sysfs import attribute
 from .._host import _job as jobs
 from .._plan import Change, Plan
 from . import _plan as planner
+from ._found import Found
 from ._look import JOB, former_files, look
-from ._plan import Found, ReloadPlan, Wanted
+from ._plan import ReloadPlan
 from ._steps import loaded_again, steps
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

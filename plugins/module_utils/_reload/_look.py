@@ -27,7 +27,8 @@ from .._kmod._config import INFINIBAND_PATH, RDMA_PATH, parse_list
 from .._tools import _openibd as openibd
 from .._tools._modinfo import module_of, parse_files
 from ._fit import READY, of_container, unfit
-from ._plan import CACHE, OPENIBD, SERVICES, Found, signature
+from ._found import Found
+from ._plan import CACHE, OPENIBD, SERVICES, signature
 from ._steps import ALIASES, loaded_again
 
 if t.TYPE_CHECKING:

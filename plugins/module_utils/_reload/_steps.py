@@ -11,7 +11,9 @@ import typing as t
 from .._facts._modules import PEERS
 from .._host._step import Step
 from .._tools._openibd import value_of
-from ._plan import CACHE, OPENIBD, Found, Wanted, unloading
+from ._found import Found
+from ._plan import CACHE, OPENIBD, unloading
+from ._wanted import Wanted
 
 ALIASES = "/etc/modprobe.d/ib_ipoib.conf"
 _STOPPING = "unloading "

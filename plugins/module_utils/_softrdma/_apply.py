@@ -13,8 +13,8 @@ from .._facts._soft_links import MODULES, Link, unit_of
 from .._host._files import apply_file
 from .._host._units import Systemd
 from .._plan import Change, Kind, Plan
+from ._found import Found
 from ._look import read_links
-from ._plan import Found
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

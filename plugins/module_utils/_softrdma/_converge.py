@@ -13,9 +13,10 @@ from .._distro._registry import packages_by_family
 from .._errors import Unsupported, require_none
 from .._plan import Kind, Plan
 from ._apply import apply
+from ._found import Found
 from ._input import links_of, problems
 from ._look import look
-from ._plan import Found, check, plan, same
+from ._plan import check, plan, same
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

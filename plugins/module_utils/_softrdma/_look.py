@@ -9,12 +9,13 @@ from __future__ import annotations
 import os
 import typing as t
 
+from .._facts._machine import read_machine
 from .._facts._soft_links import Link, read_units, records, type_of, unit_of
 from .._facts._sysfs import attribute, entries
 from .._host._units import Unit, show_units, systemd_runs
-from .._kmod._look import in_container, read_catalogue, read_loaded
+from .._kmod._look import read_catalogue, read_loaded
 from .._tools._ip import RDMA_LINKS, parse_rdma_netdevs
-from ._plan import Found, Netdev
+from ._found import Found, Netdev
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
@@ -37,7 +38,7 @@ def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/")
         catalogue=read_catalogue(root, [release]),
         loaded=frozenset(read_loaded(root)),
         release=release,
-        container=in_container(root),
+        container=bool(read_machine(root).container),
     )
 
 

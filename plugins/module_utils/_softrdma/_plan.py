@@ -14,9 +14,9 @@ from .._distro._registry import packages_by_family
 from .._errors import Problem
 from .._facts._soft_links import MODULES, PROTOCOLS, Link, path_of, records, unit_of
 from .._host._files import HEADER, file_change
-from .._host._units import Unit, switch
-from .._kmod._names import Catalogue
+from .._host._units import switch
 from .._plan import Change, Kind, Plan, changes_of
+from ._found import Found
 from ._input import VARIABLE
 
 # ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
@@ -46,32 +46,6 @@ ExecStop=-/usr/bin/env rdma link delete {name}
 WantedBy={device}
 """
 )
-
-
-class Netdev(t.NamedTuple):
-    """A network interface, as far as drivers depend on it."""
-
-    type: str
-    """The number in `/sys/class/net/*/type`."""
-    vlan: bool = False
-
-
-class Found(t.NamedTuple):
-    links: t.Mapping[str, Link] = {}
-    """The software RDMA devices; their netdev is "" where it is unknown."""
-    hardware: frozenset[str] = frozenset()
-    """The names of all other RDMA devices."""
-    netdevs: t.Mapping[str, Netdev] = {}
-    files: t.Mapping[str, str] = {}
-    """The files in the place of our units, by path."""
-    systemd: bool = True
-    """Whether systemd runs, which creates links at boot."""
-    units: t.Mapping[str, Unit] = {}
-    catalogue: Catalogue = Catalogue()
-    """The modules that the running kernel can load."""
-    loaded: frozenset[str] = frozenset()
-    release: str = ""
-    container: bool = False
 
 
 def check(links: t.Sequence[Link], found: Found) -> list[Problem]:

@@ -17,9 +17,10 @@ from .._host._files import file_change
 from .._plan import Change, Kind, changes_of
 from .._tools import _packages as packages
 from ._bundle import same_version
+from ._found import Found
 from ._installer_options import user_only
 from ._package_names import prebuilt, vendors
-from ._states import Found, Wanted
+from ._wanted import Wanted
 
 NEEDS = "driver_reload"
 FIRMWARE_PACKAGE = "mlnx-fw-updater"

@@ -26,11 +26,12 @@ from . import _bundle_place as places
 from ._bundle import Place
 from ._changes import is_unprotected, lift, protect, protects, renew
 from ._foreseen import dependants, refuse_unknown_options, refuse_without_headers
+from ._found import Found
 from ._input import problems
 from ._log import failure_of, package_at_work
 from ._look import JOB, look, role_variables, wanted_of, with_alternatives, with_users
 from ._plan import StackPlan, in_use, needs_consent, plan
-from ._states import Found, Wanted
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

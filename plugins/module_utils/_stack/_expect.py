@@ -17,7 +17,7 @@ from ._vendor_input import wanted_stack
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables
-    from ._states import Wanted
+    from ._wanted import Wanted
 
 UNCHECKED = "none"
 

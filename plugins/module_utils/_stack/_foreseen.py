@@ -25,11 +25,12 @@ from .._tools import _rpm as rpm
 from .._tools._packages import Transaction, address_of
 from ._bundle import INSTALLER, Place
 from ._changes import lift
+from ._found import Found
 from ._installer_options import Installer, names_of
 from ._installer_run import parse_help
 from ._package_names import REPLACED, is_library, is_vendors, taken_by_installer
 from ._plan import StackPlan
-from ._states import KERNEL_ONLY, Found, Wanted
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from .._host._run import Output, Runner
@@ -81,7 +82,7 @@ def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> d
 def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted, root: str) -> dict[str, str]:
     """The packages that a simulation would remove, with versions where it tells them."""
     if rpm.is_erase_test(argv):
-        return _erased(run, argv, () if wanted.packages == KERNEL_ONLY else REPLACED)
+        return _erased(run, argv, () if wanted.packages == "kernel-only" else REPLACED)
     address = wanted.repository.address if wanted.repository is not None else ""
     with private_files(found.manager.preview_files(address), root):
         output = run(argv, ok=None, timeout=300)

@@ -27,9 +27,10 @@ from .._reload._plan import real_users
 from .._tools._packages import Repository, is_key
 from ._bundle import distro_to_tell
 from ._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
+from ._found import Found
 from ._package_names import KNOWN, distribution_versions
-from ._states import Found, Wanted
 from ._vendor_input import mlnx_version
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner

@@ -16,9 +16,10 @@ from .._tools import _packages as packages
 from .._tools import _rpm as rpm
 from . import _changes
 from ._bundle import INSTALLER, Place
+from ._found import Found
 from ._installer_options import Installer, names_of, options_argv, set_argv
 from ._package_names import taken_by_installer
-from ._states import Found, Wanted
+from ._wanted import Wanted
 
 CHECK_STAGE = "checking the bundle"
 OPTIONS_STAGE = "checking the options"

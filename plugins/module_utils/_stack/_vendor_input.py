@@ -19,7 +19,7 @@ from .._schema._ofed import VARIABLES
 from .._tools._packages import is_private, without_secrets
 from ._bundle import VERSION_WORDS, is_version, misfit, parse_name
 from ._installer_options import SETS, USER_ONLY_WORDS, Installer, user_only
-from ._states import Wanted
+from ._wanted import Wanted
 
 _ABSOLUTE = re.compile(r"^/[^\0\n\ud800-\udfff]*\Z")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")

@@ -13,8 +13,8 @@ from __future__ import annotations
 import re
 import typing as t
 
+from .._codes import is_secret
 from .._foreign import integer
-from .._opensm._options import is_secret
 
 HIDDEN = "<removed>"
 # Shorter ones are parts of too many words.

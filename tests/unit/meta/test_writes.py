@@ -31,7 +31,7 @@ EXCEPTIONS = {
     "module_utils/_gpudirect/_legacy_build.py: os.rename": JOB_FOLDER,
     "module_utils/_gpudirect/_legacy_build.py: shutil.move": JOB_FOLDER,
     "module_utils/_kernel/_packages.py: open": JOB_FOLDER,
-    "module_utils/_kernel/_bundle.py: os.chmod": ROOT_FOLDER,
+    "module_utils/_kernel/_bundle/_converge.py: os.chmod": ROOT_FOLDER,
     "module_utils/_firmware/_image/_fetch.py: os.rename": "what mkstemp has made, in a folder that root alone can write to",
     "module_utils/_firmware/_image/_fetch.py: tempfile.mkstemp": "a new file with a name that nobody knows",
     "module_utils/_ipoib/_backends/_netplan_backend.py: os.link": ROOT_FOLDER,

@@ -24,6 +24,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Use
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _converge, _look, _plan, _steps
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._found import Found
 from ansible_collections.rdma.ofed.plugins.modules import driver_reload
 from hypothesis import given
 from hypothesis import strategies as st
@@ -710,16 +711,16 @@ def test_the_folder_of_a_container_alone_says_nothing_of_the_driver(tmp_path: pa
 def test_only_modules_for_gpu_memory_are_told_as_not_come_back() -> None:
     loaded = [LoadedModule(name) for name in ("mlx_compat", "ib_core", "nv_peer_mem", "nvidia_peermem")]
     now = [module for module in loaded if module.name not in ("mlx_compat", "nv_peer_mem")]
-    before = _plan.Found(modules=tuple(loaded))
-    assert _plan.not_again(before, _plan.Found(modules=tuple(now))) == ("nv_peer_mem",)
+    before = Found(modules=tuple(loaded))
+    assert _plan.not_again(before, Found(modules=tuple(now))) == ("nv_peer_mem",)
     assert _plan.not_again(before, before) == ()
 
 
 def test_an_attempt_is_known_by_boot_and_installed_builds() -> None:
-    found = _plan.Found(modules=(LoadedModule("ib_core", srcversion_disk="B"), LoadedModule("ib_umad")))
+    found = Found(modules=(LoadedModule("ib_core", srcversion_disk="B"), LoadedModule("ib_umad")))
     known = _plan.signature(found, "boot-1")
     assert _plan.signature(found._replace(modules=(LoadedModule("ib_core", srcversion_loaded="A", srcversion_disk="B"),)), "boot-1") == known
-    for other in (_plan.signature(found, "boot-2"), _plan.signature(_plan.Found(modules=(LoadedModule("ib_core", srcversion_disk="C"),)), "boot-1")):
+    for other in (_plan.signature(found, "boot-2"), _plan.signature(Found(modules=(LoadedModule("ib_core", srcversion_disk="C"),)), "boot-1")):
         assert other != known
 
 
@@ -887,6 +888,6 @@ def test_modules_that_were_made_for_the_next_kernel(
     assert _look._meant_for((LoadedModule(loaded),), RELEASE, "/") == meant_for
 
 
-def look_at(node: Node) -> _plan.Found:
+def look_at(node: Node) -> Found:
     node.save()
     return _look.look(node, release=RELEASE, environ={}, root=str(node.root), pid=1)

@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import OperatingSystem
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
-from ansible_collections.rdma.ofed.plugins.module_utils._kernel import _bundle
+from ansible_collections.rdma.ofed.plugins.module_utils._kernel._bundle import _converge as _bundle
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import misfit, parse_name
 from ansible_collections.rdma.ofed.plugins.modules import kernel_bundle
 from support.kernel_node import NEW, OLD, Node, bundle

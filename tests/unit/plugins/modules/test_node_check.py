@@ -124,7 +124,7 @@ def test_what_the_planners_need_is_handed_through() -> None:
     wanted = wanted_of({**DEFAULTS, **given})
     modules, gpus = wanted.concerns["kernel_modules"], wanted.concerns["gpudirect"]
     assert (modules.load, modules.options) == ({"ib_umad"}, {"ib_ipoib": {"send_queue_size": "512"}})
-    assert (gpus.method, gpus.allow_rebuild, gpus.options.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
+    assert (gpus.method, gpus.allow_rebuild, gpus.source.commit) == ("auto", True, DEFAULTS["gpudirect_commit"])
 
 
 @pytest.mark.parametrize("backend", ["systemd-networkd", "ifupdown", "networkmanager"])

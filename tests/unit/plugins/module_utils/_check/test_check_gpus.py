@@ -15,10 +15,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, UNIT_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._expect import Wanted as WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import UNIT_TEXT
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted as Options
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._wanted import Wanted as WantedGpus
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from support.expected import having, wanting
 
@@ -35,7 +34,7 @@ GOOD = Found(
 
 
 def words(method: str, found: Found, **gpu: t.Any) -> list[str]:
-    wanted = wanting(Wanted(subnet_manager=False), gpudirect=WantedGpus(method, False, Options()))
+    wanted = wanting(Wanted(subnet_manager=False), gpudirect=WantedGpus(method))
     return _words.lines(findings(wanted, having(Node(), gpudirect=found._replace(gpu=found.gpu._replace(**gpu)))))
 
 

@@ -12,8 +12,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import 
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as WantedStack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted as WantedStack
 from ansible_collections.rdma.ofed.plugins.modules import node_check
 from support.expected import having, wanting
 

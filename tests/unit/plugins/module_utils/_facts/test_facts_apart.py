@@ -22,8 +22,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import HealthSettings
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import port_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import port_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind

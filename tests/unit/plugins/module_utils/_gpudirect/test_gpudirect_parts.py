@@ -19,8 +19,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver impor
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect import _apply, _legacy, _legacy_build, _plan, _symptoms
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._method import Method
-from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._plan import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._source import Source, tools
+from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import parse_dpkg_database
@@ -287,7 +287,7 @@ GPU = Gpu(
 )
 BARE = Found(gpu=GPU, kernel=KERNEL, stack="mlnx_ofed", ofed_version="23.10-0.5.5.0")
 PEERMEM = Method("nvidia_peermem", "")
-WANTED = Wanted("auto", Source("https://example.org/nv.git", COMMIT))
+WANTED = Wanted(source=Source("https://example.org/nv.git", COMMIT))
 
 
 def words(found: Found, method: Method = PEERMEM, wanted: Wanted = WANTED) -> list[str]:

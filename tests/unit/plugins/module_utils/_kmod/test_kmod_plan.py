@@ -32,7 +32,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
-    Wanted,
     changed_options,
     conflicts,
     drivers_changed,
@@ -40,9 +39,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     plan,
     rule_changed,
     same_value,
-    wanted_of,
     without_effect,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from hypothesis import given
 from hypothesis import strategies as st

@@ -15,7 +15,6 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _nodenames
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import is_path
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template
@@ -24,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import render as render_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, rotation_text
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _node_names as _nodenames
 from hypothesis import example, given
 from hypothesis import strategies as st
 

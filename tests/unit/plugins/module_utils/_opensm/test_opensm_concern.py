@@ -9,8 +9,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PACKAGED, TEMPLATE
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._node_names import BEGIN, END
 
 DEFAULTS: dict[str, t.Any] = {"state": "present", "instances": None, "wait_timeout": 60}
 RESTING = Found(masked=tuple(sorted(PACKAGED)))

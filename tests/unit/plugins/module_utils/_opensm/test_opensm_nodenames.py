@@ -7,17 +7,8 @@ from __future__ import annotations
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import (
-    BEGIN,
-    END,
-    broken_lines,
-    node_guids,
-    parse,
-    parse_line,
-    problems,
-    render,
-    wanted,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import node_guids
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._node_names import BEGIN, END, broken_lines, parse, parse_line, problems, render, wanted
 from hypothesis import given
 from hypothesis import strategies as st
 from support import hostile

@@ -12,12 +12,12 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import PACKAGE, Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import BEGIN, END
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PACKAGED, RECORD, ROTATION, TEMPLATE
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started, stopped
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import UNIT_TEXT, Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind, Plan
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._node_names import BEGIN, END
 from hypothesis import given
 from hypothesis import strategies as st
 

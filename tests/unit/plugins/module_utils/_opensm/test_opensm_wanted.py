@@ -15,12 +15,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import par
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import require_one_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._nodenames import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._result import result
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound, Wanted, bind, read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._node_names import DEFAULT_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STANDBY, SmInfo
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import data as opensm_data

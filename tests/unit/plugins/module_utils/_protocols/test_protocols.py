@@ -16,21 +16,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ulps import Kept
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._catalogue import NAMES, PROTOCOLS, modules_of, vendor_packages
-from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import (
-    Found,
-    Wanted,
-    conf_values,
-    pending,
-    plan,
-    record_after,
-    record_meanwhile,
-    units_off,
-)
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._plan import conf_values, pending, plan, record_after, record_meanwhile, units_off
+from ansible_collections.rdma.ofed.plugins.module_utils._protocols._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._found import Found as Node
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan as stack_plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found as Node
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Wanted as Stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted as Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._openibd import KEYS
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from hypothesis import given

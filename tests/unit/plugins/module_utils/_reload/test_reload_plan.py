@@ -13,8 +13,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._connections impo
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._modules import Module
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
 from ansible_collections.rdma.ofed.plugins.module_utils._reload import _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import LEAVE, REBOOT, REFUSE, RELOAD, Found, Wanted, plan, ssh_user, words
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._plan import LEAVE, REBOOT, REFUSE, RELOAD, plan, ssh_user, words
 from ansible_collections.rdma.ofed.plugins.module_utils._reload._steps import loaded_again
+from ansible_collections.rdma.ofed.plugins.module_utils._reload._wanted import Wanted
 
 CORE, USER = Module("ib_core", differs=True, used_by=("ib_umad",), refcount=1), Module("ib_umad")
 LOADED = Found(modules=(CORE, USER))

@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._soft_links impor
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _input, _plan
-from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._plan import Found, Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._found import Found, Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _ip
 from hypothesis import given, settings
 from hypothesis import strategies as st

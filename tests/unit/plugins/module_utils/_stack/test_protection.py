@@ -14,8 +14,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Sta
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import is_unprotected
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 

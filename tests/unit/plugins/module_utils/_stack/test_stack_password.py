@@ -20,9 +20,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _private
 from ansible_collections.rdma.ofed.plugins.module_utils._host._private import FOLDER, private_files, remove_left
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _foreseen
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import with_alternatives
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._dnf import Dnf
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Repository
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._zypper import Zypper

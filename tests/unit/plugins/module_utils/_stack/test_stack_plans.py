@@ -19,9 +19,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._job_runner import
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Place
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._changes import protects, renew
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._look import interruption
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan, plan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Repository
 from hypothesis import given
 from hypothesis import strategies as st

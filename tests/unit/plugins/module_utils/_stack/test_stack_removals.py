@@ -14,8 +14,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import O
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._foreseen import dependants
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._plan import StackPlan
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._states import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import erase_test_argv
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The wanted and the found stack. Pure."""
+"""The stack of a node, and its packages. Pure."""
 
 from __future__ import annotations
 
@@ -10,78 +10,12 @@ import typing as t
 
 from .._distro._registry import FAMILIES, by_name
 from .._facts._machine import OperatingSystem
-from .._facts._stack import DOCA as PROFILES
 from .._facts._stack import Stack
 from .._facts._usage import User
 from .._tools import _packages as packages
-from .._tools._packages import Manager, Package, Repository
+from .._tools._packages import Manager, Package
 from ._bundle import same_version
-from ._installer_options import user_only
 from ._package_names import taken_by_installer, vendors
-
-KERNEL_ONLY = "kernel-only"
-
-
-class Wanted(t.NamedTuple):
-    """The declared stack."""
-
-    state: str = "present"
-    source: str = "mlnx_ofed"
-    version: str = ""
-    method: str = "installer"
-    packages: str = ""
-    installer_options: tuple[str, ...] = ()
-    repository: Repository | None = None
-    allow_removal: tuple[str, ...] = ()
-    allow_upgrade: bool = False
-    """Whether a stack that is in use may be replaced."""
-    firmware_update: bool = False
-    keep: tuple[str, ...] = ()
-    """Packages that stay in the distribution's version where the vendor's stack is removed."""
-    distro: str = ""
-    """The distribution to name to the installer, "" where the installer finds it out."""
-    protect: bool = True
-    """Whether the packages of the stack are kept from being replaced by those of other repositories."""
-    also: tuple[tuple[str, ...], ...] = ()
-    """Packages to install along with the stack, each with others that do as well."""
-
-    @property
-    def metapackage(self) -> str:
-        """The package of a repository that brings all others: the profile of DOCA, or the set of MLNX_OFED."""
-        if self.source == "doca":
-            return self.packages or PROFILES[0]
-        return "mlnx-ofed-%s" % (user_only(self.packages) + "-user-only" if self.has_no_modules else self.packages)
-
-    @property
-    def has_no_modules(self) -> bool:
-        """Whether it is user space alone."""
-        return self.source != "doca" and bool(user_only(self.packages))
-
-    @property
-    def words(self) -> str:
-        """`doca 2.9.1`."""
-        return ("%s %s" % (self.source, self.version)).strip()
-
-    def fits(self, stack: Stack) -> bool:
-        """Whether the stack that was found is of this source and release, whole or not. Without a version, any release is."""
-        if self.source == "inbox":
-            return stack.kind not in ("mlnx_ofed", "doca")
-        same = packages.version_fits if self.source == "doca" else same_version
-        return stack.kind == self.source and (not self.version or same(self.version, stack.version))
-
-    def selection(self) -> dict[str, t.Any]:
-        """What can't be read from the node afterwards, and is kept on record."""
-        return {
-            "source": self.source,
-            "version": self.version,
-            "method": self.method,
-            "packages": self.packages,
-            "installer_options": list(self.installer_options),
-        }
-
-    def purpose(self) -> dict[str, t.Any]:
-        """What a job is for."""
-        return {**self.selection(), "state": self.state}
 
 
 class Found(t.NamedTuple):

@@ -15,11 +15,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._codes import guid_problems, is_guid, normal_guid
+from .._codes import guid_problems, normal_guid
 from .._errors import Problem, describe, label
-from .._facts._apart import is_in_fabric
-from .._facts._portname import is_persistent
-from .._foreign import integer, rows_of, shown
+from .._foreign import integer, shown
 
 # Where the diagnostics of rdma-core look by default; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
@@ -37,28 +35,6 @@ _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
 Hcas = t.Mapping[str, str]
 """Node GUID of each HCA of a host by its name, `{"mlx5_0": "0x..."}`."""
-
-
-def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> Hcas | None:
-    """The HCAs of a host: the declared `opensm_node_guids` (names to GUIDs), else those of its `rdma` fact on InfiniBand; None without a fact."""
-    declared = variables.get("opensm_node_guids")
-    if isinstance(declared, dict) and declared:
-        return {str(name): normal_guid(guid) for name, guid in declared.items() if is_guid(guid)}
-    if facts is None:
-        return None
-    infiniband = {str(port.get("device")) for port in rows_of(facts, "ports") if is_in_fabric(port)}
-    # A virtual function is not a node of the fabric.
-    hcas = [hca for hca in rows_of(facts, "hcas") if not hca.get("virtual")]
-    return {_first_name(hca, hcas): normal_guid(hca["node_guid"]) for hca in hcas if str(hca.get("name")) in infiniband and is_guid(hca.get("node_guid"))}
-
-
-def _first_name(hca: t.Mapping[str, t.Any], hcas: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """What the driver called an HCA before udev renamed it: the file stays the same when names of devices change."""
-    name, driver = str(hca.get("name")), str(hca.get("driver") or "")
-    if not is_persistent(name) or not driver:
-        return name
-    places = sorted(str(other.get("pci")) for other in hcas if other.get("driver") == driver)
-    return "%s_%d" % (driver.partition("_")[0], places.index(str(hca.get("pci"))))
 
 
 def _line(guid: str, name: str) -> str:

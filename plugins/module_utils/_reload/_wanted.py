@@ -1,0 +1,22 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""When the driver may be reloaded. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+
+class Wanted(t.NamedTuple):
+    """The options."""
+
+    policy: str = "if_idle"
+    because: tuple[str, ...] = ()
+    """Reasons to reload the driver even if it is the installed one."""
+    cut_ssh_connection: bool = False
+    allow_reload: bool = False
+    allow_container: bool = False
+    assume_changed: bool = False
+    """Whether the run of which this is the check mode would install another driver."""
