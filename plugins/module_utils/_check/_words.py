@@ -172,10 +172,10 @@ FORMS: t.Mapping[Code, Form] = {
 }
 
 
-# What brings the declared state back, by kind.
+# What brings the declared state back, by kind; of other kinds that roles change, the playbook of all roles does.
+_SITE = "run rdma.ofed.site"
 _RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _NEXT: t.Mapping[t.Any, str] = {
-    **dict.fromkeys((Kind.MODULE, Kind.FILE, Kind.UNIT, Kind.INITRAMFS), "run rdma.ofed.site"),
     **dict.fromkeys((Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER), "run rdma.ofed.firmware"),
     Kind.INTERFACE: _RUN_IPOIB,
     Kind.RDMA_DEVICE: "udev names it at the next boot: run rdma.ofed.site, then rdma.ofed.reboot",
@@ -213,7 +213,7 @@ def _said(finding: Finding) -> Form:
     """The form of a finding, filled in."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
-    words.update(subject=finding.subject, next=_NEXT.get(finding.kind, ""))
+    words.update(subject=finding.subject, next=_NEXT.get(finding.kind, _SITE if isinstance(finding.kind, Kind) else ""))
     if finding.aspect == _finding.MANAGER:
         # A run has nothing to change where the state of the kernel is right.
         words["next"] = finding.detail

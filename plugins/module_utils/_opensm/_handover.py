@@ -39,6 +39,8 @@ if t.TYPE_CHECKING:
 INTERVAL_SECONDS = 0.5
 # How long opensm may take to read its file again.
 READING_SECONDS = 1.0
+# How long a standby may take to notice that a master has ended: sminfo_polling_timeout and polling_retry_number of opensm, and the poll that was answered.
+POLLING_SECONDS = 50.0
 
 
 @contextlib.contextmanager
@@ -143,8 +145,9 @@ class Handover:
     def followed(self, stops: t.Sequence[Change], taken: t.Collection[str], *, timeout: float) -> t.Iterator[None]:
         """Around the end of masters: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll.
 
-        Where the fabric can't be asked before, none is waited for. `taken` is that of `without_heir`.
+        Where the fabric can't be asked before, none is waited for. `taken` is that of `without_heir`. `timeout` is for what comes after the polls.
         """
+        timeout += POLLING_SECONDS
         ports = [port for stop in stops for port in self._bound(stop, taken) if self._knows(port, is_here)]
         yield
         left = look_until(lambda: [port for port in ports if not self._has_moved(port)], lambda each: not each, patience=timeout, pause=INTERVAL_SECONDS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from unittest import mock
 
+import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _check
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
@@ -101,3 +102,9 @@ def test_each_object_has_one_line_and_every_code_has_words() -> None:
 def test_the_content_of_a_file_is_no_part_of_a_finding() -> None:
     secret = Change(Kind.FILE, "/etc/x", "", "", "secret")
     assert "secret" not in repr(of_change(secret))
+
+
+@pytest.mark.parametrize("kind", Kind)
+def test_whatever_a_role_changes_has_a_next_step(kind: Kind) -> None:
+    (line,) = lines([Finding(Code.DIFFERS, kind, "x", "", "a", "b")])
+    assert line.endswith(")") and "run rdma.ofed." in line
