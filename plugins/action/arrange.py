@@ -10,9 +10,15 @@ import typing as t
 
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
-from ..plugin_utils._arranged import _batches, _gpus, _pairs, _subnet_managers
+from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _subnet_managers
 
-_KINDS = {"batches": _batches.answer, "gpus": _gpus.answer, "pairs": _pairs.answer, "subnet_managers": _subnet_managers.answer}
+_KINDS = {
+    "batches": _batches.answer,
+    "firmware": _firmware.answer,
+    "gpus": _gpus.answer,
+    "pairs": _pairs.answer,
+    "subnet_managers": _subnet_managers.answer,
+}
 # A module of its own, to which meta/runtime.yml redirects.
 _FORMER = {"rolling_batches": "batches"}
 

@@ -16,6 +16,8 @@ description:
   - "V(batches): the hosts of the play that have work to do, in batches, group by group. No batch has hosts of two groups. Hosts of group C(opensm) come last,
     each in a batch of its own. Those that are designated to run the subnet manager of a fabric come after those that are not. Prints the batches. Returns
     their hosts in order and their sizes, for C(hosts) and C(serial) of the next play."
+  - "V(firmware): what makes the pending changes of the adapters of the host effective, as far as it is allowed. One reset, reboot or power cycle does so for
+    all adapters."
   - "V(gpus): how the host takes part in a measurement between the memory of GPUs, by the facts of M(rdma.ofed.rdma_facts): the adapter, its port, and the
     options of C(ib_write_bw). Fails with the reasons where it can't take part."
   - "V(pairs): who measures with whom in one round of a pair test. No host is in two pairs of a round, and no pair comes twice in all rounds. Hosts of
@@ -29,7 +31,7 @@ options:
   kind:
     description: What to decide.
     type: str
-    choices: [batches, gpus, pairs, subnet_managers]
+    choices: [batches, firmware, gpus, pairs, subnet_managers]
     required: true
   due:
     description: Of V(batches), which need it, the name of the variable that is true on the hosts that have something to do.
@@ -49,6 +51,27 @@ options:
         group that have something to do, or a list of these.
     type: raw
     default: 1
+  adapters:
+    description: Of V(firmware), what M(rdma.ofed.mlxfwreset) returned as RV(rdma.ofed.mlxfwreset#module:adapters).
+    type: list
+    elements: dict
+    default: []
+  allow_reset:
+    description: Of V(firmware), whether adapters may be reset.
+    type: bool
+    default: false
+  allow_reboot:
+    description: Of V(firmware), whether the node may be rebooted, or switched off and on.
+    type: bool
+    default: false
+  drains:
+    description: Of V(firmware), whether the site ends the use of the node before.
+    type: bool
+    default: false
+  cycles:
+    description: Of V(firmware), whether the site can switch the node off and on.
+    type: bool
+    default: false
   help:
     description: Of V(gpus), the output of C(ib_write_bw --help) on the host; empty where it is not installed.
     type: str
@@ -101,6 +124,13 @@ EXAMPLES = r"""
   register: round
   run_once: true
 
+- name: Find what would make pending changes of the firmware effective
+  rdma.ofed.arrange:
+    kind: firmware
+    adapters: "{{ looked.adapters }}"
+    allow_reset: true
+  register: activation
+
 - name: Find whether this host runs subnet managers
   rdma.ofed.arrange:
     kind: subnet_managers
@@ -150,6 +180,32 @@ parts:
   sample:
     node1: {role: server, peer: node2, tests: [ibping]}
     node2: {role: client, peer: node1, tests: [ibping]}
+way:
+  description: V(reset), V(reboot), V(power_cycle), or nothing.
+  returned: with O(kind=firmware)
+  type: str
+  sample: reset
+refusal:
+  description: Why a reset that is allowed is impossible, where nothing else is allowed; empty otherwise.
+  returned: with O(kind=firmware)
+  type: str
+  sample: ""
+due:
+  description: Whether it is allowed to make the changes effective, even where that is refused.
+  returned: with O(kind=firmware)
+  type: bool
+  sample: true
+needs:
+  description: What the adapters need.
+  returned: with O(kind=firmware)
+  type: list
+  elements: str
+  sample: [device_reset]
+unknown:
+  description: Whether the host has adapters, and none of them could be read.
+  returned: with O(kind=firmware)
+  type: bool
+  sample: false
 end:
   description:
     - How the host takes part. It has the C(device), its C(port), the C(gpu), the C(path) between the two as C(nvidia-smi) names it, the C(way), and the

@@ -9,10 +9,15 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["batches", "gpus", "pairs", "subnet_managers"], "required": True},
+    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "subnet_managers"], "required": True},
     "due": {"type": "str", "default": ""},
     "groups": {"type": "list", "elements": "str", "default": []},
     "serial": {"type": "raw", "default": 1},
+    "adapters": {"type": "list", "elements": "dict", "default": []},
+    "allow_reset": {"type": "bool", "default": False},
+    "allow_reboot": {"type": "bool", "default": False},
+    "drains": {"type": "bool", "default": False},
+    "cycles": {"type": "bool", "default": False},
     "help": {"type": "str", "default": ""},
     "gpu": {"type": "int", "default": 0},
     "device": {"type": "str", "default": ""},
