@@ -182,7 +182,7 @@ class Flow:
     def __call__(self, play: str, names: t.Collection[str], *more: str) -> dict[str, Outcome]:
         before = {name: len(self.card(name)["steps"]) for name in names}
         argv = ["-i", "hosts.json", play, "--limit", ",".join(names), *more]
-        done = playbook_runs.run("playbook", *argv, folder=self.folder, collections=self.folder, **playbook_runs.MANY_HOSTS)
+        done = playbook_runs.run("playbook", *argv, folder=self.folder, collections=self.folder)
         failed = done.failed
         assert (done.status == 0) is (not failed), done.output
         cards = {name: self.card(name) for name in names}

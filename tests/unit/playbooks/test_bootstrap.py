@@ -12,12 +12,11 @@ from __future__ import annotations
 import os
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import pytest
+from support import playbook_runs
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
 PROGRAMS = ("sh", "sed", "id", "sleep", "mkdir", "chmod", "rm")
 # Where the machine has a real one, it is taken.
 OLD_PYTHONS = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))).glob("versions/3.6.*/bin/python3.6"))
@@ -57,10 +56,9 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def play(node: pathlib.Path, playbook: str, *arguments: str) -> tuple[int, str]:
-    argv = [sys.executable, "-m", "ansible", "playbook", "-i", str(node.parent / "inventory.yml"), "rdma.ofed." + playbook, *arguments]
-    env = {"PATH": str(node), "HOME": str(node.parent), "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(ROOT / "build/checkout")}
-    done = subprocess.run(argv, cwd=node.parent, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
-    return done.returncode, " ".join((done.stdout + done.stderr).split())
+    argv = ["-i", str(node.parent / "inventory.yml"), "rdma.ofed." + playbook, *arguments]
+    done = playbook_runs.run("playbook", *argv, folder=node.parent, PATH=str(node))
+    return done.status, done.said
 
 
 @pytest.mark.parametrize("playbook", ["site", "verify"])

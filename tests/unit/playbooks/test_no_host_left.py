@@ -36,10 +36,11 @@ PLAYS = """
 WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware")
 
 
-def play(folder: pathlib.Path, *broken: str, strategy: str) -> playbook_runs.Done:
+def play(folder: pathlib.Path, *broken: str, strategy: str) -> tuple[int, str]:
     (folder / "play.yml").write_text(PLAYS % (strategy, PLAYBOOKS, PLAYBOOKS))
     (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": dict.fromkeys(["node1", "node2", "node3"]), "vars": {"ansible_connection": "local"}}}))
-    return playbook_runs.run("playbook", "-i", "hosts.json", "play.yml", "-e", json.dumps({"broken": broken}), folder=folder)
+    done = playbook_runs.run("playbook", "-i", "hosts.json", "play.yml", "-e", json.dumps({"broken": broken}), folder=folder)
+    return done.status, done.output
 
 
 @pytest.mark.parametrize("strategy", ["linear", "free"])

@@ -18,7 +18,7 @@ REFUSES = "#!/bin/sh\necho 'ssh: connect to host 10.0.0.3 port 22: Connection re
 HANGS = "#!/bin/sh\nexec sleep 600\n"
 
 
-def play(folder: pathlib.Path, playbook: str, *names: str) -> playbook_runs.Done:
+def play(folder: pathlib.Path, playbook: str, *names: str) -> tuple[int, str]:
     for name, text in (("refuses", REFUSES), ("hangs", HANGS)):
         (folder / name).write_text(text)
         (folder / name).chmod(0o755)
@@ -29,7 +29,8 @@ def play(folder: pathlib.Path, playbook: str, *names: str) -> playbook_runs.Done
         "node3": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "refuses"), "ansible_host": "10.0.0.3", "rdma_look_timeout": 0},
     }
     (folder / "hosts.json").write_text(json.dumps({"rdma": {"hosts": {name: hosts[name] for name in names}}}))
-    return playbook_runs.run("playbook", "-i", "hosts.json", "rdma.ofed." + playbook, "-e", "opensm_state=unmanaged", folder=folder)
+    done = playbook_runs.run("playbook", "-i", "hosts.json", "rdma.ofed." + playbook, "-e", "opensm_state=unmanaged", folder=folder)
+    return done.status, done.output
 
 
 def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pathlib.Path) -> None:

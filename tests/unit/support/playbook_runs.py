@@ -2,29 +2,37 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of real playbooks on this machine. Each start of Ansible costs a second: one host for each case in one run costs less than one run for each."""
+"""Runs of Ansible on this machine, by a process that has loaded it. One run with a host for each case costs less than one for each."""
 
 from __future__ import annotations
 
+import atexit
+import functools
+import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
 import typing as t
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CHECKOUT = ROOT / "build/checkout"
 """The collection as it is here, with a name that Ansible finds."""
-MANY_HOSTS = {"ANSIBLE_CALLBACK_PLUGINS": str(pathlib.Path(__file__).parent / "callbacks")}
-"""The environment of runs whose hosts together use filters often: see `filters_first`."""
 
 
 class Done(t.NamedTuple):
     """What a run ended with."""
 
     status: int
-    output: str
+    shown: str
+    errors: str
+
+    @property
+    def output(self) -> str:
+        return self.shown + self.errors
 
     @property
     def said(self) -> str:
@@ -37,13 +45,36 @@ class Done(t.NamedTuple):
         return dict(re.findall(r"^fatal: \[([^]]+)\]: FAILED! => (.*?)(?=^\S|^$|\Z)", self.output, re.MULTILINE | re.DOTALL))
 
 
+@functools.lru_cache(maxsize=None)
+def _server(collections: pathlib.Path, settings: t.Tuple[t.Tuple[str, str], ...]) -> subprocess.Popen[str]:
+    """Ansible reads its settings as it is loaded. The temporary files of its runs are in a folder that goes with this process."""
+    home = tempfile.mkdtemp(prefix="rdma-ansible-")
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(collections), **dict(settings)}
+    argv = [sys.executable, str(pathlib.Path(__file__).with_name("ansible_server.py"))]
+    server = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8")
+    atexit.register(server.communicate)
+    return server
+
+
 def run(program: str, *arguments: str, folder: pathlib.Path, collections: pathlib.Path = CHECKOUT, **environment: str) -> Done:
-    """A program of Ansible, as `playbook`."""
-    env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=str(collections), ANSIBLE_LOCALHOST_WARNING="false", LC_ALL="C.UTF-8", HOME=str(folder))
-    env.update(environment)
-    argv = [sys.executable, "-m", "ansible", program, *arguments]
-    done = subprocess.run(argv, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=600, check=False)
-    return Done(done.returncode, done.stdout + done.stderr)
+    """A program of Ansible, `playbook` or `inventory`, in a folder; it has the variables of environment of this process, and these."""
+    settings = {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_NOCOLOR": "true", "ANSIBLE_PIPELINING": "true"}
+    settings.update({name: value for name, value in environment.items() if name.startswith("ANSIBLE_")})
+    server = _server(collections, tuple(sorted(settings.items())))
+    assert server.stdin and server.stdout
+    env = {name: value for name, value in os.environ.items() if not name.startswith("ANSIBLE_")}
+    env.update(LC_ALL="C.UTF-8", HOME=str(folder), ANSIBLE_COLLECTIONS_PATH=str(collections), **{**settings, **environment})
+    with tempfile.TemporaryDirectory() as files:
+        paths = [pathlib.Path(files, name) for name in ("stdout", "stderr")]
+        for path in paths:
+            path.touch()
+        request = {"program": program, "arguments": arguments, "folder": str(folder), "environ": env, "seconds": 600}
+        server.stdin.write(json.dumps({**request, "output": str(paths[0]), "errors": str(paths[1])}) + "\n")
+        server.stdin.flush()
+        status = int(server.stdout.readline())
+        output, errors = (path.read_text(encoding="utf-8") for path in paths)
+        return Done(status, output, errors)
 
 
 def collection_of(folder: pathlib.Path, stand_ins: t.Mapping[str, str]) -> pathlib.Path:

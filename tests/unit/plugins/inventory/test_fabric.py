@@ -7,14 +7,12 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
-import sys
 import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Pace, Picture, cable, written
+from support import playbook_runs
 
 LEAF1, LEAF2, NODE1, NODE2, GATEWAY = ("0x%016x" % number for number in range(1, 6))
 
@@ -36,14 +34,8 @@ BASELINE = Picture(
 )
 
 
-ROOT = pathlib.Path(__file__).resolve().parents[4]
-
-
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> pathlib.Path:
-    namespace = tmp_path / "collections/ansible_collections/rdma"
-    namespace.mkdir(parents=True)
-    (namespace / "ofed").symlink_to(ROOT)
     (tmp_path / "fabric-ib.json").write_text(written(BASELINE, "2026-11-24T12:00:00Z"), encoding="utf-8")
     (tmp_path / "hosts.ini").write_text("[rdma]\nnode1.example.org\nnode2.example.org\nnode3.example.org\n", encoding="utf-8")
     return tmp_path
@@ -53,11 +45,9 @@ def inventory(folder: pathlib.Path, *lines: str, sources: t.Sequence[str] = ("ho
     """What the sources say together, and the messages beside it."""
     (folder / "fabric.yml").write_text("\n".join(["plugin: rdma.ofed.fabric", *lines, ""]), encoding="utf-8")
     arguments = [word for source in sources for word in ("-i", source)]
-    env = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(folder / "collections"), "ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "COLUMNS": "10000"}
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", "inventory", "--list", *arguments], cwd=str(folder), env=env, capture_output=True, encoding="utf-8", check=False
-    )
-    return (json.loads(done.stdout) if done.returncode == 0 else {}), " ".join(done.stderr.split())
+    settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "COLUMNS": "10000"}
+    done = playbook_runs.run("inventory", "--list", *arguments, folder=folder, **settings)
+    return (json.loads(done.shown) if done.status == 0 else {}), " ".join(done.errors.split())
 
 
 def plain(value: t.Any) -> str:

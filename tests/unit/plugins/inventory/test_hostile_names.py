@@ -7,9 +7,7 @@
 from __future__ import annotations
 
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import typing as t
 
@@ -17,14 +15,14 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Pace, Picture, cable, written
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
 from ansible_collections.rdma.ofed.plugins.plugin_utils._fabric_hosts import is_host_name
+from support import playbook_runs
 from support.hostile import MARK, NAMES, TEMPLATES
 
-ROOT = pathlib.Path(__file__).resolve().parents[4]
 GOOD = "good1"
 
 
 def at(folder: pathlib.Path, texts: t.Sequence[str]) -> tuple[list[str], pathlib.Path]:
-    """The hostile names, which make a file of this folder where they are run, and that file."""
+    """The hostile names, which make a file of this tmp_path where they are run, and that file."""
     mark = folder / "mark"
     # ansible-core refuses half of a character pair itself.
     return [text.replace(MARK, str(mark)) for text in texts if "\udcff" not in text], mark
@@ -41,25 +39,9 @@ def fabric_of(names: t.Sequence[str]) -> Picture:
     return Picture(nodes, cables)
 
 
-@pytest.fixture
-def folder(tmp_path: pathlib.Path) -> pathlib.Path:
-    namespace = tmp_path / "collections/ansible_collections/rdma"
-    namespace.mkdir(parents=True)
-    (namespace / "ofed").symlink_to(ROOT)
-    return tmp_path
-
-
-def ansible(folder: pathlib.Path, program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(folder / "collections"), "COLUMNS": "10000", "ANSIBLE_LOCAL_TEMP": str(folder / "tmp")}
-    done = subprocess.run(
-        [sys.executable, "-m", "ansible", program, *arguments, "-e", "ansible_python_interpreter=" + sys.executable],
-        cwd=str(folder),
-        env={**env, "ANSIBLE_HOME": str(folder / "home"), "ANSIBLE_NOCOLOR": "true"},
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert "Traceback" not in done.stderr and "fault in the" not in done.stdout, done.stdout + done.stderr
+def ansible(folder: pathlib.Path, program: str, *arguments: str) -> playbook_runs.Done:
+    done = playbook_runs.run(program, *arguments, "-e", "ansible_python_interpreter=" + sys.executable, folder=folder, COLUMNS="10000")
+    assert "Traceback" not in done.errors and "fault in the" not in done.shown, done.output
     return done
 
 
@@ -83,8 +65,8 @@ TASKS = """
 
 
 @pytest.mark.parametrize("adds", [False, True])
-def test_inventory_from_a_hostile_fabric_runs_nothing(folder: pathlib.Path, adds: bool) -> None:
-    names, mark = at(folder, NAMES)
+def test_inventory_from_a_hostile_fabric_runs_nothing(tmp_path: pathlib.Path, adds: bool) -> None:
+    names, mark = at(tmp_path, NAMES)
     # The hosts are those of inventory; their switches, PSIDs and firmware have the hostile names.
     picture = fabric_of(names)
     # A host of inventory is plugged into all switches.
@@ -92,25 +74,25 @@ def test_inventory_from_a_hostile_fabric_runs_nothing(folder: pathlib.Path, adds
     switches = [guid for guid, node in picture.nodes.items() if node.type == "switch"]
     cables = {cable(("0x1", number), (guid, 2)): Pace("4X", "EDR") for number, guid in enumerate(switches, 1)}
     picture = Picture({**picture.nodes, "0x1": good}, {**picture.cables, **cables})
-    (folder / "hosts.ini").write_text(GOOD + "\n", encoding="utf-8")
-    (folder / "fabric-ib.json").write_text(written(picture, "2026-11-24T12:00:00Z"), encoding="utf-8")
+    (tmp_path / "hosts.ini").write_text(GOOD + "\n", encoding="utf-8")
+    (tmp_path / "fabric-ib.json").write_text(written(picture, "2026-11-24T12:00:00Z"), encoding="utf-8")
     compose = ["compose:", "  one: fabric_leaves | first", "keyed_groups:", "  - {prefix: x, key: fabric_leaves | first}"]
-    (folder / "fabric.yml").write_text("\n".join(["plugin: rdma.ofed.fabric", "add_hosts: %s" % str(adds).lower(), *compose, ""]), encoding="utf-8")
-    (folder / "play.yml").write_text(TASKS, encoding="utf-8")
+    (tmp_path / "fabric.yml").write_text("\n".join(["plugin: rdma.ofed.fabric", "add_hosts: %s" % str(adds).lower(), *compose, ""]), encoding="utf-8")
+    (tmp_path / "play.yml").write_text(TASKS, encoding="utf-8")
     sources = ["-i", "fabric.yml"] if adds else ["-i", "hosts.ini", "-i", "fabric.yml"]
-    listed = ansible(folder, "inventory", "--list", *sources)
-    inventory = json.loads(listed.stdout)
+    listed = ansible(tmp_path, "inventory", "--list", *sources)
+    inventory = json.loads(listed.shown)
     assert all(name.isidentifier() for name in inventory if name != "_meta")
     if adds:
         found = {host for group in inventory.values() for host in group.get("hosts", ())}
         assert GOOD in found and all(map(is_host_name, found)), found
-        assert "not added" in listed.stderr
-    done = ansible(folder, "playbook", "play.yml", *sources)
-    assert done.returncode == 0, done.stdout + done.stderr
+        assert "not added" in listed.errors
+    done = ansible(tmp_path, "playbook", "play.yml", *sources)
+    assert done.status == 0, done.output
     assert not mark.exists()
-    assert "\x1b" not in done.stdout + done.stderr and "\u202e" not in done.stdout
+    assert "\x1b" not in done.output and "\u202e" not in done.shown
     # The default callback writes JSON, which doubles the backslash.
-    assert "x7b{ lookup(" in done.stdout
+    assert "x7b{ lookup(" in done.shown
 
 
 OTHERS = """
@@ -141,16 +123,16 @@ OTHERS = """
 """
 
 
-def test_results_of_filters_and_actions_run_nothing(folder: pathlib.Path) -> None:
-    names, mark = at(folder, NAMES)
+def test_results_of_filters_and_actions_run_nothing(tmp_path: pathlib.Path) -> None:
+    names, mark = at(tmp_path, NAMES)
     entries = [Pending(Change(Kind.PARAMETER, name, name, name, name, "reboot"), (name,)).result() for name in names]
-    ends = {name: {"fabric": "ib", "tests": [name]} for name in at(folder, TEMPLATES)[0]}
-    (folder / "ends.json").write_text(json.dumps(ends), encoding="utf-8")
-    (folder / "pending.json").write_text(json.dumps(entries), encoding="utf-8")
-    (folder / "fabric-ib.json").write_text(written(fabric_of(names), "2026-11-24T12:00:00Z"), encoding="utf-8")
-    (folder / "play.yml").write_text(OTHERS, encoding="utf-8")
-    done = ansible(folder, "playbook", "-i", "localhost,", "play.yml")
-    assert done.returncode == 0, done.stdout + done.stderr
+    ends = {name: {"fabric": "ib", "tests": [name]} for name in at(tmp_path, TEMPLATES)[0]}
+    (tmp_path / "ends.json").write_text(json.dumps(ends), encoding="utf-8")
+    (tmp_path / "pending.json").write_text(json.dumps(entries), encoding="utf-8")
+    (tmp_path / "fabric-ib.json").write_text(written(fabric_of(names), "2026-11-24T12:00:00Z"), encoding="utf-8")
+    (tmp_path / "play.yml").write_text(OTHERS, encoding="utf-8")
+    done = ansible(tmp_path, "playbook", "-i", "localhost,", "play.yml")
+    assert done.status == 0, done.output
     assert not mark.exists()
-    assert "\x1b" not in done.stdout + done.stderr
-    assert "{{ lookup(" in done.stdout
+    assert "\x1b" not in done.output
+    assert "{{ lookup(" in done.shown

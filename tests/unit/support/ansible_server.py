@@ -1,0 +1,101 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A process that has loaded Ansible and this collection, and becomes a run of Ansible for each request: a line of JSON with `Request`.
+
+Most of the time of a short run goes into loading the same files, in the run and in the process that Ansible forks for each task of each host.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+import typing as t
+import warnings
+
+from ansible import constants
+from ansible.cli.inventory import InventoryCLI
+from ansible.cli.playbook import PlaybookCLI
+from ansible.plugins import loader
+
+PROGRAMS = {"playbook": PlaybookCLI, "inventory": InventoryCLI}
+MODULES = "ansiballz_cache"
+
+
+class Request(t.NamedTuple):
+    """One run."""
+
+    program: str
+    arguments: t.List[str]
+    folder: str
+    environ: t.Dict[str, str]
+    output: str
+    errors: str
+    seconds: int
+
+
+def preload() -> None:
+    """What runs load in any case, and the plugins of the collection."""
+    if hasattr(loader, "init_plugin_loader"):
+        loader.init_plugin_loader()
+        # Each run tries to do the same.
+        warnings.filterwarnings("ignore", message="AnsibleCollectionFinder has already been configured")
+    own = os.path.join(os.environ["ANSIBLE_COLLECTIONS_PATH"], "ansible_collections/rdma/ofed/plugins")
+    for kind in ("action", "filter", "lookup"):
+        for name in os.listdir(os.path.join(own, kind)):
+            # An ansible-core that is too old for a plugin refuses it in the run as well.
+            with contextlib.suppress(Exception):
+                getattr(loader, kind + "_loader").get("rdma.ofed." + name[: -len(".py")])
+    for kind in ("action", "become", "cache", "callback", "connection", "filter", "inventory", "shell", "strategy", "test", "vars"):
+        list(getattr(loader, kind + "_loader").all(class_only=True))
+    # Collecting garbage would copy the memory that the runs share.
+    gc.collect()
+    gc.freeze()
+
+
+def become(request: Request) -> t.NoReturn:
+    """The run, without what Python does at the end of a program: what is to be cleaned up then is of all runs."""
+    signal.alarm(request.seconds)
+    os.chdir(request.folder)
+    os.environ.clear()
+    os.environ.update(request.environ)
+    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, request.output, os.O_WRONLY), (2, request.errors, os.O_WRONLY)):
+        os.dup2(os.open(path, flags), number)
+    # The collection knows a run by this folder. The modules as they are sent are the same for all runs.
+    shared = str(constants.DEFAULT_LOCAL_TMP)
+    constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=os.path.dirname(shared))
+    os.makedirs(os.path.join(shared, MODULES), exist_ok=True)
+    os.symlink(os.path.join(shared, MODULES), os.path.join(constants.DEFAULT_LOCAL_TMP, MODULES))
+    sys.argv = ["ansible-" + request.program, *request.arguments]
+    status: t.Any = 1
+    try:
+        PROGRAMS[request.program].cli_executor(sys.argv)
+        status = 0
+    except SystemExit as end:
+        status = end.code
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status or 0)
+
+
+def serve() -> None:
+    preload()
+    for line in sys.stdin:
+        pid = os.fork()
+        if not pid:
+            become(Request(**json.loads(line)))
+        status = os.waitpid(pid, 0)[1]
+        os.write(1, b"%d\n" % (os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)))
+
+
+if __name__ == "__main__":
+    serve()
