@@ -14,9 +14,9 @@ from ..module_utils._accepted import counts, entries_of
 from ..module_utils._accepted import problems as accepted_problems
 from ..module_utils._check._table import verdict
 from ..module_utils._errors import RdmaError, require_none
-from ..module_utils._fabric import _health_report
 from ..module_utils._fabric._baseline import Picture, parse_baseline, picture_of, written
-from ..module_utils._fabric._health import Expected, unknown_nodes
+from ..module_utils._fabric._health import _report as _health_report
+from ..module_utils._fabric._health._judge import Expected, unknown_nodes
 from ..module_utils._foreign import read_table
 from ..module_utils._plain import plain
 from ..module_utils._schema._ib_fabric_check import OPTIONS

@@ -336,7 +336,7 @@ seconds:
 
 import gc
 
-from ..module_utils._fabric._counter_report import Node, report
+from ..module_utils._fabric._counters._report import Node, report
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._ib_counters import OPTIONS
 

@@ -185,13 +185,13 @@ after:
   sample: *sample
 """
 
-from ..module_utils._fabric._port_control import control
+from ..module_utils._fabric._port._converge import converge
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._ib_port import OPTIONS
 
 
 def main() -> None:
-    answer(OPTIONS, control, root=True)
+    answer(OPTIONS, converge, root=True)
 
 
 if __name__ == "__main__":

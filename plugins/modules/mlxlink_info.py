@@ -217,7 +217,7 @@ ports:
           type: int
 """
 
-from ..module_utils._firmware._links import look
+from ..module_utils._firmware._links._look import look
 from ..module_utils._host._answer import answer
 from ..module_utils._schema._mlxlink_info import OPTIONS
 

@@ -17,7 +17,7 @@ from conftest import converge
 
 sys.path.insert(0, str(ROOT / "build/collections"))
 
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import objections_to
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import objections_to
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus"
 NODE = "node1"

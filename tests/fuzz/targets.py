@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan, _registry
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import Absentee
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout, Needed, check_content
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import Installer

@@ -18,7 +18,7 @@ from .._expectations import EXPECTATIONS
 from .._facts._portname import describe_all, is_named, renaming
 from .._finding import Code, Finding, Topic, rank_of
 from .._hosts import natural
-from .._opensm._told import findings as told_findings
+from .._opensm._told._expect import findings as told_findings
 from .._tools._smpquery import SPEEDS
 from ._live import Query, Scope, choose_port, names_of
 from ._managers import manager_findings, opensm_findings

@@ -13,7 +13,7 @@ from .._facts._pcie import Slot
 from .._facts._portname import find, is_named
 from .._facts._ports import Port
 from .._hosts import natural
-from .._opensm._told import Told
+from .._opensm._told._expect import Told
 
 
 class Card(t.NamedTuple):

@@ -21,7 +21,7 @@ from .._hosts import natural
 from .._opensm._conf import parse_conf
 from .._opensm._places import fabric_of, file_path, unit_name
 from .._opensm._processes import read_processes
-from .._opensm._told_look import listen
+from .._opensm._told._look import listen
 from .._tools import _saquery, _sminfo, _smpquery
 from ._live import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
 

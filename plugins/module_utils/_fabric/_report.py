@@ -17,8 +17,8 @@ from .._foreign import integer
 from .._host._files import read_text, under
 from .._opensm._conf import CONF, parse_conf
 from .._opensm._places import SETTINGS
-from .._opensm._told import findings
-from .._opensm._told_look import listen
+from .._opensm._told._expect import findings
+from .._opensm._told._look import listen
 from .._opensm._words import row
 from .._record import as_data
 from . import _look

@@ -15,7 +15,7 @@ from ._gap import Code as GapCode
 
 if t.TYPE_CHECKING:
     from .._finding import End, Finding
-    from ._counters import Spot
+    from ._counters._types import Spot
     from ._gap import Gap
     from ._subnet import Port
 

@@ -13,7 +13,7 @@ from .._finding import Code, Finding, Topic, of_change
 from ._compare import compare
 from ._config._input import entry_problems
 from ._image._input import image_problems
-from ._links import Limits, seen
+from ._links._look import Limits, seen
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:

@@ -6,53 +6,25 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 import typing as t
 
 from .._errors import InvalidInput, Problem, Refused, Unsupported, require_none
 from .._facts._asked import asked_port
-from .._host._files import apply_file, read_text, under
-from .._host._units import ENABLED, Systemd, Unit, show_units, systemd_runs
-from .._host._write import open_regular
-from .._plan import Change, Kind, Plan
+from .._host._units import systemd_runs
 from . import _health, _sampler
 from . import _plan as planner
 from . import _settings as places
+from ._apply import apply
 from ._bundle import program
-from ._found import Found
 from ._input import problems, wanted_of
+from ._look import look
 from ._plan import is_ours
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
     from .._host._run import Runner
-
-_LONGEST_LINE = 1000
-_FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)
-
-
-def _first_line(path: str) -> str:
-    """Of a file that may be long; "" where there is none."""
-    with contextlib.suppress(OSError), open_regular(path) as stream:
-        return stream.readline(_LONGEST_LINE).decode("utf-8", "replace")
-    return ""
-
-
-def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
-    """`textfile` is the declared one; that of an earlier run is in its settings."""
-    texts = {path: read_text(under(root, path)) for path in planner.FILES}
-    settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
-    before = settings.textfile if settings else ""
-    written = {path: _first_line(under(root, path)) for path in (textfile, before) if path}
-    left = {path: line for path, line in written.items() if is_ours(line)}
-    for path in (places.STATES, places.DRAINED):
-        if os.path.exists(under(root, path)):
-            left[path] = read_text(under(root, path)) or "\n"
-    timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else Unit(places.TIMER)
-    return Found({path: text for path, text in texts.items() if text}, left, timer)
 
 
 def _require_ports(fabrics: t.Iterable[tuple[str, str]], root: str) -> None:
@@ -90,34 +62,3 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
         apply(module, run, todo, root=root)
         planner.plan(wanted, look(run, textfile, systemd=systemd, root=root), files).require_empty()
     return result
-
-
-def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") -> None:
-    """In the order of the plan; systemd reads its files again before it starts anything."""
-    stale = False
-    for change in todo.changes:
-        if change.kind == Kind.FILE:
-            apply_file(module, change, mode=0o755 if change.subject in planner.EXECUTABLE else 0o644, root=root)
-            stale = stale or change.subject.startswith("/etc/systemd/")
-            continue
-        if stale:
-            Systemd(run).daemon_reload()
-            stale = False
-        _unit(run, change)
-    if stale and run.has("systemctl"):
-        Systemd(run).daemon_reload()
-    for folder in _FOLDERS:
-        # Only an empty one goes.
-        with contextlib.suppress(OSError):
-            os.rmdir(under(root, folder))
-
-
-def _unit(run: Runner, change: Change) -> None:
-    if change.aspect == ENABLED:
-        Systemd(run).set_enabled(change)
-    elif change.after == planner.STOPPED:
-        Systemd(run).stop(change.subject, places.SERVICE)
-    elif change.before == planner.STOPPED and change.after == planner.RUNNING:
-        Systemd(run).start(change.subject)
-    else:
-        Systemd(run).restart(change.subject)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import typing as t
 
-from .._fabric._counters import COUNTERS, Counts, Course, Place, Sort, growth
+from .._fabric._counters._types import COUNTERS, Counts, Course, Place, Sort, growth
 from .._fabric._gap import Code, Gap
 from .._fabric._subnet import lanes, lower
 from .._foreign import read_table
@@ -19,7 +19,7 @@ from .._tools import _sminfo
 from .._tools._smpquery import LANE_GBPS
 
 if t.TYPE_CHECKING:
-    from .._fabric._counters import Spot
+    from .._fabric._counters._types import Spot
     from .._fabric._subnet import Link, Subnet
 
 # In bytes, the base unit of Prometheus.

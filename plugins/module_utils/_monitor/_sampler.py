@@ -13,8 +13,8 @@ import traceback
 import typing as t
 
 from .._errors import RdmaError
-from .._fabric._counter_look import CounterAsking
-from .._fabric._counters import spots_of
+from .._fabric._counters._look import CounterAsking
+from .._fabric._counters._types import spots_of
 from .._fabric._gap import Code, Gap, gaps_of
 from .._facts._asked import asked_port
 from .._facts._ports import read_ports

@@ -24,7 +24,7 @@ from ._found import Found
 from ._input import problems
 from ._master import Known
 from ._options import SECRET
-from ._partitions import port_guids
+from ._partitions._input import port_guids
 from ._placement import GROUP, MASTER, RESTING, Place
 from ._places import fabric_of, unit_name
 from ._plan import plan, require_consent

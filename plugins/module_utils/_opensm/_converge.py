@@ -17,19 +17,19 @@ from .._tools._node_names import broken_lines
 from .._tools._sminfo import TOOLS
 from .._words import some, subject
 from ._apply import apply
-from ._fabric import Misplaced, guard, require_one_key, stand_below
-from ._fabric_found import FabricFound, can_ask, see
+from ._fabric._found import FabricFound, can_ask, see
+from ._fabric._judge import Misplaced, guard, require_one_key, stand_below
+from ._fabric._settle import Settled, settle
 from ._handover import Handover
-from ._hear import explained, hear, sweeps_again, take_back_refused
 from ._lacks import lacks
 from ._look import look, virtual_functions
 from ._placement import MASTER
 from ._plan import plan, require_consent, started, stopped, undeclared
 from ._predecessor import dropped_files, fit, inherit
 from ._result import result
-from ._settle import Settled, settle
-from ._told import findings
-from ._told_look import mark
+from ._told._expect import findings
+from ._told._hear import explained, hear, sweeps_again, take_back_refused
+from ._told._look import mark
 from ._wanted import Bound, Wanted, bind, read_wanted
 
 if t.TYPE_CHECKING:
@@ -41,7 +41,7 @@ if t.TYPE_CHECKING:
     from .._plan import Plan
     from .._tools._sminfo import SmInfo
     from ._found import Found
-    from ._told_look import Mark
+    from ._told._look import Mark
 
 # Subnet managers and diagnostics send management datagrams through ib_umad.
 UMAD = "/sys/class/infiniband_mad/abi_version"

@@ -19,8 +19,8 @@ from .._tools._node_names import Hcas
 from ._fabrics import declared_of, fabrics_of
 from ._input import both_allowed, declared_keys
 from ._options import FIRST_CLASS
-from ._partition_file import Absentee
-from ._partitions import Inventory, absentees, outline, port_guids, render
+from ._partitions._file import Absentee
+from ._partitions._input import Inventory, absentees, outline, port_guids, render
 from ._placement import Groups, Hostvars
 
 # The variables by which a host declares what its subnet manager does.

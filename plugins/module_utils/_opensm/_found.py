@@ -13,7 +13,7 @@ from .._errors import Refused
 from .._tools._node_names import BEGIN, END
 from ._conf import DECLARED
 from ._options import HIDDEN, looks_secret
-from ._partition_file import outline_of, refusal_of
+from ._partitions._file import outline_of, refusal_of
 from ._places import PUBLIC, SETTINGS, SYSTEMD
 
 # The entry of the record for the package of opensm.

@@ -21,8 +21,8 @@ from .._host._files import apply_file, file_change, read_text
 from .._host._turn import comes, look_until
 from .._host._units import Systemd
 from ._conf import parse_conf, with_key
-from ._fabric_found import can_ask, see
-from ._fabric_plan import alone, can_hand_over, has_joined, has_moved, is_here, takes_over
+from ._fabric._found import can_ask, see
+from ._fabric._plan import alone, can_hand_over, has_joined, has_moved, is_here, takes_over
 from ._master import LOWEST
 from ._places import fabric_of, file_path
 from ._plan import bound_to
@@ -33,7 +33,7 @@ if t.TYPE_CHECKING:
     from .._facts._ports import Port
     from .._host._run import Runner
     from .._plan import Change
-    from ._fabric_found import FabricFound
+    from ._fabric._found import FabricFound
     from ._found import Found
 
 INTERVAL_SECONDS = 0.5

@@ -21,7 +21,7 @@ from .._schema._values import value_problems
 from .._tools._node_names import problems as name_problems
 from . import _fabrics
 from ._options import FIRST_CLASS, HIDDEN, is_plain, looks_secret, variable_of, words
-from ._partitions import problems as partition_problems
+from ._partitions._input import problems as partition_problems
 from ._placement import rank_problems
 
 # Keys that opensm_options must not have, and what to do instead.

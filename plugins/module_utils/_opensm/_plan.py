@@ -21,8 +21,8 @@ from .._tools import _node_names as _nodenames
 from . import _places, _unit
 from ._conf import RELOAD, RESTART, RUNNING, parse_conf, strongest
 from ._found import PACKAGE, Found
-from ._partition_entry import DEFAULT_PKEY
-from ._partition_file import gone, names_rule, parse_partitions, regrouped
+from ._partitions._entry import DEFAULT_PKEY
+from ._partitions._file import gone, names_rule, parse_partitions, regrouped
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port

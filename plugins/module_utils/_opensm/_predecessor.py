@@ -19,8 +19,8 @@ from ._cmdline import UNKNOWN
 from ._conf import ADOPTED, CONF, DECLARED, same, values
 from ._found import Found, Predecessor
 from ._options import HIDDEN, looks_secret, parse_template, problems, variable_of
-from ._partition_entry import DEFAULT_PKEY
-from ._partition_file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
+from ._partitions._entry import DEFAULT_PKEY
+from ._partitions._file import PREFIX, WITHOUT, Rule, names_rule, parse_partitions
 from ._places import ADOPTED_PARTITIONS, FILES, PARTITIONS, file_path
 from ._unit import MASTER_PRIORITY, Instance
 

@@ -17,15 +17,15 @@ from .._foreign import decimal
 from .._host._units import Unit, show_units, systemd_runs
 from .._tools import _sminfo
 from ._conf import CONF, parse_conf
-from ._fabric import missing
-from ._fabric_found import see
+from ._fabric._found import see
+from ._fabric._judge import missing
 from ._look import look
 from ._master import Known
 from ._places import fabric_of, file_path, unit_name
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
-    from ._fabric_found import FabricFound
+    from ._fabric._found import FabricFound
     from ._found import Found
 
 

@@ -17,7 +17,7 @@ from ._conf import ADOPTED, CONF, DECLARED, RELOAD, RESTART, RUNNING, effect, pa
 from ._fabrics import DEFAULT_PREFIX
 from ._master import Known
 from ._options import render
-from ._partition_file import Absentee, recall, regrouped
+from ._partitions._file import Absentee, recall, regrouped
 from ._placement import MASTER
 
 # A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.

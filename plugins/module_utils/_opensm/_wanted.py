@@ -16,7 +16,7 @@ from .._tools._node_names import Hcas
 from ._input import declared_keys, is_set, port_problems, problems
 from ._master import known_of
 from ._options import FIRST_CLASS
-from ._partition_file import Absentee, objections_to
+from ._partitions._file import Absentee, objections_to
 from ._unit import Instance
 
 if t.TYPE_CHECKING:

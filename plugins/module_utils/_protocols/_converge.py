@@ -6,45 +6,30 @@
 
 from __future__ import annotations
 
-import os
 import typing as t
 
 from .._distro._registry import by_name
 from .._errors import Problem, Unsupported, require_none
 from .._facts._machine import read_machine, read_os
-from .._facts._ulps import RECORD, Record, read_record, record_text
-from .._host._files import apply_file, file_change, read_text, under
-from .._host._units import Systemd, show_units
+from .._facts._ulps import read_record
 from .._kmod import _look as kernel
-from .._kmod._apply import load, settle
+from .._kmod._apply import settle
 from .._kmod._check import check, need_modules
-from .._kmod._config import ULPS_PATH, load_text
 from .._kmod._found import Found as KernelModules
-from .._kmod._plan import is_loaded
 from .._kmod._wanted import Wanted as Modules
 from .._plan import Plan
-from .._tools import _openibd
 from . import _plan as planner
+from ._apply import apply
 from ._catalogue import PROTOCOLS, modules_of
 from ._found import Found
 from ._input import VARIABLE, ulp_problems
+from ._look import look
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
     from .._host._run import Runner
-
-
-def look(run: Runner, wanted: Wanted, modules: KernelModules, *, root: str = "/") -> Found:
-    record = read_record(root)
-    return Found(
-        record=record,
-        units=show_units(run, planner.unit_names(wanted, record)),
-        loaded=frozenset(name for name in modules_of(wanted.names) if is_loaded(modules.catalogue.resolve(name) or name, modules)),
-        load_text=read_text(under(root, ULPS_PATH)),
-        conf_text=read_text(under(root, _openibd.PATH)),
-    )
 
 
 def _named(problem: Problem, wanted: Wanted) -> Problem:
@@ -73,33 +58,6 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: 
                 words = " ".join(family.packages[name]) if family else ""
                 wrong.append(Problem(VARIABLE, name, "protocols whose packages are installed", "there is no unit %s; it comes with %s" % (service.name, words)))
     return wrong
-
-
-def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
-    """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
-
-    def write(path: str, before: str, after: str) -> None:
-        change = file_change(path, before, after)
-        if change is not None:
-            apply_file(module, change, backup=path == _openibd.PATH, root=root)
-
-    def write_record(record: Record) -> None:
-        write("/" + RECORD, read_text(os.path.join(root, RECORD)), record_text(record))
-
-    write_record(planner.record_meanwhile(wanted, found))
-    # srp_daemon starts on one port after the other: it takes its time.
-    systemd = Systemd(run)
-    systemd.disable_and_stop(*planner.units_off(wanted, found))
-    write(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)))
-    if found.conf_text:
-        write(_openibd.PATH, found.conf_text, _openibd.edited(found.conf_text, planner.conf_values(wanted, found)))
-    missing = sorted({modules.catalogue.resolve(name) or name for name in modules_of(wanted.names) if name not in found.loaded})
-    if wanted.start and missing:
-        load(run, missing, modules, root=root)
-    services = [service for name in wanted.names for service in PROTOCOLS[name].services if found.unit(service.name).exists]
-    systemd.enable(*(service.name for service in services if not planner.is_enabled(found.unit(service.name))))
-    systemd.start(*(service.name for service in services if planner.runs(service, wanted, found) and not found.unit(service.name).runs))
-    write_record(planner.record_after(wanted, found))
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:

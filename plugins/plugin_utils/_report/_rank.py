@@ -9,7 +9,7 @@ from __future__ import annotations
 import collections
 import typing as t
 
-from ...module_utils._fabric._health import AGGREGATION
+from ...module_utils._fabric._health._judge import AGGREGATION
 
 if t.TYPE_CHECKING:
     from ...module_utils._fabric._baseline import Picture

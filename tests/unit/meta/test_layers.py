@@ -16,7 +16,20 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 # What changes a node, or needs one.
 TOUCHING = {"_look", "_apply", "_converge"}
-PURE = {"_found", "_wanted", "_input", "_plan", "_fabric", "_fabric_plan", "_concern"}
+HOMES = {
+    "Found": "_found",
+    "Wanted": "_wanted",
+    "look": "_look",
+    "seen": "_look",
+    "plan": "_plan",
+    "apply": "_apply",
+    "converge": "_converge",
+    "findings": "_expect",
+    "CONCERN": "_concern",
+    "EXPECTATION": "_expect",
+}
+"""The file of a room in which a name stands. Rooms that need one of them more than once have sub-rooms."""
+PURE = {"_found", "_wanted", "_input", "_plan", "_judge", "_concern"}
 
 
 def layers() -> list[list[str]]:
@@ -110,6 +123,26 @@ def test_a_look_brings_no_planner_to_the_node() -> None:
     """Every file that a module imports is sent to each node and compiled there."""
     sent = reachable(graph_of_files(), "modules.rdma_facts")
     assert [name for name in sorted(sent) if name.count(".") > 1 and name.rpartition(".")[2] in ("_plan", "_apply", "_converge")] == []
+
+
+def definitions(path: pathlib.Path) -> t.Iterator[str]:
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (target.id for target in node.targets if isinstance(target, ast.Name))
+
+
+def test_every_room_has_the_same_anatomy() -> None:
+    """Whoever knows one room finds what they look for in all of them."""
+    rooms = [path for path in files() if "module_utils" in path.parts and len(path.relative_to(PLUGINS).parts) > 2]
+    assert ["%s: %s" % (dotted(path), name) for path in rooms for name in definitions(path) if HOMES.get(name, path.stem) != path.stem] == []
+
+
+def test_no_room_tells_subjects_apart_by_suffixes() -> None:
+    """A subject with a plan or a look of its own is a sub-room."""
+    ends = re.compile(r"_\w+(?:%s)" % "|".join(sorted({*HOMES.values(), "_input"})))
+    assert [dotted(path) for path in files() if "_tools" not in path.parts and ends.fullmatch(path.stem)] == []
 
 
 def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:

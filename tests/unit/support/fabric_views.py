@@ -10,7 +10,7 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, Runner
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._found import FabricFound
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
 
 

@@ -15,7 +15,7 @@ import re
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY, KEYWORDS, MEMBERSHIPS
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._entry import DEFAULT_PKEY, KEYWORDS, MEMBERSHIPS
 
 _FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel", "ipoib", "defmember", "indx0")
 # A port's GUID in C notation, where a leading zero makes it octal.

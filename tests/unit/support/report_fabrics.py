@@ -10,8 +10,8 @@ import copy
 import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import picture_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import findings_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import Expected
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._report import findings_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._content import Report, Run, extended, run_of
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._document import explanations
 

@@ -15,7 +15,7 @@ from unittest import mock
 import pytest
 from ansible_collections.rdma.ofed.plugins.action import ib_fabric_check
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import entries_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import accept
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._report import accept
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._words import row
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, End, Finding, Topic
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked

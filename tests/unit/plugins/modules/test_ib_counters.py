@@ -14,8 +14,8 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _counter_report
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import Node, report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import _report as _counter_report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._report import Node, report
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_counters import OPTIONS
 from ansible_collections.rdma.ofed.plugins.modules import ib_counters
@@ -433,8 +433,8 @@ def test_a_sample_that_is_not_kept_is_not_made(options: dict[str, t.Any], root: 
 
 
 def test_the_choices_are_the_counters_that_are_judged() -> None:
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import LIMITED
-    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import COUNTERS
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._input import LIMITED
+    from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._types import COUNTERS
 
     assert OPTIONS["suppress"]["choices"] == list(LIMITED)
     said = re.sub(r"\s+", " ", ib_counters.DOCUMENTATION.partition("  thresholds:")[2].partition("  suppress:")[0])

@@ -13,8 +13,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _port_control
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port_control import control
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port import _converge as _port_control
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._port._converge import converge
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_port import OPTIONS
 
@@ -78,7 +78,7 @@ def host(tmp_path: pathlib.Path) -> str:
 def run(host: str, tools: Tools, *, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
     given = {name: option.get("default") for name, option in OPTIONS.items()}
     module = types.SimpleNamespace(params={**given, "node_name_map": "/nowhere", **options}, check_mode=check)
-    return control(t.cast(t.Any, module), t.cast(t.Any, tools), host)
+    return converge(t.cast(t.Any, module), t.cast(t.Any, tools), host)
 
 
 def test_a_host_is_switched_off_and_on(host: str) -> None:

@@ -11,8 +11,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _links
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits, ethernet_rate
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import _look as _links
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits, ethernet_rate
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxlink import Cable, Counters, Link, link_of, parse_text
 from hypothesis import given

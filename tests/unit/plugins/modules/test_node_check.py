@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._input import pro
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import FORM
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
 from ansible_collections.rdma.ofed.plugins.modules import node_check
 from support.expected import at
 from support.ipoib_node import CAPABLE, ENHANCED, FakeNode

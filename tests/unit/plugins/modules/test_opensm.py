@@ -13,9 +13,10 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge, _settle
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_plan import Election
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _apply, _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import _settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._judge import Misplaced
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._plan import Election
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import Handover
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind

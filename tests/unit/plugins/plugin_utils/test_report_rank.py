@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import Node, Pace, Picture, cable
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import AGGREGATION
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import AGGREGATION
 from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import peers_of, ranks_of
 
 

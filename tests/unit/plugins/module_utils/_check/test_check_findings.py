@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import N
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding, Severity, Topic
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _plan
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Ipoib

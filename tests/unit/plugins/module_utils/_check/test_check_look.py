@@ -17,14 +17,14 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_last
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import Limits
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_limits
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import Told
 from support.expected import at, wanting
 
 GUID = "0x0000000000100001"

@@ -10,9 +10,9 @@ import json
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_input import limits_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counter_report import judge
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters import (
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._input import limits_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._report import judge
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._counters._types import (
     COUNTERS,
     Course,
     Growth,

@@ -14,8 +14,8 @@ import xml.etree.ElementTree
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import parse_baseline, picture_of, written
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule, unknown_nodes
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import expected_of, findings_of, junit, render, require_whole
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import Expected, Rule, unknown_nodes
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._report import expected_of, findings_of, junit, render, require_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._subnet import WIDTHS, is_below
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Severity
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._smpquery import SPEEDS

@@ -12,8 +12,8 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import cable, picture_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected, Rule
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health_report import findings_of
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import Expected, Rule
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._report import findings_of
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS

@@ -16,7 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _apart, _ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._portname import find
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices, _links
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware import _devices
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links import _look as _links
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._bench import endpoint
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
@@ -24,7 +25,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _health
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._settings import HealthSettings
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._data import node_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import port_problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import port_guids
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import port_guids
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import bind
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs import _node as pair

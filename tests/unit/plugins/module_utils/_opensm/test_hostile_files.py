@@ -19,9 +19,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import 
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import render as render_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import render as render_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import Absentee, recall
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import Inventory
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import render as render_partitions
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance, rotation_text
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _node_names as _nodenames
 from hypothesis import example, given

@@ -11,9 +11,11 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric, _master, _settle
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _master
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import _judge as _fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import _settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._found import FabricFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._judge import Misplaced
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance

@@ -11,9 +11,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric_found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import see
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._settle import settle
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import _found as _fabric_found
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._found import see
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._settle import settle
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 

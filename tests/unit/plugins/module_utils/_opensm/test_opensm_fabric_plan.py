@@ -7,8 +7,8 @@ from __future__ import annotations
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _fabric_plan
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import Misplaced
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import _plan as _fabric_plan
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._judge import Misplaced
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound

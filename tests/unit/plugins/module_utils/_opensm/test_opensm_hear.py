@@ -12,10 +12,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFa
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import read_text, under
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, Output
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _hear, _told_look, _told_tables
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import Told
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark, mark
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import _hear
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import _look as _told_look
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import _tables as _told_tables
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import Told
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._look import Mark, mark
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan

@@ -9,8 +9,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import UnexpectedOutput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_grammar import LINE, read_file
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._grammar import LINE, read_file
 from hypothesis import given
 from hypothesis import strategies as st
 from support import partition_file

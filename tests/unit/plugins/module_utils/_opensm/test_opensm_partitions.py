@@ -11,9 +11,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_entry import DEFAULT_PKEY
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import Absentee, recall
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, absentees, port_guids, problems, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._entry import DEFAULT_PKEY
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import Absentee, recall
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import Inventory, absentees, port_guids, problems, render
 from hypothesis import given
 from hypothesis import strategies as st
 from support.partition_file import parse

@@ -15,8 +15,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import Known
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import problems
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partition_file import parse_partitions
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions import Inventory, outline, render
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import parse_partitions
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import Inventory, outline, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import SETTINGS
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, require_consent
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._predecessor import fit, inherit

@@ -10,13 +10,14 @@ import sys
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _health_report, _report
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import Expected
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric import _report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health import _report as _health_report
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import Expected
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import (
     FULL,
     LIMITED,
     NONE,
@@ -29,7 +30,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told import (
     named_ports,
     table_of,
 )
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told_look import Mark, listen, mark, read_log
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._look import Mark, listen, mark, read_log
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
 

@@ -12,8 +12,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidIn
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import parse_conf
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric import require_one_key
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric_found import FabricFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._found import FabricFound
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabric._judge import require_one_key
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._plan import plan, started
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._result import result

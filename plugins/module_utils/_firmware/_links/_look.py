@@ -10,21 +10,21 @@ import fnmatch
 import re
 import typing as t
 
-from .._errors import InvalidInput, Problem, RdmaError, Unsupported
-from .._facts._portname import named_ports
-from .._facts._ports import read_hcas, read_ports
-from .._finding import Code, Finding, Topic
-from .._host._run import first_tool
-from .._record import as_data
-from .._tools import _mlxlink
-from .._tools._smpquery import SPEEDS
-from .._tools._speeds import INFINIBAND, rank
-from ._devices import each
+from ..._errors import InvalidInput, Problem, RdmaError, Unsupported
+from ..._facts._portname import named_ports
+from ..._facts._ports import read_hcas, read_ports
+from ..._finding import Code, Finding, Topic
+from ..._host._run import first_tool
+from ..._record import as_data
+from ..._tools import _mlxlink
+from ..._tools._smpquery import SPEEDS
+from ..._tools._speeds import INFINIBAND, rank
+from .._devices import each
 
 if t.TYPE_CHECKING:
-    from .._expectation import Around
-    from .._host._run import Runner
-    from .._tools._mlxlink import Cable, Link
+    from ..._expectation import Around
+    from ..._host._run import Runner
+    from ..._tools._mlxlink import Cable, Link
 
 # NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
 # Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import typing as t
 
-from .._codes import is_guid, normal_guid
-from .._errors import Problem, nearest, require_none
-from .._facts._apart import is_in_fabric
-from .._facts._portname import is_named
-from .._foreign import rows_of
-from .._host._files import HEADER
-from ._partition_entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
-from ._partition_file import Absentee, Line, definition
+from ..._codes import is_guid, normal_guid
+from ..._errors import Problem, nearest, require_none
+from ..._facts._apart import is_in_fabric
+from ..._facts._portname import is_named
+from ..._foreign import rows_of
+from ..._host._files import HEADER
+from ._entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, read_entry
+from ._file import Absentee, Line, definition
 
 VARIABLE = "opensm_partitions"
 # Many hosts each, which need to talk to each other. Switches and routers do not.

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import typing as t
 
-from ._fabric import identify, intruder, misplaced, missing, require_allowed
-from ._master import LOWEST, outranks
-from ._placement import MASTER
+from .._master import LOWEST, outranks
+from .._placement import MASTER
+from ._judge import identify, intruder, misplaced, missing, require_allowed
 
 if t.TYPE_CHECKING:
-    from ._fabric_found import FabricFound
-    from ._unit import Instance
-    from ._wanted import Bound
+    from .._unit import Instance
+    from .._wanted import Bound
+    from ._found import FabricFound
 
 
 def has_moved(fabric: FabricFound) -> bool:

@@ -10,21 +10,21 @@ import math
 import time
 import typing as t
 
-from .._errors import RdmaError
-from .._facts._sysfs import attribute, entries
-from .._foreign import hexadecimal
-from .._host._files import read_text, under
-from .._host._run import TIMED_OUT, Output
-from .._tools._saquery import command, parse_port_lids
-from .._tools._saquery import parse_pkeys as parse_all_pkeys
-from .._tools._smpquery import parse_pkeys, pkeys_query
-from ._conf import parse_conf
-from ._places import PARTITIONS, file_path
-from ._told import MOST_MEMBERS, Difference, differences, expected, named_ports, public_key, suspects_first, table_of
+from ..._errors import RdmaError
+from ..._facts._sysfs import attribute, entries
+from ..._foreign import hexadecimal
+from ..._host._files import read_text, under
+from ..._host._run import TIMED_OUT, Output
+from ..._tools._saquery import command, parse_port_lids
+from ..._tools._saquery import parse_pkeys as parse_all_pkeys
+from ..._tools._smpquery import parse_pkeys, pkeys_query
+from .._conf import parse_conf
+from .._places import PARTITIONS, file_path
+from ._expect import MOST_MEMBERS, Difference, differences, expected, named_ports, public_key, suspects_first, table_of
 
 if t.TYPE_CHECKING:
-    from .._facts._ports import Port
-    from .._host._run import Runner
+    from ..._facts._ports import Port
+    from ..._host._run import Runner
 
 # For the records of a whole fabric.
 _ALL_SECONDS = 60.0

@@ -11,11 +11,11 @@ import json
 import math
 import typing as t
 
-from .._finding import Code, End
-from .._foreign import decimal, read_table
+from ..._finding import Code, End
+from ..._foreign import decimal, read_table
 
 if t.TYPE_CHECKING:
-    from ._subnet import Subnet
+    from .._subnet import Subnet
 
 _WIDE = 64
 

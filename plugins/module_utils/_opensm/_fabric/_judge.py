@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import CommandFailed, Refused, Unsupported
-from .._tools._sminfo import masters
-from ._conf import CONF, changed_keys, parse_conf
-from ._master import LOWEST, Master, outranks
+from ..._errors import CommandFailed, Refused, Unsupported
+from ..._tools._sminfo import masters
+from .._conf import CONF, changed_keys, parse_conf
+from .._master import LOWEST, Master, outranks
 
 if t.TYPE_CHECKING:
-    from .._tools._sminfo import SmInfo
-    from ._fabric_found import FabricFound
-    from ._found import Found
-    from ._wanted import Bound
+    from ..._tools._sminfo import SmInfo
+    from .._found import Found
+    from .._wanted import Bound
+    from ._found import FabricFound
 
 
 class Misplaced(Refused):

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import typing as t
 
-from .._finding import Code, Finding
-from .._finding import Topic as Object
-from .._foreign import integer
-from .._tools._opensm_log import Log, Topic
-from ._options import UNSET, words
-from ._partition_entry import DEFAULT_PKEY
-from ._partition_file import Rule, parse_partitions
+from ..._finding import Code, Finding
+from ..._finding import Topic as Object
+from ..._foreign import integer
+from ..._tools._opensm_log import Log, Topic
+from .._options import UNSET, words
+from .._partitions._entry import DEFAULT_PKEY
+from .._partitions._file import Rule, parse_partitions
 
 MASTER = "MASTER"
 FULL, LIMITED, NONE = "full member", "limited member", "no member"

@@ -14,8 +14,8 @@ import ipaddress
 import re
 import typing as t
 
-from .._foreign import integer
-from ._partition_entry import KEYWORDS
+from ..._foreign import integer
+from ._entry import KEYWORDS
 
 # In the order in which opensm compares them with the beginning of a word.
 _GROUP_FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel")

@@ -13,18 +13,18 @@ import math
 import time
 import typing as t
 
-from .._errors import RdmaError
-from .._host._turn import look_until
-from .._host._units import Systemd
-from ._fabric import Misplaced
-from ._fabric_found import see
-from ._fabric_plan import plan
-from ._fabrics import MAX_PRIORITY
+from ..._errors import RdmaError
+from ..._host._turn import look_until
+from ..._host._units import Systemd
+from .._fabrics import MAX_PRIORITY
+from ._found import see
+from ._judge import Misplaced
+from ._plan import plan
 
 if t.TYPE_CHECKING:
-    from .._host._run import Runner
-    from ._fabric_found import FabricFound
-    from ._wanted import Bound
+    from ..._host._run import Runner
+    from .._wanted import Bound
+    from ._found import FabricFound
 
 INTERVAL_SECONDS = 0.5
 # The part of the time to wait after which the master is told of an instance that it does not know, each time.

@@ -9,27 +9,27 @@ from __future__ import annotations
 import time
 import typing as t
 
-from .._errors import CommandFailed, RdmaError
-from .._foreign import integer
-from .._host._files import apply_file, file_change, read_text
-from .._host._turn import look_until
-from .._host._units import STATE, Systemd
-from .._plan import Kind
-from .._tools._opensm_log import Topic, parse_log
-from . import _places
-from ._conf import CONF, RUNNING, parse_conf
-from ._partition_file import regrouped
-from ._told_look import Mark, listen, read_log
-from ._told_tables import Tables
+from ..._errors import CommandFailed, RdmaError
+from ..._foreign import integer
+from ..._host._files import apply_file, file_change, read_text
+from ..._host._turn import look_until
+from ..._host._units import STATE, Systemd
+from ..._plan import Kind
+from ..._tools._opensm_log import Topic, parse_log
+from .. import _places
+from .._conf import CONF, RUNNING, parse_conf
+from .._partitions._file import regrouped
+from ._look import Mark, listen, read_log
+from ._tables import Tables
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-    from .._host._run import Runner
-    from .._plan import Plan
-    from ._found import Found
-    from ._told import Told
-    from ._wanted import Bound
+    from ..._host._run import Runner
+    from ..._plan import Plan
+    from .._found import Found
+    from .._wanted import Bound
+    from ._expect import Told
 
 INTERVAL_SECONDS = 0.5
 # The bit of log_flags with which opensm says that a sweep has ended; by default it is set.

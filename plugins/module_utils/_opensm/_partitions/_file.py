@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._codes import is_guid, normal_guid, pkey_base
-from .._foreign import decimal, hexadecimal, integer
-from ._partition_entry import DEFAULT_PKEY, KEYWORDS
-from ._partition_grammar import Statement, read_file
+from ..._codes import is_guid, normal_guid, pkey_base
+from ..._foreign import decimal, hexadecimal, integer
+from ._entry import DEFAULT_PKEY, KEYWORDS
+from ._grammar import Statement, read_file
 
 # What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}

@@ -9,12 +9,12 @@ from __future__ import annotations
 import functools
 import typing as t
 
-from .._facts._ports import Port, read_port
-from .._tools import _saquery, _sminfo, _smpquery
+from ..._facts._ports import Port, read_port
+from ..._tools import _saquery, _sminfo, _smpquery
 
 if t.TYPE_CHECKING:
-    from .._host._run import Runner
-    from .._tools._sminfo import SmInfo
+    from ..._host._run import Runner
+    from ..._tools._sminfo import SmInfo
 
 
 class FabricFound:

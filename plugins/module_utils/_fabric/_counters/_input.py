@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Problem, label, require_none
-from .._foreign import integer, real
-from ._choice import Filter, filter_of
-from ._counters import COUNTERS, JUDGED, Place
+from ..._errors import Problem, label, require_none
+from ..._foreign import integer, real
+from .._choice import filter_of
+from ._types import COUNTERS, JUDGED, Place
+from ._wanted import Wanted
 
 EFFECTIVE_BER = "EffectiveBER"
 """The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
@@ -29,19 +30,6 @@ _LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid,
 def limits_of(thresholds: t.Mapping[str, float], suppressed: t.Collection[str]) -> dict[str, float]:
     """What is allowed: of a counter per hour, and of EFFECTIVE_BER however long that took. What is suppressed has no limit."""
     return {name: limit for name, limit in {**_DEFAULTS, **thresholds}.items() if name not in suppressed}
-
-
-class Wanted(t.NamedTuple):
-    nodes: Filter
-    numbers: frozenset[int]
-    interval: float
-    sample_file: str
-    limits: t.Mapping[str, float]
-    clear: str
-    rates: t.Mapping[Place, float]
-    """Bit error rates, of the ports whose hosts told them."""
-    unread: t.Mapping[Place, str]
-    """Why hosts could not read those of other ports."""
 
 
 def _amount(value: t.Any) -> float | None:

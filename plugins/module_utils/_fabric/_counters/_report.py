@@ -10,24 +10,25 @@ import math
 import time
 import typing as t
 
-from .._errors import RdmaError
-from .._facts._asked import asked_port
-from .._finding import SEVERITIES, Code, Finding, Measure, Topic
-from .._host._files import apply_file, file_change, read_text
-from . import _counters
-from ._choice import chosen
-from ._counter_input import ALL, EFFECTIVE_BER, NOTHING, Wanted, wanted_of
-from ._counter_look import CounterAsking, Seen
-from ._counters import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
-from ._gap import Code as GapCode
-from ._gap import Gap, gaps_of
-from ._words import counter_words, place_in_words, problem
+from ..._errors import RdmaError
+from ..._facts._asked import asked_port
+from ..._finding import SEVERITIES, Code, Finding, Measure, Topic
+from ..._host._files import apply_file, file_change, read_text
+from .._choice import chosen
+from .._gap import Code as GapCode
+from .._gap import Gap, gaps_of
+from .._words import counter_words, place_in_words, problem
+from . import _types as _counters
+from ._input import ALL, EFFECTIVE_BER, NOTHING, wanted_of
+from ._look import CounterAsking, Seen
+from ._types import COUNTERS, JUDGED, Counts, Course, Growth, Place, Sample, Sort, Spot
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-    from .._facts._ports import Port
-    from .._host._run import Runner
+    from ..._facts._ports import Port
+    from ..._host._run import Runner
 
 
 class Node(t.NamedTuple):

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import CommandFailed
-from .._tools import _port_counters
-from ._counters import COUNTERS, JUDGED, Counts, Place, Reading, reading
-from ._gap import Code, Gap, gaps_of
-from ._look import TIMEOUT_SECONDS, Asking
+from ..._errors import CommandFailed
+from ..._tools import _port_counters
+from .._gap import Code, Gap, gaps_of
+from .._look import TIMEOUT_SECONDS, Asking
+from ._types import COUNTERS, JUDGED, Counts, Place, Reading, reading
 
 if t.TYPE_CHECKING:
-    from ._counters import Spot
+    from ._types import Spot
 
 _NONE: Counts = {}
 # Of these, each node that does not answer takes some seconds.

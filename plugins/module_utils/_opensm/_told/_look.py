@@ -10,18 +10,18 @@ import os
 import time
 import typing as t
 
-from .._foreign import decimal
-from .._host._files import read_text, under
-from .._host._write import open_regular
-from .._tools._opensm_log import WINDOW, parse_log
-from ._conf import parse_conf
-from ._places import file_path, unit_name
-from ._told import Told, engines_of
-from ._told_tables import Tables
+from ..._foreign import decimal
+from ..._host._files import read_text, under
+from ..._host._write import open_regular
+from ..._tools._opensm_log import WINDOW, parse_log
+from .._conf import parse_conf
+from .._places import file_path, unit_name
+from ._expect import Told, engines_of
+from ._tables import Tables
 
 if t.TYPE_CHECKING:
-    from .._facts._ports import Port
-    from .._host._run import Runner
+    from ..._facts._ports import Port
+    from ..._host._run import Runner
 
 _PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
 

@@ -8,84 +8,26 @@ from __future__ import annotations
 
 import typing as t
 
-from .._codes import guid_problems, normal_guid
-from .._errors import Problem, RdmaError, Refused, require_none
-from .._facts._asked import asked_port
-from .._plan import Change, Kind
-from .._record import as_data
-from .._tools import _sminfo, _smpquery
-from . import _look
-from ._choice import Address, control_point, cut_off, find
-from ._gap import Code
-from ._subnet import Port, Subnet
-from ._words import place_in_words, words
+from ..._errors import RdmaError, Refused
+from ..._facts._asked import asked_port
+from ..._record import as_data
+from ..._tools import _sminfo, _smpquery
+from .. import _look
+from .._choice import control_point, cut_off, find
+from .._gap import Code
+from .._subnet import Port, Subnet
+from .._words import place_in_words, words
+from ._plan import Step, plan
+from ._wanted import DISABLED, RESET, SPEEDS, STATE, wanted_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-    from .._facts._ports import Port as LocalPort
-    from .._host._run import Runner
-    from .._tools._smpquery import PortSettings
+    from ..._facts._ports import Port as LocalPort
+    from ..._host._run import Runner
+    from ..._tools._smpquery import PortSettings
 
-STATE, SPEEDS, WIDTHS = "state", "speeds", "widths"
-ENABLED, DISABLED, RESET, UNCHANGED = "enabled", "disabled", "reset", "unchanged"
-_VERBS = {ENABLED: "enable", DISABLED: "disable", RESET: "reset"}
 _TIMEOUT_SECONDS = 60.0
-_LAST_PORT = 254
-
-
-class Setting(t.NamedTuple):
-    """How the port shall be set. Empty lists leave what is there."""
-
-    state: str = UNCHANGED
-    speeds: tuple[str, ...] = ()
-    widths: tuple[str, ...] = ()
-
-
-def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Address, Setting]:
-    """The options of the module; raises InvalidInput."""
-    node, guid, number = options["node"].strip(), options["guid"].strip(), options["number"]
-    problems = guid_problems("guid", guid, "a node or port GUID") if guid else []
-    if bool(node) == bool(guid):
-        problems.append(Problem("node", options["node"], "the name of a host or switch, or nothing and guid in its place"))
-    if number is not None and not 0 < number <= _LAST_PORT:
-        problems.append(Problem("number", number, "the number of a port, 1 to %d" % _LAST_PORT))
-    require_none(problems)
-    return Address(node, normal_guid(guid) if guid else "", number or 0), Setting(options["state"], tuple(options["speeds"]), tuple(options["widths"]))
-
-
-class Step(t.NamedTuple):
-    """One change of a port, and what carries it out."""
-
-    change: Change
-    calls: tuple[tuple[str, ...], ...]
-    """The words for `ibportstate`, in order."""
-
-
-def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
-    """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
-    steps = []
-    problems = []
-    speeds = {_smpquery.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
-    for name, asked, now, supported, calls in (
-        (WIDTHS, wanted.widths, found.widths, found.supported_widths, _smpquery.width_calls),
-        (SPEEDS, speeds, found.speeds, found.supported_speeds, _smpquery.speed_calls),
-    ):
-        problems += [Problem(name, each, "of %s: %s" % (subject, ", ".join(supported) or "none is known")) for each in asked if each not in supported]
-        if asked and set(asked) != set(now):
-            change = Change(Kind.FABRIC_PORT, subject, name, ", ".join(now), ", ".join(each for each in supported if each in asked))
-            steps.append(Step(change, calls(asked)))
-    state = DISABLED if found.is_disabled else ENABLED
-    if wanted.state == RESET and state == DISABLED:
-        # The tool would switch it on, and an administrator has switched it off.
-        problems.append(Problem("state", wanted.state, ENABLED, "%s is disabled, and has no link to train" % subject))
-    require_none(problems)
-    if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
-        steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state), ((_VERBS[wanted.state],),)))
-    elif wanted.state == RESET or (steps and state == ENABLED):
-        # A port takes its settings when it trains the link.
-        steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, RESET), ((_VERBS[RESET],),)))
-    return steps
 
 
 def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> None:
@@ -143,7 +85,7 @@ def _apply(run: Runner, local: LocalPort, port: Port, *, steps: t.Sequence[Step]
     return after
 
 
-def control(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
+def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """The result of the module; raises InvalidInput, Refused and CommandFailed."""
     options = module.params
     address, wanted = wanted_of(options)

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .. import _codes
-from .._errors import Problem, unknown_keys
-from .._foreign import BOOLEAN, is_boolean, is_true
+from ... import _codes
+from ..._errors import Problem, unknown_keys
+from ..._foreign import BOOLEAN, is_boolean, is_true
 
 KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
 MEMBERSHIPS = ("full", "limited", "both")

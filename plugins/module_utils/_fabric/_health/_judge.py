@@ -10,14 +10,14 @@ import collections
 import re
 import typing as t
 
-from .._errors import Problem, nearest
-from .._finding import Code, End, Finding, Topic
-from .._foreign import hexadecimal
-from .._hosts import fold
-from .._tools._sminfo import MASTER, STATES
-from ._baseline import Pace, pace_of
-from ._choice import names_of
-from ._gap import Code as GapCode
+from ..._errors import Problem, nearest
+from ..._finding import Code, End, Finding, Topic
+from ..._foreign import hexadecimal
+from ..._hosts import fold
+from ..._tools._sminfo import MASTER, STATES
+from .._baseline import Pace, pace_of
+from .._choice import names_of
+from .._gap import Code as GapCode
 
 Row = t.Mapping[str, t.Any]
 # Inside of switches, for collective operations: all have one description.

@@ -8,26 +8,26 @@ from __future__ import annotations
 
 import typing as t
 
-from .. import _junit
-from .._accepted import Spot, counts, match, words
-from .._codes import guid_problems, normal_guid
-from .._errors import Problem, RdmaError, require_none
-from .._finding import SEVERITIES, Code
-from .._foreign import integer
-from .._hosts import fold, natural
-from .._junit import Case
-from .._tools._smpquery import SPEEDS
-from .._words import columns, some
-from ._baseline import Changes, Picture, compare, picture_of
-from ._choice import names_of
-from ._gap import Code as GapCode
-from ._health import Expected, Rule, judge
-from ._subnet import WIDTHS
-from ._words import row
+from ... import _junit
+from ..._accepted import Spot, counts, match, words
+from ..._codes import guid_problems, normal_guid
+from ..._errors import Problem, RdmaError, require_none
+from ..._finding import SEVERITIES, Code
+from ..._foreign import integer
+from ..._hosts import fold, natural
+from ..._junit import Case
+from ..._tools._smpquery import SPEEDS
+from ..._words import columns, some
+from .._baseline import Changes, Picture, compare, picture_of
+from .._choice import names_of
+from .._gap import Code as GapCode
+from .._subnet import WIDTHS
+from .._words import row
+from ._judge import Expected, Rule, judge
 
 if t.TYPE_CHECKING:
-    from .._accepted import Accepted
-    from .._finding import Finding
+    from ..._accepted import Accepted
+    from ..._finding import Finding
 
 Row = t.Mapping[str, t.Any]
 # Tools without whose whole output a node or a link that is missing means nothing.
