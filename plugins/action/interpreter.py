@@ -16,7 +16,7 @@ from ..module_utils._host._run import Output
 from ..module_utils._schema._interpreter import OPTIONS
 from ..module_utils._site import _interpreter
 from ..module_utils._site._ends import generic
-from ..module_utils._site._interpreter import Found
+from ..module_utils._site._interpreter import Probed
 from ..module_utils._site._leaving import WHOLE, left_out
 from ..module_utils._site._machines import machine_marks
 from ..plugin_utils._actions import ValidatedAction, host_of
@@ -91,7 +91,7 @@ class ActionModule(ValidatedAction):
             result["ansible_facts"] = {DISCOVERED: chosen.path}
         return result
 
-    def _look(self, declared: str) -> tuple[Found, str]:
+    def _look(self, declared: str) -> tuple[Probed, str]:
         """What the node has; why nothing is known of it, "" where that is not so."""
         output = self._run(("sh", "-c", _interpreter.script(declared)))
         found = _interpreter.parse(output.stdout)
@@ -105,7 +105,7 @@ class ActionModule(ValidatedAction):
         """The packages of a Python that the node's repositories have."""
         return [name for name in family.interpreters if not family.manager.unavailable(_Shell(self._run), [name])]
 
-    def _install(self, found: Found, *, host: str, oldest: _interpreter.Version) -> tuple[str, str]:
+    def _install(self, found: Probed, *, host: str, oldest: _interpreter.Version) -> tuple[str, str]:
         """Install the first package that there is, unless in check mode: why that is impossible, and the package."""
         family = found.family()
         if family is None:

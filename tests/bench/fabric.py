@@ -20,7 +20,7 @@ sys.path[:0] = [str(ROOT / "tests/tools"), str(ROOT / "tests/unit")]
 
 import conftest  # noqa: F401  # makes the collection importable
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import read_fabric, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
 from common import SetupError, main
@@ -40,7 +40,7 @@ def bench() -> None:
     taken = []
     for _ in range(3):
         begun = time.process_time()
-        found = shown(look(tools, Port("mlx5_0/1", "mlx5_0", 1), {**options, "node_name_map": "/nowhere"}), Filter())
+        found = shown(read_fabric(tools, Port("mlx5_0/1", "mlx5_0", 1), {**options, "node_name_map": "/nowhere"}), Filter())
         taken.append(time.process_time() - begun)
         totals = found["totals"]
         del found

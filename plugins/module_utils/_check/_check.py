@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
     from .._host._run import Runner
-    from ._types import Wanted
+    from ._wanted import Wanted
 
 # Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
 PAUSE = 2.0

@@ -13,11 +13,11 @@ from .._errors import RdmaError, Undecided
 from .._expectations import EXPECTATIONS
 from .._record import decode
 from .._schema._node_check import VARIABLES
-from ._findings import fabric_port, scope_of
+from ._expect import fabric_port, scope_of
+from ._found import Found
 from ._input import problems, role_problems, variables_of, wanted_of
-from ._live import Live
+from ._live._types import Live
 from ._outcome import judge
-from ._types import Found
 
 OWN = "node_check"
 

@@ -53,7 +53,7 @@ def foreign_modules(loaded: t.Iterable[str], related: t.Iterable[str], paths: t.
     return sorted(users | (_KNOWN & set(loaded)))
 
 
-def look(run: Runner, root: str = "/", release: str = "") -> dict[str, str]:
+def read_users(run: Runner, root: str = "/", release: str = "") -> dict[str, str]:
     """What uses the stack now and has to be there again after maintenance."""
     netdevs = seen_netdevs(run, root)
     ways = Table(parse_route4(attribute(root, "proc/net/route")) + parse_route6(attribute(root, "proc/net/ipv6_route")))
@@ -90,7 +90,7 @@ def _write(module: AnsibleModule, users: Users, root: str) -> None:
 
 def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Record what is there, beside what an earlier run recorded and did not see come back."""
-    users = {**read_record(read_text(under(root, RECORD))), **look(run, root)}
+    users = {**read_record(read_text(under(root, RECORD))), **read_users(run, root)}
     _write(module, users, root)
     return {"users": sorted(users), "missing": []}
 
@@ -98,7 +98,9 @@ def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
 def compare(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """What is still missing after the time to wait. Where nothing is, the record goes."""
     before = read_record(read_text(under(root, RECORD)))
-    now = look_until(lambda: look(run, root) if before else {}, lambda found: not missing(before, found), patience=module.params["wait"], pause=PAUSE_SECONDS)
+    now = look_until(
+        lambda: read_users(run, root) if before else {}, lambda found: not missing(before, found), patience=module.params["wait"], pause=PAUSE_SECONDS
+    )
     left = missing(before, now)
     if not left:
         _write(module, {}, root)

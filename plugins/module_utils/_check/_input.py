@@ -19,7 +19,8 @@ from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
 from .._tools._smpquery import SPEEDS
 from .._tools._speeds import INFINIBAND, rank
-from ._types import Fabric, Wanted
+from ._types import Fabric
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,14 +9,14 @@ from __future__ import annotations
 import typing as t
 
 from .._expectations import EXPECTATIONS
-from ._findings import around, checked_ports, scope_of
-from ._live_look import look as look_live
-from ._live_look import read_parts
-from ._types import Found
+from ._expect import around, checked_ports, scope_of
+from ._found import Found
+from ._live._look import look as look_live
+from ._live._look import read_parts
 
 if t.TYPE_CHECKING:
     from .._host._node import Node
-    from ._types import Wanted
+    from ._wanted import Wanted
 
 
 def look(node: Node, wanted: Wanted) -> Found:

@@ -19,8 +19,8 @@ from ._types import Fabric
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
-    from ._live import Live, Master, Process
-    from ._types import Wanted
+    from ._live._types import Live, Master, Process
+    from ._wanted import Wanted
 
 
 # The run has left out the host that could have told more.

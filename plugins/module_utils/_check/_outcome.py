@@ -13,14 +13,16 @@ from .._expectations import EXPECTATIONS
 from .._finding import Finding, Severity, Topic
 from .._plan import Kind
 from . import _words
-from ._findings import cards_of, checked_ports, fabric_of_port, fabric_port, findings
+from ._expect import cards_of, checked_ports, fabric_of_port, fabric_port, findings
 from ._managers import is_designated, short
 from ._table import BAD, GOOD, KEYS, NOTED, UNKNOWN
 
 if t.TYPE_CHECKING:
     from .._facts._netdevs import Netdev
     from .._facts._ports import Port
-    from ._types import Fabric, Found, Wanted
+    from ._found import Found
+    from ._types import Fabric
+    from ._wanted import Wanted
 
 
 class Outcome(t.NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._check._live_look import seen as _check
+from .._check._live._look import seen as _check
 from .._facts._shared import seen_stack as _stack
 from .._gpudirect._look import seen as _gpudirect
 from .._host._node import Look

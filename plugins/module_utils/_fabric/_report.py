@@ -55,7 +55,7 @@ def _key(text: str) -> str:
     return text or _look.DEFAULT_SA_KEY
 
 
-def look(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
+def read_fabric(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
     """Everything that the options ask for, of all nodes."""
     key = _key(options["sa_key"])
     asking = _look.Asking(run, port)
@@ -138,7 +138,7 @@ def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict
     started = time.monotonic()
     wanted = filter_of(options)
     port = asked_port(options["port"], root)
-    fabric = look(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
+    fabric = read_fabric(run, port, options) if port else Fabric(gaps=(Gap(Code.NO_PORT),))
     result = shown(fabric, wanted)
     manager = _manager(run, port, root) if port else []
     return {**result, "manager": manager, "port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

@@ -19,7 +19,7 @@ from .._plan import Change, Plan
 from .._stack import _bundle_place as places
 from .._stack._bundle import Place
 from .._stack._log import require_success
-from .._stack._vendor_input import bundle_problems
+from .._stack._vendors import bundle_problems
 from . import _packages as script
 from . import _plan as planner
 from ._found import Found

@@ -62,7 +62,7 @@ class Python(t.NamedTuple):
         return "%s (%s)" % (".".join(map(str, self.version)), self.path)
 
 
-class Found(t.NamedTuple):
+class Probed(t.NamedTuple):
     """What the script found."""
 
     root: bool
@@ -92,7 +92,7 @@ def script(declared: str) -> str:
     return _SCRIPT.format(mark=_MARK, identity=" ".join(IDENTITY_FILES), commands=" ".join(_COMMANDS), tell=shlex.quote(_TELL), declared=line)
 
 
-def parse(stdout: str) -> Found:
+def parse(stdout: str) -> Probed:
     """The output of the script, whatever a login shell prints around it."""
     lines = [line.split(" ", 2)[1:] for line in stdout.splitlines() if line.startswith(_MARK + " ")]
     pythons = []
@@ -103,7 +103,7 @@ def parse(stdout: str) -> Found:
         version, _blank, path = rest.partition(" ")
         if kind == "python" and path:
             pythons.append(Python(path, _numbers(version)))
-    return Found(
+    return Probed(
         root=["user", "0"] in lines,
         os=parse_os_release("\n".join(line[1] for line in lines if line[0] == "os" and len(line) == 2)),
         pythons=tuple(dict.fromkeys(pythons)),

@@ -13,7 +13,7 @@ from .._facts._shared import stack
 from .._facts._stack import Stack
 from .._finding import Code, Finding
 from .._plan import Kind
-from ._vendor_input import wanted_stack
+from ._vendors import wanted_stack
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables

@@ -20,7 +20,7 @@ from .._schema._values import timeout_problems, value_problems
 from .._tools._openibd import conf_problems, value_text
 from ._installer_options import names_of, user_only
 from ._package_names import PACKAGE_NAME
-from ._vendor_input import Platform, mlnx_version, package_problems, platform_of, vendor_problems
+from ._vendors import Platform, mlnx_version, package_problems, platform_of, vendor_problems
 
 if t.TYPE_CHECKING:
     from .._distro._family import Family

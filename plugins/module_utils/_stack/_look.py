@@ -29,7 +29,7 @@ from ._bundle import distro_to_tell
 from ._bundle_place import DOWNLOAD_STAGE, UNPACK_STAGE
 from ._found import Found
 from ._package_names import KNOWN, distribution_versions
-from ._vendor_input import mlnx_version
+from ._vendors import mlnx_version
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen

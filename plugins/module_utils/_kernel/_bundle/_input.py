@@ -13,7 +13,7 @@ from ..._distro._registry import DISTRIBUTIONS
 from ..._errors import Problem
 from ..._facts._machine import OperatingSystem
 from ..._stack._bundle import distro_fits, distro_of, distro_to_tell, parse_name
-from ..._stack._vendor_input import bundle_problems, mlnx_version
+from ..._stack._vendors import bundle_problems, mlnx_version
 from ._wanted import Wanted
 
 _KERNEL = re.compile(r"^[0-9][A-Za-z0-9._+~-]*\Z")

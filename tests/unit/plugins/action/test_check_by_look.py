@@ -15,7 +15,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.action import node_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check._concern import hints, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port, names_of, scope_of
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import choose_port, names_of, scope_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _shared

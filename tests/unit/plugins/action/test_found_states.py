@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import Card, Live, Manager, Master, Opensm, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import Device, Gpu, Path, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev

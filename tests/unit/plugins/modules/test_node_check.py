@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible.utils.plugin_docs import merge_fragment
 from ansible_collections.rdma.ofed.plugins.doc_fragments import adapters
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._expect import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, role_problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines

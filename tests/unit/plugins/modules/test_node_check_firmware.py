@@ -11,10 +11,10 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._expect import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import problems, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look_at_last
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import lines
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from ansible_collections.rdma.ofed.plugins.modules import node_check

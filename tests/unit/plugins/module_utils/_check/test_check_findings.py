@@ -12,11 +12,13 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import checked_ports, fabric_port, findings
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Card, Live, Manager, Master, Opensm, Process
+from ansible_collections.rdma.ofed.plugins.module_utils._check._expect import checked_ports, fabric_port, findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import Card, Live, Manager, Master, Opensm, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._check._managers import is_designated, short
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import judge, table_rows
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import PcieLink, Slot

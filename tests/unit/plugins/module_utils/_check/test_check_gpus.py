@@ -10,9 +10,9 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found as Node
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._expect import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found as Node
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu import UNIT, UNIT_PATH, Device, Gpu, Peer, PeerMemory
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._gpu_driver import Driver
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found

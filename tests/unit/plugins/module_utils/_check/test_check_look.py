@@ -10,12 +10,14 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check import _live_look
 from ansible_collections.rdma.ofed.plugins.module_utils._check._check import settled
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import Manager, Process
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live_look import read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live import _look as _live_look
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._look import read_opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import Manager, Process
 from ansible_collections.rdma.ofed.plugins.module_utils._check._look import look, look_at_last
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric, Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code, Finding
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look import Limits
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output

@@ -10,8 +10,9 @@ from unittest import mock
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _check
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._outcome import Outcome, judge
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import FORMS, lines
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import OTHER, Code, Finding, Topic, of_change
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
-from ansible_collections.rdma.ofed.plugins.module_utils._check._findings import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._expect import findings
+from ansible_collections.rdma.ofed.plugins.module_utils._check._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Found, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._check._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
-from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendor_input import wanted_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._stack._vendors import wanted_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._wanted import Wanted as WantedStack
 from ansible_collections.rdma.ofed.plugins.modules import node_check
 from support.expected import having, wanting

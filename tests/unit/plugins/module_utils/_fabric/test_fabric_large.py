@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._fabric._baseline import
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._choice import Filter
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._judge import Expected, Rule
 from ansible_collections.rdma.ofed.plugins.module_utils._fabric._health._report import findings_of
-from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import look, shown
+from ansible_collections.rdma.ofed.plugins.module_utils._fabric._report import read_fabric, shown
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._ib_fabric_info import OPTIONS
 from support import large_fabric
@@ -29,7 +29,7 @@ ATTEMPTS = 8
 
 
 def data(tools: large_fabric.Tools) -> dict[str, t.Any]:
-    return shown(look(tools, Port("mlx5_0/1", "mlx5_0", 1), {**DEFAULTS, "node_name_map": "/nowhere"}), Filter())
+    return shown(read_fabric(tools, Port("mlx5_0/1", "mlx5_0", 1), {**DEFAULTS, "node_name_map": "/nowhere"}), Filter())
 
 
 def test_all_of_a_large_fabric_is_there() -> None:

@@ -11,7 +11,7 @@ import pathlib
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._check._live import choose_port
+from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types import choose_port
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _apart, _ports
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._asked import asked_port

@@ -20,13 +20,15 @@ from .._finding import Code, Finding, Topic, rank_of
 from .._hosts import natural
 from .._opensm._told._expect import findings as told_findings
 from .._tools._smpquery import SPEEDS
-from ._live import Query, Scope, choose_port, names_of
+from ._live._types import Query, Scope, choose_port, names_of
 from ._managers import manager_findings, opensm_findings
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
-    from ._live import Card
-    from ._types import Fabric, Found, Wanted
+    from ._found import Found
+    from ._live._types import Card
+    from ._types import Fabric
+    from ._wanted import Wanted
 
 # Logical and physical state of a port.
 ACTIVE = "ACTIVE and LinkUp"

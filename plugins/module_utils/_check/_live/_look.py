@@ -9,26 +9,26 @@ from __future__ import annotations
 import os
 import typing as t
 
-from .._errors import RdmaError
-from .._facts._netdevs import read_netdevs
-from .._facts._pcie import read_slots
-from .._facts._shared import links as read_links
-from .._facts._shared import ports as read_ports
-from .._facts._sysfs import attribute, entries, pci_address
-from .._host._files import read_text, under
-from .._host._units import is_masked
-from .._hosts import natural
-from .._opensm._conf import parse_conf
-from .._opensm._places import fabric_of, file_path, unit_name
-from .._opensm._processes import read_processes
-from .._opensm._told._look import listen
-from .._tools import _saquery, _sminfo, _smpquery
-from ._live import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
+from ..._errors import RdmaError
+from ..._facts._netdevs import read_netdevs
+from ..._facts._pcie import read_slots
+from ..._facts._shared import links as read_links
+from ..._facts._shared import ports as read_ports
+from ..._facts._sysfs import attribute, entries, pci_address
+from ..._host._files import read_text, under
+from ..._host._units import is_masked
+from ..._hosts import natural
+from ..._opensm._conf import parse_conf
+from ..._opensm._places import fabric_of, file_path, unit_name
+from ..._opensm._processes import read_processes
+from ..._opensm._told._look import listen
+from ..._tools import _saquery, _sminfo, _smpquery
+from ._types import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
 
 if t.TYPE_CHECKING:
-    from .._facts._ports import Port
-    from .._host._node import Node
-    from .._host._run import Runner
+    from ..._facts._ports import Port
+    from ..._host._node import Node
+    from ..._host._run import Runner
 
 # The PCI device IDs of virtual functions, in decimal: ConnectX-3 (0x1002, 0x1004), then Connect-IB and later (0x1012 to 0x101e).
 VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012, 0x1014, 0x1016, 0x1018, 0x101A, 0x101C, 0x101E))

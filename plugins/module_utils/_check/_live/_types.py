@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import typing as t
 
-from .._facts._netdevs import Netdev
-from .._facts._pcie import Slot
-from .._facts._portname import find, is_named
-from .._facts._ports import Port
-from .._hosts import natural
-from .._opensm._told._expect import Told
+from ..._facts._netdevs import Netdev
+from ..._facts._pcie import Slot
+from ..._facts._portname import find, is_named
+from ..._facts._ports import Port
+from ..._hosts import natural
+from ..._opensm._told._expect import Told
 
 
 class Card(t.NamedTuple):
