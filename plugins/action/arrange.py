@@ -10,13 +10,14 @@ import typing as t
 
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
-from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _subnet_managers
+from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _subnet_managers
 
 _KINDS = {
     "batches": _batches.answer,
     "firmware": _firmware.answer,
     "gpus": _gpus.answer,
     "pairs": _pairs.answer,
+    "pending": _pending.answer,
     "subnet_managers": _subnet_managers.answer,
 }
 # A module of its own, to which meta/runtime.yml redirects.

@@ -6,7 +6,11 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from ..module_utils._gpudirect._concern import CONCERN
+from ..module_utils._gpudirect._input import assumed
+from ..module_utils._plain import plain
 from ..module_utils._schema._gpudirect import OPTIONS
 from ..plugin_utils._actions import FactsAction
 
@@ -16,3 +20,12 @@ class ActionModule(FactsAction):
 
     concern = CONCERN
     options = OPTIONS
+
+    def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        arguments = dict(self._task.args)
+        outcome = plain(arguments.get("stack_outcome"))
+        # Another form is for the module to report.
+        if isinstance(outcome, dict):
+            del arguments["stack_outcome"]
+            self._task.args = {**assumed(outcome), **arguments}
+        return super().work(task_vars)

@@ -22,6 +22,8 @@ description:
     options of C(ib_write_bw). Fails with the reasons where it can't take part."
   - "V(pairs): who measures with whom in one round of a pair test. No host is in two pairs of a round, and no pair comes twice in all rounds. Hosts of
     different fabrics are no pair."
+  - "V(pending): what is pending on the host, of what is known and what was found since. By the facts of M(rdma.ofed.rdma_facts), where this run has gathered
+    them, another kernel that boots next is pending, too."
   - "V(subnet_managers): whether the host runs subnet managers. The answer comes from inventory alone, so it is the same in all runs, with C(--limit) and with
     C(serial). Only variables of the host itself and of the hosts of group C(opensm) are read."
   - Runs on the controller. Use V(batches) and V(pairs) with C(run_once) and the C(linear) strategy.
@@ -31,7 +33,7 @@ options:
   kind:
     description: What to decide.
     type: str
-    choices: [batches, firmware, gpus, pairs, subnet_managers]
+    choices: [batches, firmware, gpus, pairs, pending, subnet_managers]
     required: true
   due:
     description: Of V(batches), which need it, the name of the variable that is true on the hosts that have something to do.
@@ -103,6 +105,16 @@ options:
     type: str
     choices: [auto, all, ring]
     default: auto
+  known:
+    description: Of V(pending), what is known to be pending, as in the fact C(rdma_pending).
+    type: list
+    elements: dict
+    default: []
+  found:
+    description: Of V(pending), what was found since, likewise. It counts where both have the same change.
+    type: list
+    elements: dict
+    default: []
 notes:
   - It serves the playbooks and roles of this collection, and its options change with those.
 """
@@ -220,6 +232,12 @@ end:
     path: PIX
     way: nvidia_peermem
     options: ["--use_cuda=0"]
+pending:
+  description: What is pending, each change once, as modules return it in C(pending).
+  returned: with O(kind=pending)
+  type: list
+  elements: dict
+  sample: [{kind: kernel, subject: "", aspect: running, before: 6.1.0-49-amd64, after: 6.1.0-50-amd64, needs: reboot, why: []}]
 part:
   description: V(master) where the host is designated for any of its fabrics, V(standby) where it stands by for one, else V(resting).
   returned: with O(kind=subnet_managers)

@@ -82,6 +82,12 @@ options:
         DOCA, and where it is not known.
     type: str
     default: ""
+  stack_outcome:
+    description:
+      - In check mode, plan as if the stack were as the role C(ofed) predicts in this value of its fact C(ofed_outcome). O(assume_stack) and
+        O(assume_ofed_version) follow from it unless they are given.
+    type: dict
+    default: {}
 notes:
   - It must run as root.
   - Install the RDMA stack first and NVIDIA's driver after it. After an upgrade of the stack, the driver has to be rebuilt.

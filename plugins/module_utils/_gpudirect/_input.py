@@ -57,6 +57,16 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
+def assumed(outcome: t.Mapping[str, t.Any]) -> dict[str, str]:
+    """The options of the module for a stack that is yet to come, by what the role ofed has published of it."""
+    if not outcome.get("stack_replaced"):
+        return {}
+    source = outcome.get("source")
+    on_disk, loaded = ("removed", "unloaded") if source in (None, "", "inbox") else ("installed", "loaded")
+    version = str(outcome.get("version") or "") if source == "mlnx_ofed" else ""
+    return {"assume_stack": on_disk if outcome.get("driver_waits") else loaded, "assume_ofed_version": version}
+
+
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
     """Everything that is wrong with the variables of the role gpudirect; with `facts`, also what the node can't do at all.
 

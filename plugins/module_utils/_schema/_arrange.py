@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "subnet_managers"], "required": True},
+    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "pending", "subnet_managers"], "required": True},
     "due": {"type": "str", "default": ""},
     "groups": {"type": "list", "elements": "str", "default": []},
     "serial": {"type": "raw", "default": 1},
@@ -25,4 +25,6 @@ OPTIONS: dict[str, t.Any] = {
     "ends": {"type": "dict", "default": {}},
     "number": {"type": "int", "default": 0},
     "scope": {"type": "str", "choices": ["auto", "all", "ring"], "default": "auto"},
+    "known": {"type": "list", "elements": "dict", "default": []},
+    "found": {"type": "list", "elements": "dict", "default": []},
 }

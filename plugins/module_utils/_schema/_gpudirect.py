@@ -31,4 +31,5 @@ OPTIONS: dict[str, t.Any] = {
     "timeout": {"type": "int", "default": 3600},
     "assume_stack": {"type": "str", "choices": ["found", "installed", "loaded", "removed", "unloaded"], "default": "found"},
     "assume_ofed_version": {"type": "str", "default": ""},
+    "stack_outcome": {"type": "dict", "default": {}},
 }

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from .._errors import InvalidInput, Problem, require_none
 from .._hosts import fold, natural, sharing
 from .._plain import plain
-from .._plan import NEEDS, Pending
+from .._plan import NEEDS, Change, Kind, Pending
 
 _ACTIVATION = "A reload, reset or reboot is pending on %d of %d hosts: see rdma_allow_reload, rdma_allow_reset and rdma_allow_reboot."
 _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade installs it batch by batch. See rdma_allow_upgrade."
@@ -38,6 +38,15 @@ def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending,
 def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
     """All entries, one for each property of an object. The later one counts: it knows better what is declared now, and what that needs."""
     return tuple({entry.change.key(): entry for entries in lists for entry in entries}.values())
+
+
+def other_kernel(facts: Mapping[str, t.Any]) -> tuple[Pending, ...]:
+    """That another kernel boots next, by the `rdma` facts of a node. A container or chroot boots none."""
+    kernels = facts.get("kernels") or {}
+    running, following = str(kernels.get("running") or ""), str(kernels.get("next_boot") or "")
+    if following in ("", running) or (facts.get("machine") or {}).get("kind") in ("container", "chroot"):
+        return ()
+    return (Pending(Change(Kind.KERNEL, "", "running", running, following, "reboot")),)
 
 
 def render(pending: Mapping[str, Iterable[Pending]]) -> str:

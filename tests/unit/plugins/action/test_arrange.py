@@ -143,3 +143,15 @@ def test_what_was_measured_between_gpus_is_printed_and_judged(capsys: pytest.Cap
     assert measured(output, 180)["msg"].startswith("node2 writes 97.31 Gb/s into the GPU's memory of node1; gpudirect_test_minimum is 180.")
     assert "It said: Couldn't connect" in measured("Couldn't connect to node1:18515")["msg"]
     assert "Without it: node1" in measured(output, node1={})["msg"]
+
+
+def test_what_was_found_since_counts_and_another_kernel_is_pending() -> None:
+    known = {"kind": "parameter", "subject": "mlx5_core", "aspect": "x", "before": "0", "after": "1", "needs": "driver_reload", "why": []}
+    facts = {"kernels": {"running": "6.1.0-49-amd64", "next_boot": "6.1.0-50-amd64"}, "machine": {"kind": "host"}}
+    arguments = {"kind": "pending", "known": [known], "found": [{**known, "needs": "reboot"}]}
+    found = run(arrange, arguments, ansible_facts={"rdma": marked(facts)})["pending"]
+    kernel = {"kind": "kernel", "subject": "", "aspect": "running", "before": "6.1.0-49-amd64", "after": "6.1.0-50-amd64", "needs": "reboot", "why": []}
+    assert found == [{**known, "needs": "reboot"}, kernel]
+    # Those of a fact cache may tell of a boot that has been.
+    assert run(arrange, arguments, ansible_facts={"rdma": facts})["pending"] == found[:1]
+    assert "known[0] is " in run(arrange, {**arguments, "known": [{"kind": "x"}]})["msg"]

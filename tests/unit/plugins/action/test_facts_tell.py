@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import fac
 
 LINK = {"name": "rxe0", "type": "rxe", "netdev": "eth0"}
 NOTHING: dict[str, t.Any] = {"soft_links": [], "gpu": {"devices": [], "managed": []}}
+MLNX = {"stack_replaced": True, "source": "mlnx_ofed", "version": "5.8-1"}
 GPU = {"gpu": {"devices": [{"pci": "0000:18:00.0"}], "managed": []}}
 
 
@@ -31,6 +32,16 @@ def run(plugin: t.Any, arguments: dict[str, t.Any], facts: t.Any, **task: t.Any)
     action._execute_module = mock.Mock(return_value={"changed": False})
     result = action.run(task_vars={"inventory_hostname": "node1", "ansible_facts": {"rdma": facts}})
     return action._execute_module.called, result
+
+
+def passed(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
+    """What the module gpudirect gets."""
+    task = mock.Mock(async_val=0, check_mode=True, diff=False, delegate_to=None, args=arguments)
+    action = gpudirect.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
+    action._execute_module = mock.Mock(return_value={"changed": False})
+    action.run(task_vars={"inventory_hostname": "node1", "ansible_facts": {"rdma": marked(GPU)}})
+    found: dict[str, t.Any] = action._execute_module.call_args.kwargs["module_args"]
+    return found
 
 
 @pytest.mark.parametrize("plugin", [soft_rdma, gpudirect])
@@ -74,6 +85,31 @@ def test_facts_count_no_longer_where_the_module_has_been() -> None:
     assert run(soft_rdma, {"links": [LINK]}, facts)[0]
     assert run(soft_rdma, {"state": "absent"}, facts)[0]
     assert not run(gpudirect, {}, facts)[0]
+
+
+@pytest.mark.parametrize(
+    "outcome, assumed",
+    [
+        ({"stack_replaced": False, "source": "doca"}, {}),
+        (
+            {"stack_replaced": True, "source": "mlnx_ofed", "version": "5.8-1", "driver_waits": True},
+            {"assume_stack": "installed", "assume_ofed_version": "5.8-1"},
+        ),
+        (
+            {"stack_replaced": True, "source": "mlnx_ofed", "version": "5.8-1", "driver_waits": False},
+            {"assume_stack": "loaded", "assume_ofed_version": "5.8-1"},
+        ),
+        ({"stack_replaced": True, "source": "doca", "version": "2.9", "driver_waits": True}, {"assume_stack": "installed", "assume_ofed_version": ""}),
+        ({"stack_replaced": True, "source": "inbox", "version": "", "driver_waits": True}, {"assume_stack": "removed", "assume_ofed_version": ""}),
+        ({"stack_replaced": True, "source": "", "version": "", "driver_waits": False}, {"assume_stack": "unloaded", "assume_ofed_version": ""}),
+        ({}, {}),
+        ("x", {"stack_outcome": "x"}),
+    ],
+)
+def test_the_stack_that_comes_is_assumed(outcome: t.Any, assumed: dict[str, str]) -> None:
+    assert passed({"stack_outcome": outcome}) == assumed
+    if isinstance(outcome, dict) and assumed:
+        assert passed({"stack_outcome": outcome, "assume_stack": "found"})["assume_stack"] == "found"
 
 
 def test_facts_are_those_of_this_run_or_none(monkeypatch: pytest.MonkeyPatch) -> None:

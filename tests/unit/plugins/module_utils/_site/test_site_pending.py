@@ -12,12 +12,31 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import InvalidInput
 from ansible_collections.rdma.ofed.plugins.module_utils._hosts import fold
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Pending
-from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation, merge, pending_of, render
+from ansible_collections.rdma.ofed.plugins.module_utils._site._pending import activation, merge, other_kernel, pending_of, render
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 VFS = Pending(Change(Kind.FIRMWARE_PARAMETER, "0000:03:00.0", "NUM_OF_VFS", "0", "16", "reboot"))
 DRIVER = Pending(Change(Kind.DRIVER, "", "", "as loaded", "as installed", "driver_reload"), ("in use by /scratch",))
+
+
+@pytest.mark.parametrize(
+    ("running", "following", "machine", "pending"),
+    [
+        ("6.1.0-49", "6.1.0-50", "host", True),
+        ("6.1.0-49", "6.1.0-50", "vm", True),
+        ("6.1.0-50", "6.1.0-50", "host", False),
+        ("6.1.0-50", "", "host", False),
+        # The kernel is that of the host.
+        ("6.1.0-49", "6.1.0-50", "container", False),
+        ("6.1.0-49", "6.1.0-50", "chroot", False),
+    ],
+)
+def test_a_kernel_that_boots_next_needs_a_reboot(running: str, following: str, machine: str, pending: bool) -> None:
+    found = other_kernel({"kernels": {"running": running, "next_boot": following}, "machine": {"kind": machine}})
+    assert found == ((Pending(Change(Kind.KERNEL, "", "running", running, following, "reboot")),) if pending else ())
+    assert other_kernel({}) == ()
+
 
 FOLDED = [
     ([], ""),
