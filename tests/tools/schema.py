@@ -51,6 +51,18 @@ A variable takes three edits:
 _PASSED = re.compile(r"^\{\{ (?P<name>[a-z]\w+)(?P<rest> \| default\((?:'', true\) or omit|omit(?:, true)?\))| if .*)? \}\}$")
 # What stands for a variable that is not declared and has no default.
 _EMPTY: t.Mapping[str, t.Any] = {"bool": False, "int": 0, "float": 0, "str": "", "path": "", "raw": "", "list": [], "dict": {}}
+# Of a role, a variable without a declared default has one that is made of other variables.
+_ALL_DEFAULTS = """
+%s
+
+_TABLES = (
+%s
+)
+_EMPTY: t.Mapping[str, t.Any] = %s
+DEFAULTS: t.Mapping[str, t.Any] = {
+    name: option.get("default", _EMPTY.get(option["type"])) for table in _TABLES for name, option in table.items() if "default" in option or table is site
+}
+"""
 _MARKS = ("<!-- variables: made by `make schema` -->\n", "<!-- end of variables -->\n")
 
 
@@ -242,11 +254,9 @@ class Tree:
 
     def _all_defaults(self) -> None:
         """For the lookup C(declared)."""
-        declared = {name: option for owner in self.declared for name, option in self.own(owner).items()}
-        # Of a role, one without a declared default has one that is made of other variables.
-        known = {name: option for name, option in sorted(declared.items()) if "default" in option or name in self.own(SITE)}
-        defaults = {name: option.get("default", _EMPTY.get(option["type"])) for name, option in known.items()}
-        text = "\nDEFAULTS: t.Mapping[str, t.Any] = %s\n" % python(defaults)
+        tables = [name for name in self.roles if self.own(name)]
+        imports = ["from ._%s import VARIABLES as %s" % (name, name) for name in (*tables, "site")]
+        text = _ALL_DEFAULTS % ("\n".join(sorted(imports)), "\n".join("    %s," % name for name in (*tables, "site")), python(_EMPTY))
         self.made[self.root / "plugins/module_utils/_schema/_defaults.py"] = HEADER % "all argument_specs.yml" + text
 
     def stale(self) -> list[pathlib.Path]:
