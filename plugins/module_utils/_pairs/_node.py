@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import os
-import time
 import typing as t
 
 from .._distro._registry import by_name
@@ -18,6 +17,7 @@ from .._facts._portname import named_ports
 from .._facts._ports import Port, read_ports
 from .._facts._sockets import parse_inet
 from .._host._files import read_text
+from .._host._turn import look_until
 from .._host._units import Systemd, systemd_runs
 from .._tools._ip import read_links
 from .._tools._measure import is_no_device, last_words
@@ -43,7 +43,6 @@ class Node(t.NamedTuple):
     run: Runner
     check_mode: bool = False
     root: str = "/"
-    sleep: t.Callable[[float], None] = time.sleep
 
 
 def unit(test: str) -> str:
@@ -124,14 +123,16 @@ def _is_ready(node: Node, test: str, setting: Setting) -> bool:
 def _await(node: Node, test: str, setting: Setting) -> str:
     """Why a server that was started does not serve; "" where it does."""
     systemd = Systemd(node.run)
-    for _try in range(round(_START_SECONDS / _PAUSE_SECONDS)):
-        if not systemd.is_active(unit(test)):
-            said = node.run(["journalctl", "--unit", unit(test), "--lines", "4", "--output", "cat", "--no-pager"], ok=None).stdout
-            return "the server ended at once: %s" % last_words(said)
-        if _is_ready(node, test, setting):
-            return ""
-        node.sleep(_PAUSE_SECONDS)
-    return "the server did not listen on TCP port %d within %d s" % (setting.port_of(test), _START_SECONDS)
+
+    def look() -> tuple[bool, bool]:
+        runs = systemd.is_active(unit(test))
+        return runs, runs and _is_ready(node, test, setting)
+
+    runs, ready = look_until(look, lambda found: found != (True, False), patience=_START_SECONDS, pause=_PAUSE_SECONDS)
+    if not runs:
+        said = node.run(["journalctl", "--unit", unit(test), "--lines", "4", "--output", "cat", "--no-pager"], ok=None).stdout
+        return "the server ended at once: %s" % last_words(said)
+    return "" if ready else "the server did not listen on TCP port %d within %d s" % (setting.port_of(test), _START_SECONDS)
 
 
 def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:

@@ -6,13 +6,16 @@
 
 from __future__ import annotations
 
+import itertools
 import pathlib
 import typing as t
+from unittest import mock
 
 import pytest
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._finding import Code
+from ansible_collections.rdma.ofed.plugins.module_utils._host import _turn
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._node import Node, work
 from ansible_collections.rdma.ofed.plugins.module_utils._pairs._report import Limits, Result, judge, row
@@ -97,7 +100,7 @@ class Host:
     def module(self, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
         checked = ArgumentSpecValidator(OPTIONS).validate(options)
         assert checked.error_messages == []
-        return work(Node(self, check, str(self.root), lambda _seconds: None), checked.validated_parameters)
+        return work(Node(self, check, str(self.root)), checked.validated_parameters)
 
 
 @pytest.fixture
@@ -162,11 +165,12 @@ def test_servers_start_listen_and_are_stopped(host: Host) -> None:
     assert host.module(role="stop")["stopped"] == []
 
 
-def test_a_server_that_does_not_serve_says_why(host: Host) -> None:
+def test_a_server_that_does_not_serve_says_why(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     host.said["journalctl"] = Output(0, "Couldn't allocate PD\n", "")
     host.dies = True
     assert host.module(role="server", tests=["ib_write_lat"])["failed_tests"] == {"ib_write_lat": "the server ended at once: Couldn't allocate PD"}
     host.dies, host.deaf = False, True
+    monkeypatch.setattr(_turn, "time", mock.Mock(monotonic=itertools.count().__next__))
     assert "did not listen on TCP port 18602" in host.module(role="server", tests=["ib_write_lat"])["failed_tests"]["ib_write_lat"]
 
 
