@@ -17,7 +17,7 @@ import typing as t
 import jinja2
 import pytest
 import yaml
-from subjects import host_problems
+from support.subjects import host_problems
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())

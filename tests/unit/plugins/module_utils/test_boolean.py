@@ -11,7 +11,7 @@ import typing as t
 import pytest
 from ansible.module_utils.parsing.convert_bool import boolean
 from ansible_collections.rdma.ofed.plugins.module_utils._foreign import BOOLEAN_WORDS, is_boolean
-from subjects import host_problems
+from support.subjects import host_problems
 
 BOOLEANS = (
     "ipoib_backup",

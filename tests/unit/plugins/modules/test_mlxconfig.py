@@ -12,10 +12,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _converge as _config_converge
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import card_locks
 from support.firmware_node import Node, Parameter
+from support.mlxconfig_runs import converge, verbs
 from support.module_results import pending_words
 
 FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
@@ -31,33 +31,8 @@ def dual_port_card(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> N
     return node
 
 
-def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    node.calls.clear()
-    node.check_mode = check
-    folder = str(node.root / "backups")
-    defaults = {
-        "missing": "fail",
-        "tool": "auto",
-        "backup": False,
-        "backup_dir": folder,
-        "allow_container": True,
-        "awaiting_firmware": [],
-        "allow_link_type": [],
-        "lock_timeout": 5,
-    }
-    node.params = {**defaults, **params, "devices": entries}
-    module: t.Any = node
-    return _config_converge.converge(module, node, str(node.root), environ=node.environ)
-
-
 def run(node: Node, parameters: t.Mapping[str, t.Any], check: bool = False, **params: t.Any) -> dict[str, t.Any]:
     return converge(node, [{"all": True, "parameters": parameters}], check, **params)
-
-
-def verbs(node: Node) -> list[str]:
-    """What was asked of cards, in order."""
-    known = ("query", "set", "backup", "show_confs")
-    return [("dry " if word == "set" and "-y" not in call else "") + word for call in node.calls for word in call if word in known]
 
 
 WANTED = {"LINK_TYPE_P1": "eth", "SRIOV_EN": True, "NUM_OF_VFS": "0x10", "HOST_CHAINING_DESCRIPTORS[0..1]": [3, 5]}

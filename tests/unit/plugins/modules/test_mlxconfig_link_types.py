@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session
 from support.firmware_node import Node
-from test_mlxconfig import converge, verbs
+from support.mlxconfig_runs import converge, verbs
 
 FABRIC, MANAGEMENT = "0000:03:00.0", "0000:41:00.0"
 DECLARED = [{"type": "ConnectX-5", "parameters": {"LINK_TYPE_P1": "IB", "LINK_TYPE_P2": "IB", "NUM_OF_VFS": 16}}]

@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._reset import 
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from hypothesis import given
 from hypothesis import strategies as st
-from subjects import host_problems
+from support.subjects import host_problems
 
 DEVICES = (
     Device("0000:03:00.0", ("0000:03:00.0", "0000:03:00.1"), ("mlx5_0",), ("ib0",), "MT4119", "ConnectX5", "MT_1", "MCX556A-ECAT", ("0x0c42a10300000010",)),

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxfwreset impor
 from hypothesis import given
 from hypothesis import strategies as st
 
-CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+CORPUS = pathlib.Path(__file__).resolve().parents[5] / "corpus"
 CX5 = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query.txt").read_text())
 CX5_DRIVER = parse_query((CORPUS / "mlxfwreset/emulated_4_21_query_driver_sync.txt").read_text())
 BF3 = parse_query((CORPUS / "mlxfwreset/bf3_dpu_query.txt").read_text())

@@ -10,9 +10,7 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gather
 from support import node_trees as nodes
-from test_facts_machine import DEBIAN, HOST
-from test_facts_modules import PROC
-from test_facts_stack import DPKG
+from support.node_files import DEBIAN, DPKG, HOST, PROC
 
 MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
 alias:          rdma-netlink-subsys-4

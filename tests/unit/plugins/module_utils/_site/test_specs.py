@@ -13,7 +13,7 @@ import pytest
 import yaml
 from ansible.module_utils.common.arg_spec import ArgumentSpecValidator
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns import _registry as registry
-from subjects import host_problems
+from support.subjects import host_problems
 
 ROLES = pathlib.Path(__file__).parents[5] / "roles"
 # Without ofed, which is the first to change anything: Ansible's own word on it comes early enough.

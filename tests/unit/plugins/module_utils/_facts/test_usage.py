@@ -17,8 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import Use
 from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
-from test_facts_modules import PROC
-from test_facts_routes import ROUTE4
+from support.node_files import PROC, ROUTE4
 
 NETDEVS = (
     Netdev("bond0", "bond", members=("ib0",)),

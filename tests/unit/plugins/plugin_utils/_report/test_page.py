@@ -232,7 +232,7 @@ def test_each_code_is_explained_from_the_documentation() -> None:
 
 
 def test_the_libraries_are_those_that_are_pinned() -> None:
-    root = pathlib.Path(__file__).resolve().parents[4]
+    root = pathlib.Path(__file__).resolve().parents[5]
     lock = root / "tests/tools/web/package-lock.json"
     if not lock.is_file():
         pytest.skip("only the repository has the pins")

@@ -14,25 +14,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools import _modinfo
 from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
-
-DPKG = """Package: rdma-core
-Status: install ok installed
-Priority: optional
-Architecture: amd64
-Version: 44.0-2
-Description: RDMA core userspace infrastructure and documentation
- This package provides boot time support and documentation for the rdma-core
- userspace infrastructure libraries.
-Homepage: https://github.com/linux-rdma/rdma-core
-
-Package: libibverbs1
-Status: deinstall ok config-files
-Version: 43.0-1
-
-Package: rdma-core-dev-something
-Status: install ok installed
-Version: 1
-"""
+from support.node_files import DPKG
 
 
 @given(st.text())

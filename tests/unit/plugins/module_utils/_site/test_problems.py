@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOW
 from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import fabric_problems, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
-from subjects import host_problems, node_problems
+from support.subjects import host_problems, node_problems
 
 KNOWN_NAMES = {prefix + rest for prefix, names in KNOWN.items() for rest in names} | PLAIN
 PORT = {"name": "mlx5_0/1", "device": "mlx5_0", "port": 1, "port_guid": "0x0c42a10300000011", "link_layer": "InfiniBand", "state": "ACTIVE", "netdevs": ["ib0"]}

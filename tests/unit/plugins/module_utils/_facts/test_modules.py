@@ -13,19 +13,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
-
-PROC = """ib_ipoib 139264 0 - Live 0xffffffffc0d1e000
-ib_umad 40960 2 - Live 0xffffffffc0d0f000
-mlx5_ib 458752 0 - Live 0xffffffffc0c3d000
-ko2iblnd 204800 1 - Live 0xffffffffc0bfe000 (OE)
-ib_uverbs 184320 1 mlx5_ib, Live 0xffffffffc0bc3000
-rdma_cm 131072 1 ko2iblnd, Live 0xffffffffc0ba0000
-ib_core 450560 5 ib_ipoib,ib_umad,mlx5_ib,ib_uverbs,rdma_cm, Live 0xffffffffc0b1f000
-mlx5_core 1683456 1 mlx5_ib, Live 0xffffffffc0950000
-lnet 700000 2 ko2iblnd, Live 0xffffffffc0450000 (OE)
-nvidia_peermem 16384 0 - Live 0xffffffffc0410000 (OE)
-ext4 983040 2 - Live 0xffffffffc0600000
-"""
+from support.node_files import PROC
 
 
 def test_proc_modules() -> None:

@@ -12,11 +12,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._machine import M
 from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
+from support.node_files import DEBIAN, HOST, X86
 
-DEBIAN = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION="12 (bookworm)"\nID=debian\n'
-X86 = "processor\t: 0\nflags\t\t: fpu vme sse2\n"
 X86_VIRTUAL = "processor\t: 0\nflags\t\t: fpu vme sse2 hypervisor\n"
-HOST: nodes.Tree = {"proc/1/root": nodes.Link("/"), "proc/cpuinfo": X86, "proc/sys/kernel/hostname": "node1\n"}
 
 
 def test_debian(tmp_path: pathlib.Path) -> None:
