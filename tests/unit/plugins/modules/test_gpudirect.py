@@ -57,6 +57,7 @@ DEFAULTS: dict[str, t.Any] = {
     "timeout": 60,
     "assume_stack": "found",
     "assume_ofed_version": "",
+    "stack_outcome": {},
 }
 
 
