@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.partition_file import parse
 
-CORPUS = pathlib.Path(__file__).parents[4] / "corpus/opensm_partitions"
+CORPUS = pathlib.Path(__file__).parents[5] / "corpus/opensm_partitions"
 
 GUIDS = {
     "node1": ("0x0002c90300001001",),

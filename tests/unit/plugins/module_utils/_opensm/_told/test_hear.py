@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import B
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import Log, Topic, parse_log
 
-LOGS = pathlib.Path(__file__).resolve().parents[4] / "corpus/opensm_log"
+LOGS = pathlib.Path(__file__).resolve().parents[5] / "corpus/opensm_log"
 OWN, MEMBER = "0x0000000000000011", "0x0000000000000012"
 BOUND = Bound(Instance("ib", OWN, 13), Port("mlx5_0/1", "mlx5_0", 1, port_guid=OWN, link_layer="InfiniBand"))
 MASTER = Log(started=True, state="MASTER", sweeps=1, engine="minhop")

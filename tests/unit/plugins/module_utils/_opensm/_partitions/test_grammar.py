@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import partition_file
 
-CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
+CORPUS = pathlib.Path(__file__).resolve().parents[5] / "corpus"
 # The form of Red Hat's networking guide.
 PACKAGED = """\
 Default=0x7fff, rate=3, mtu=4, scope=2, defmember=full:

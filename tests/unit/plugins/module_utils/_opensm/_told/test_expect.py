@@ -34,7 +34,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._look impo
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._opensm_log import WINDOW, parse_log
 
-FOLDER = pathlib.Path(__file__).resolve().parents[4] / "corpus/opensm_log"
+FOLDER = pathlib.Path(__file__).resolve().parents[5] / "corpus/opensm_log"
 ONE, TWO = "0x0000000000000011", "0x0000000000000012"
 FILE = "Default=0x7fff, ipoib : ALL=full;\nstorage=0x8001 : %s=full, %s=limited;\n" % (ONE, TWO)
 
