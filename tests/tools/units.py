@@ -4,7 +4,8 @@
 
 """Runs the unit tests: all of them in .venv, those of the plugins on the oldest and newest Python of the machine too.
 
-What runs on the controller also runs with the oldest ansible-core.
+What runs on the controller also runs with the oldest ansible-core, and with the newest, which is in the environment of the newest Python. Playbooks run
+with these two: the lab runs them with the one of .venv.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ def run_units() -> None:
     suites = [Suite("3.11", "Python 3.11, %s" % ("what is named" if named_tests else "the plugins"), ROOT / ".venv", () if named_tests else REST)]
     found = installed()
     suites += [
-        Suite(python.name, "Python %s, what runs on nodes" % python.name, unit_folder(python), ("lab", "meta"))
+        Suite(python.name, "Python %s, the plugins" % python.name, unit_folder(python), ("lab", "meta"))
         for python in extremes(found)
         if python.version != CONTROLLER
     ]
     if len(suites) == 1:
         say("this machine has no other supported Python than 3.11")
     if not named_tests:
-        suites.insert(1, Suite("3.11-rest", "Python 3.11, playbooks, texts and the lab", ROOT / ".venv", ("plugins",)))
+        suites.insert(1, Suite("3.11-rest", "Python 3.11, texts and the lab", ROOT / ".venv", ("plugins", "playbooks")))
         title = "ansible-core %s, what runs on the controller" % OLDEST_CORE
         suites.append(Suite("core-%s" % OLDEST_CORE, title, core(OLDEST_CORE), ("lab", "meta", "plugins/module_utils", "plugins/modules")))
     failed = []

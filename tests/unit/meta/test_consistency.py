@@ -16,6 +16,7 @@ import typing as t
 
 import pytest
 import yaml
+from support import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
@@ -41,7 +42,7 @@ def load(path: str) -> t.Any:
 
 def constant(module: str, name: str) -> t.Any:
     """A documentation block of a module, read without importing the module."""
-    tree = ast.parse((ROOT / "plugins/modules" / ("%s.py" % module)).read_text(encoding="utf-8"))
+    tree = sources.tree(ROOT / "plugins/modules" / ("%s.py" % module))
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
             return ast.literal_eval(node.value)
@@ -209,7 +210,7 @@ def positional(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
 
 
 def test_no_class_has_a_retired_name() -> None:
-    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted((ROOT / "plugins").rglob("*.py"))}
+    trees = {path: sources.tree(path) for path in sorted((ROOT / "plugins").rglob("*.py"))}
     classes = [(path, node) for path, tree in trees.items() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
     assert [str(path.relative_to(ROOT)) for path, node in classes if node.name.lstrip("_") in RETIRED] == []
 
@@ -217,7 +218,7 @@ def test_no_class_has_a_retired_name() -> None:
 def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:
     many = []
     for path in sorted((ROOT / "plugins").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(sources.tree(path)):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or positional(node) <= 3:
                 continue
             # Jinja passes what a template writes in order, and Python and Ansible call methods as they like.

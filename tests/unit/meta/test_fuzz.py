@@ -11,6 +11,7 @@ import pathlib
 import sys
 
 import pytest
+from support import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tests/fuzz"))
@@ -43,7 +44,7 @@ def test_the_parsers_are_among_the_readers() -> None:
     parsers = set()
     for path in targets.UTILS.rglob("*.py"):
         module = ".".join(path.relative_to(targets.UTILS).with_suffix("").parts)
-        names = [node.name for node in ast.parse(path.read_text(encoding="utf-8")).body if isinstance(node, ast.FunctionDef)]
+        names = [node.name for node in sources.tree(path).body if isinstance(node, ast.FunctionDef)]
         parsers |= {"%s.%s" % (module, name) for name in names if name == "parse" or name.startswith("parse_")}
     # Of typed values, and of the names in a folder.
     typed = {"_facts._stack.parse_pacman_names", *("_ipoib._wanted.parse_" + name for name in ("pkey", "number", "route", "bond"))}
@@ -54,7 +55,7 @@ def test_the_parsers_are_among_the_readers() -> None:
 def test_numbers_of_others_are_read_in_one_place(path: pathlib.Path) -> None:
     """`int` takes what is no number, and refuses what is one; `json` refuses deep nesting with another error."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(sources.tree(path)):
         text = ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Call)) else ""
         classifies = isinstance(node, ast.Attribute) and (node.attr in CLASSIFIERS or text in ("json.loads", "json.load"))
         if classifies or (text.startswith(("int(", "float(")) and isinstance(node, ast.Call) and text not in NUMBERS):

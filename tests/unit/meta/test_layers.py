@@ -12,6 +12,8 @@ import pathlib
 import re
 import typing as t
 
+from support import sources
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 # What changes a node, or needs one.
@@ -48,7 +50,7 @@ def part_of(dotted: str) -> str:
 
 def imports(path: pathlib.Path) -> t.Iterator[str]:
     """The modules of the collection that a file imports, below `plugins`; those for the type checker too."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in ast.walk(sources.tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             names = [*dotted(path).split(".")[: -node.level], *(node.module or "").split(".")]
             module = ".".join(name for name in names if name)
@@ -126,7 +128,7 @@ def test_a_look_brings_no_planner_to_the_node() -> None:
 
 
 def definitions(path: pathlib.Path) -> t.Iterator[str]:
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    for node in sources.tree(path).body:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef)):
             yield node.name
         elif isinstance(node, ast.Assign):
@@ -150,7 +152,7 @@ def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:
     for path in files():
         if path.stem not in PURE or "module_utils" not in path.parts:
             continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+        tree = sources.tree(path)
         names = [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
         names += [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
         wrong += ["%s imports %s" % (dotted(path), name) for name in names if name.split(".")[0] == "ansible" or name in ("subprocess", "os", "glob")]

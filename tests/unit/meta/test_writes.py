@@ -11,6 +11,8 @@ import pathlib
 import re
 import typing as t
 
+from support import sources
+
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
 
@@ -83,7 +85,7 @@ def test_each_write_goes_through_the_one_function() -> None:
         "%s: %s" % (path.relative_to(PLUGINS).as_posix(), name)
         for path in sorted(PLUGINS.rglob("*.py"))
         if path.name != "_write.py"
-        for name in _writes(ast.parse(path.read_text(encoding="utf-8")))
+        for name in _writes(sources.tree(path))
     }
     assert sorted(found - set(EXCEPTIONS)) == [], "write with replace_file of _host/_write.py, or say here why that is safe"
     assert sorted(set(EXCEPTIONS) - found) == [], "these exceptions are not needed"

@@ -21,6 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 from ansible_collections.rdma.ofed.plugins.modules import rdma_facts
 from hypothesis import given
 from hypothesis import strategies as st
+from support import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 DISTRO = ROOT / "plugins/module_utils/_distro"
@@ -110,7 +111,7 @@ def test_what_brings_new_kernels_is_known_by_what_it_depends_on() -> None:
 
 def _literals(path: pathlib.Path) -> set[str]:
     """Every text in code; documentation is none."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = sources.tree(path)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation}
 
