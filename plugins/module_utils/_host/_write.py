@@ -115,11 +115,14 @@ def _draft(folder: int, path: str) -> tuple[int, str]:
     while True:
         name = ".%s.%s.%s" % (os.path.basename(path), secrets.token_hex(8), _SUFFIX)
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFUL, 0o600, dir_fd=folder)
-        with contextlib.suppress(OSError):
+        # Another writer that takes it for a leftover holds the lock, or has removed the file. Some file systems have no locks.
+        try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if os.fstat(handle).st_nlink:
+            free = True
+        except OSError as exc:
+            free = not isinstance(exc, BlockingIOError)
+        if free and os.fstat(handle).st_nlink:
             return handle, name
-        # Another writer has taken it for a leftover.
         os.close(handle)
 
 

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _job
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import write_text
 from ansible_collections.rdma.ofed.plugins.module_utils._host._lock import LOCK_DIRECTORY, card_locks
 from ansible_collections.rdma.ofed.plugins.module_utils._host._write import leftovers, open_folder, open_regular, replace_file
-from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _converge
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _look as _monitor_look
 
 
 @pytest.fixture
@@ -113,7 +113,7 @@ def test_a_fifo_blocks_nobody(shared: pathlib.Path, secret: pathlib.Path) -> Non
         with pytest.raises(OSError, match=r".*"):
             open_regular(str(shared / name))
         assert _job.read_end(str(shared / name), 100) == ""
-        assert _converge._first_line(str(shared / name)) == ""
+        assert _monitor_look._first_line(str(shared / name)) == ""
     (shared / "plain").write_text("text\n", encoding="utf-8")
     assert _job.read_end(str(shared / "plain"), 100) == "text\n"
 
@@ -174,3 +174,20 @@ def test_two_writers_at_once(tmp_path: pathlib.Path) -> None:
     assert [writer.returncode for writer in writers] == [0, 0], said
     assert json.loads((tmp_path / "file").read_text(encoding="utf-8")) == 199
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_new_file_that_another_writer_holds_is_left_to_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other one has opened it as a leftover, has locked it, and is about to remove it."""
+    real, held = fcntl.flock, []
+
+    def flock(handle: int, operation: int) -> None:
+        if not held:
+            held.extend(path.open("rb") for path in tmp_path.iterdir())
+            real(held[0], fcntl.LOCK_EX)
+        real(handle, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    write_text(str(tmp_path / "file"), "text")
+    assert (tmp_path / "file").read_text(encoding="utf-8") == "text"
+    assert not os.path.samestat(os.fstat(held[0].fileno()), (tmp_path / "file").stat())
+    held[0].close()
