@@ -69,6 +69,15 @@ def test_what_is_seen(root: pathlib.Path) -> None:
     assert (found.rdma_core, found.container, found.dracut) == (False, False, False)
 
 
+@pytest.mark.parametrize(
+    ("path", "text"), [(".dockerenv", ""), ("run/systemd/container", "systemd-nspawn\n"), ("proc/1/environ", "PATH=/bin\0container=lxc\0")]
+)
+def test_a_container_is_recognised_as_in_the_facts(root: pathlib.Path, path: str, text: str) -> None:
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    (root / path).write_text(text, encoding="utf-8")
+    assert see(root).container
+
+
 def test_files_hide_those_of_the_same_name_and_ours_are_not_others(root: pathlib.Path) -> None:
     found = see(root)
     assert [(entry.name, entry.path) for entry in found.entries] == [("rpcrdma", "/etc/modules-load.d/nfs.conf")]
