@@ -34,7 +34,7 @@ RESTORE = module("mlxconfig", allow_container=True, devices="{{ hca_firmware_con
 
 
 def fault(adapter: str, kind: str) -> Task:
-    """Breaks a card, or makes it whole again: C(none)."""
+    """Breaks a card, or makes it whole again: `none`."""
     return shell("/opt/lab/bin/rdmalab-fault %s %s" % (adapter, kind))
 
 

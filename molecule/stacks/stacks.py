@@ -61,7 +61,7 @@ def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[b
 
 
 def run(host: Host, *steps: Task) -> list[Result]:
-    """The results of some tasks on a node, of those that failed too; C(said) is what was shown while they ran."""
+    """The results of some tasks on a node, of those that failed too; `said` is what was shown while they ran."""
     node = host.backend.host
     return tasks.run(host.backend.ansible_inventory, [node], steps)[node]
 

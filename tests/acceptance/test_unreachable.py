@@ -37,7 +37,7 @@ def test_each_illness_is_to_ansible_what_it_is_called(tmp_path: pathlib.Path) ->
 
 
 def managed(lab: Cluster, *hosts: str, standby: bool) -> dict[str, t.Any]:
-    """The inventory of the lab with these hosts in group C(opensm)."""
+    """The inventory of the lab with these hosts in group `opensm`."""
     inventory: dict[str, t.Any] = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
     inventory["all"]["children"]["opensm"]["hosts"] = dict.fromkeys(hosts)
     inventory["all"]["vars"].update(opensm_standby=standby)

@@ -38,7 +38,7 @@ class Execution(t.NamedTuple):
 
 
 class Agent:
-    """One node. C(hosts) are the nodes of the inventory by name."""
+    """One node. `hosts` are the nodes of the inventory by name."""
 
     def __init__(self, inventory: pathlib.Path, node: str) -> None:
         nodes = yaml.safe_load(inventory.read_text(encoding="utf-8"))["all"]
@@ -78,7 +78,7 @@ class Agent:
         return answer
 
     def run(self, options: dict[str, t.Any], **how: t.Any) -> Execution:
-        """An execution of the module, C(how) as in C(execute) there."""
+        """An execution of the module, `how` as in `execute` there."""
         return Execution(**self._ask(options=options, **how))
 
     def settled(self, wanted: dict[str, t.Any]) -> dict[str, t.Any]:

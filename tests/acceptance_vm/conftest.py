@@ -49,7 +49,7 @@ def driver() -> collections.abc.Iterator[Node]:
 def running(prefix: str, topology: str, prepare: str = "") -> collections.abc.Iterator[Cluster]:
     """Machines that have just booted, or go on from a snapshot of that moment.
 
-    With C(prepare), from the end of that script on node1, which does nothing a second time.
+    With `prepare`, from the end of that script on node1, which does nothing a second time.
     """
     cluster = Cluster(prefix)
     prepared = "prepared-%s" % hashlib.sha256(prepare.encode()).hexdigest()[:8]

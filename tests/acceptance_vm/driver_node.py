@@ -46,7 +46,7 @@ _RELAY = "exec 3<>/dev/tcp/%s/22; cat <&3 & cat >&3; kill %%1" % ADDRESS
 
 
 class Node:
-    """The machine. What it is declared to be is in C(variables); C(inventory) reaches it over Ethernet."""
+    """The machine. What it is declared to be is in `variables`; `inventory` reaches it over Ethernet."""
 
     def __init__(self, cluster: Cluster, bundle: pathlib.Path) -> None:
         self.cluster = cluster

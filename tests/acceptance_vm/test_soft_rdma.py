@@ -41,7 +41,7 @@ def run(lab: Cluster, node: str, script: str) -> str:
 
 
 def links(lab: Cluster, node: str) -> dict[str, str]:
-    """What C(rdma link) shows of links on a network interface: where they are, if they are ACTIVE."""
+    """What `rdma link` shows of links on a network interface: where they are, if they are ACTIVE."""
     rows = re.findall(r"^link (\S+)/1 state (\S+) .* netdev (\S+)", run(lab, node, "rdma link"), re.MULTILINE)
     return {name: netdev if state == "ACTIVE" else state for name, state, netdev in rows}
 
@@ -94,7 +94,7 @@ def as_predicted(play: Play, declared: t.Sequence[t.Mapping[str, str]] | None, s
 
 
 def traffic(lab: Cluster, command: str, peer: str = "10.30.0.2") -> str:
-    """The command waits on node2 and goes from node1; C({peer}) is what only one of the two is told."""
+    """The command waits on node2 and goes from node1; `{peer}` is what only one of the two is told."""
     for number, node in enumerate(NODES, 1):
         run(lab, node, "ip address replace 10.30.0.%d/24 dev %s" % (number, WIRE))
     argv = [*lab.lab, "shell", "node2", "timeout", "120", *command.replace("{role}", "-s").replace("{peer}", "").split()]

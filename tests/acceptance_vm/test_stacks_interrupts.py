@@ -106,7 +106,7 @@ class Walk:
         return self._judged(self._agent.run(self._states[state]), state, when)
 
     def back_and_forth(self, one: str, other: str, fine: bool = False) -> None:
-        """From C(one), where the node is, to C(other) and back, killed before one step after the other of each way."""
+        """From `one`, where the node is, to `other` and back, killed before one step after the other of each way."""
         points = {one: FIRST, other: FIRST}
         killed = {one: 0, other: 0}
         open_ends = {one, other}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the checks of a commit: C(test) for each promise once on the real thing, C(test-all) for all others after that. C(machines) are those that take
+"""Runs the checks of a commit: `test` for each promise once on the real thing, `test-all` for all others after that. `machines` are those that take
 longest, on virtual machines and in the lab.
 
 Standard library only: it makes .venv, too, so that a failure there is one of a stage.

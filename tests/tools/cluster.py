@@ -43,7 +43,7 @@ def environment(record: pathlib.Path | None = None) -> dict[str, str]:
 
 
 class Cluster:
-    """One lab; C(prefix) keeps it apart from others on the same machine, C(programs) is the folder with the ansible-playbook of its controller."""
+    """One lab; `prefix` keeps it apart from others on the same machine, `programs` is the folder with the ansible-playbook of its controller."""
 
     def __init__(self, prefix: str = "", *, programs: pathlib.Path = BIN) -> None:
         self.lab = [*LAB, *(["--prefix", prefix] if prefix else [])]

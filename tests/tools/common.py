@@ -30,7 +30,7 @@ def say(text: str) -> None:
 
 
 def run(argv: t.Sequence[str], *, cwd: pathlib.Path = ROOT, env: t.Mapping[str, str] | None = None, log: str = "") -> None:
-    """Run a command; with C(log), keep its output in build/logs and show it only when it fails."""
+    """Run a command; with `log`, keep its output in build/logs and show it only when it fails."""
     if not log:
         status = subprocess.call(argv, cwd=cwd, env=env)
         if status:
@@ -58,7 +58,7 @@ def digest(paths: t.Iterable[pathlib.Path], *words: str) -> str:
 
 
 def is_stamped(stamp: pathlib.Path, value: str) -> bool:
-    """Whether the work that C(stamp) records was finished for just this input."""
+    """Whether the work that `stamp` records was finished for just this input."""
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == value
 
 

@@ -33,7 +33,7 @@ USUAL = pathlib.Path(".lab/inventory.yml")
 
 
 def look_around(seconds: float, inventory: pathlib.Path, environ: t.Mapping[str, str] = os.environ) -> str:
-    """What the user can do next, with the names of this very lab. C(inventory) is absolute."""
+    """What the user can do next, with the names of this very lab. `inventory` is absolute."""
     shown = inventory.relative_to(ROOT) if ROOT in inventory.parents else inventory
     chosen = ["%s=%s " % (name, shlex.quote(environ[name])) for name in ("RDMALAB_PREFIX", "RDMALAB_STATE") if environ.get(name)]
     option = "" if shown == USUAL else " -i %s" % shlex.quote(str(shown))

@@ -5,7 +5,7 @@
 """Which test proves what on which system: docs/compatibility.md is made of the marks of the tests that passed.
 
 A test says it by C(@pytest.mark.proves("packages", el9=LOOK_ALIKE, debian12=REAL)): one or several features, and how each system was
-there. C(make compatibility) takes the tests that passed, as the JUnit files in build/junit tell, into tests/proofs.json, and writes the page.
+there. `make compatibility` takes the tests that passed, as the JUnit files in build/junit tell, into tests/proofs.json, and writes the page.
 Those of tests/unit run with each change and need no record.
 """
 

@@ -21,7 +21,7 @@ def read(path: pathlib.Path) -> list[Event]:
 
 
 def find(folder: pathlib.Path, playbook: str, mode: str) -> list[list[Event]]:
-    """The runs of a playbook, oldest first; C(mode) is check or run."""
+    """The runs of a playbook, oldest first; `mode` is check or run."""
     return [read(path) for path in sorted(folder.glob("%s-%s-*.jsonl" % (playbook, mode)))]
 
 

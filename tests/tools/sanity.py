@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs C(ansible-test sanity), all tests and no ignores, with every supported Python of this machine.
+"""Runs `ansible-test sanity`, all tests and no ignores, with every supported Python of this machine.
 
-C(sanity-quick) takes the oldest and the newest Python only, C(sanity-rest) what that leaves: the tests that depend on the Python, on the others.
+`sanity-quick` takes the oldest and the newest Python only, `sanity-rest` what that leaves: the tests that depend on the Python, on the others.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def write_get_pip() -> None:
 
 
 def arguments(part: str, pythons: t.Sequence[str], ends: t.Sequence[str]) -> list[str]:
-    """For ansible-test, of a part of all tests. C(ends) are the oldest and the newest of C(pythons)."""
+    """For ansible-test, of a part of all tests. `ends` are the oldest and the newest of `pythons`."""
     if part == "sanity":
         return []
     chosen = [name for name in pythons if (name in ends) == (part == "sanity-quick")]
@@ -87,7 +87,7 @@ def arguments(part: str, pythons: t.Sequence[str], ends: t.Sequence[str]) -> lis
 
 
 def alone(name: str) -> str:
-    """The command that runs one test: C(name) may end in -python-X.Y."""
+    """The command that runs one test: `name` may end in -python-X.Y."""
     test, _separator, python = name.partition("-python-")
     return "make sanity SANITY_ARGS='--test %s%s'" % (test, python and " --python %s" % python)
 

@@ -33,7 +33,7 @@ class Stage(t.NamedTuple):
 def choose(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float], passed: t.Collection[str]) -> Stage | None:
     """The next to begin: the cheapest, so that failures come early, unless the whole would then end later.
 
-    C(running) has the seconds that each still takes. None where every stage has to wait for another one.
+    `running` has the seconds that each still takes. None where every stage has to wait for another one.
     """
     ready = [stage for stage in waiting if set(stage.after) <= set(passed) and _is_free(stage, running)]
     candidates = [stage for stage in ready if stage.part == min(other.part for other in ready)]

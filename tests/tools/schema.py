@@ -4,9 +4,9 @@
 
 """Makes everything that follows from the declaration of a variable or a module option, or reports what is out of date.
 
-Role variables are declared in C(roles/ROLE/meta/argument_specs.yml), variables that only playbooks read in
-C(meta/argument_specs.yml), options of modules in their documentation. The tasks of a role say which option gets which
-variable. From these follow the tables in C(_schema), options of modules that a role passes on and that are not
+Role variables are declared in `roles/ROLE/meta/argument_specs.yml`, variables that only playbooks read in
+`meta/argument_specs.yml`, options of modules in their documentation. The tasks of a role say which option gets which
+variable. From these follow the tables in `_schema`, options of modules that a role passes on and that are not
 documented yet, defaults, the tables in the READMEs of the roles, docs/variables.md and docs/modules.md.
 """
 
@@ -101,7 +101,7 @@ class Tree:
         return {name: option for entry in entries.values() for name, option in (entry.get("options") or {}).items()}
 
     def _site(self) -> Options:
-        """C(fabric) and C(rdma_*), whoever declares them, and what only playbooks read."""
+        """C(fabric) and `rdma_*`, whoever declares them, and what only playbooks read."""
         found: Options = {}
         for role in self.roles:
             for name, option in self.declared[role].items():
@@ -158,7 +158,7 @@ class Tree:
         return options
 
     def follow(self) -> None:
-        """Fill C(made) with the text of each file that follows from the declarations, and C(wrong) with contradictions."""
+        """Fill `made` with the text of each file that follows from the declarations, and `wrong` with contradictions."""
         for binding in self.bindings:
             self._judge(binding)
         for role in self.roles:
@@ -253,7 +253,7 @@ class Tree:
         self.made[self.root / "plugins/module_utils/_schema" / ("_%s.py" % name)] = HEADER % " and ".join(sources) + text
 
     def _all_defaults(self) -> None:
-        """For the lookup C(declared)."""
+        """For the lookup `declared`."""
         tables = [name for name in self.roles if self.own(name)]
         imports = ["from ._%s import VARIABLES as %s" % (name, name) for name in (*tables, "site")]
         text = _ALL_DEFAULTS % ("\n".join(sorted(imports)), "\n".join("    %s," % name for name in (*tables, "site")), python(_EMPTY))
@@ -325,7 +325,7 @@ def _spec(entry: Option, variable: Option) -> Option:
 
 
 def check(write: bool = False, root: pathlib.Path = ROOT) -> list[str]:
-    """What is wrong or out of date. With C(write), what follows is written."""
+    """What is wrong or out of date. With `write`, what follows is written."""
     tree = Tree(root)
     tree.follow()
     stale = tree.stale()

@@ -46,7 +46,7 @@ _MARKUP = re.compile(r"\b([A-Z]{1,2})\(((?:[^()\\]|\\.|\([^()]*\))*)\)")
 
 
 def python(value: t.Any, depth: int = 0, lead: int = 0) -> str:
-    """A literal, in the form that ruff gives it. C(lead) is what else stands on the first line."""
+    """A literal, in the form that ruff gives it. `lead` is what else stands on the first line."""
     flat = _flat(value)
     if 4 * depth + lead + len(flat) + 1 <= _CODE_WIDTH - (0 if depth else 50) or not isinstance(value, (dict, list)) or not value:
         return flat
@@ -76,7 +76,7 @@ def paragraphs(option: Option) -> list[str]:
 def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: Option | None = None, depth: int = 1) -> str:
     """An option in the documentation of a module, for a variable that is handed to it.
 
-    C(names) are the options that get variables, by variable. C(kept) is the option as it is documented, if it is: only its
+    `names` are the options that get variables, by variable. `kept` is the option as it is documented, if it is: only its
     suboptions are then those of the variable.
     """
     shown = kept or variable

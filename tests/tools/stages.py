@@ -57,7 +57,7 @@ def _say(line: str) -> None:
 
 
 def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subprocess.Popen[bytes]]) -> Done:
-    """Its output goes to the terminal, with the name before each line, and into build/logs. C(processes) holds its process while it runs."""
+    """Its output goes to the terminal, with the name before each line, and into build/logs. `processes` holds its process while it runs."""
     start = time.monotonic()
     with log_of(stage).open("wb") as log:
         argv = ["make", "--no-print-directory", *stage.argv]

@@ -27,7 +27,7 @@ def shell(script: str) -> Task:
 
 
 def parse(output: str) -> dict[str, list[Result]]:
-    """The results of each host, in the order of the tasks. What modules show while they run comes before them, as C(said) of the first.
+    """The results of each host, in the order of the tasks. What modules show while they run comes before them, as `said` of the first.
 
     They are without warnings: the first module on a node warns of the temporary folder that it makes.
     """

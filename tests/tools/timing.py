@@ -5,7 +5,7 @@
 """Where the time of a run of checks went. Pure, less reading and writing of the lines.
 
 The file that the environment variable RDMA_TIMES names has a line of JSON for each test, playbook run, single module, lab start and package
-installation. The pytest plugin C(timed), the callback C(time_record) and the lab write them.
+installation. The pytest plugin `timed`, the callback `time_record` and the lab write them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WORTH_CHARACTERS = 240
 """Of an error; the logs have the rest."""
 
 Event = t.Dict[str, t.Any]
-"""Its C(kind) is one of KINDS or "test"; C(name) and C(seconds) are there in all."""
+"""Its `kind` is one of KINDS or "test"; `name` and `seconds` are there in all."""
 
 KINDS = {
     "play": "playbook runs",
@@ -49,7 +49,7 @@ def brief(lines: t.Sequence[str]) -> str:
 
 
 def test(suite: str, name: str, *, seconds: float, failed: bool, why: str, alone: str) -> None:
-    """C(why) is the beginning of the error, C(alone) the command that runs the test again."""
+    """C(why) is the beginning of the error, `alone` the command that runs the test again."""
     stage = os.environ.get("RDMA_STAGE", "")
     append({"kind": "test", "stage": stage, "suite": suite, "name": name, "seconds": round(seconds, 1), "failed": failed, "why": why, "alone": alone})
 

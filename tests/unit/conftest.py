@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes C(ansible_collections.rdma.ofed) importable from a checkout at any path, for plain pytest, on every supported Python."""
+"""Makes `ansible_collections.rdma.ofed` importable from a checkout at any path, for plain pytest, on every supported Python."""
 
 from __future__ import annotations
 

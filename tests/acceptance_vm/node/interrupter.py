@@ -8,7 +8,7 @@ Python tells an audit hook of every file that is opened for writing, moved, remo
 command, before it happens. The module that runs is the one that is shipped, and knows nothing of this.
 
 A request is a line of JSON on the standard input, the answer a line on the standard output. Either an execution, see
-C(execute), or {"look": true}, or {"timers": true}.
+`execute`, or {"look": true}, or {"timers": true}.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ FOLDERS = (
 
 
 class Steps:
-    """An audit hook that writes down the steps of this process and kills it before number C(kill_at)."""
+    """An audit hook that writes down the steps of this process and kills it before number `kill_at`."""
 
     def __init__(self, log: t.IO[str], kill_at: int, fine: bool) -> None:
         self._log = log
@@ -107,8 +107,8 @@ def _named(verb: str, path: t.Any) -> str:
 def execute(options: dict[str, t.Any], kill_at: int = 0, fine: bool = False, within: int = 0, delay: float = 0, connection: str = "") -> dict[str, t.Any]:
     """One execution of the module, in a process of its own which need not import everything anew.
 
-    It is killed before step C(kill_at), or, with the command that it has started, C(delay) seconds after step C(within) began.
-    With C(connection), it takes itself to be run over that one: C(SSH_CONNECTION) of sshd.
+    It is killed before step `kill_at`, or, with the command that it has started, `delay` seconds after step `within` began.
+    With `connection`, it takes itself to be run over that one: `SSH_CONNECTION` of sshd.
     """
     with tempfile.NamedTemporaryFile("w+") as log, tempfile.TemporaryFile("w+") as output:
         start = time.monotonic()
@@ -186,7 +186,7 @@ def snapshot() -> dict[str, t.Any]:
 
 
 def _held(line: str) -> str:
-    """What NetworkManager does with an interface. One that is down and has no connection is C(disconnected) or C(unavailable) by when
+    """What NetworkManager does with an interface. One that is down and has no connection is `disconnected` or `unavailable` by when
     it was last looked at; whether it is down is told by the link itself."""
     return re.sub(r":(disconnected|unavailable):$", ":without connection:", line)
 
@@ -222,7 +222,7 @@ def _file(path: str) -> list[str]:
 
 
 def management() -> dict[str, t.Any]:
-    """The interface of the connection, and which of its parts have gone since the start (C(ip monitor) writes them down)."""
+    """The interface of the connection, and which of its parts have gone since the start (`ip monitor` writes them down)."""
     (row,) = json.loads(said("ip", "-json", "address", "show", "dev", "eth0"))
     with open("/run/interrupter.monitor", encoding="utf-8") as stream:
         gone = [line.strip() for line in stream if "Deleted" in line and "eth0" in line and " inet " in line]

@@ -26,7 +26,7 @@ COOKIE = 77
 
 
 def mad(kind: int, method: int, attribute: int = 0, **fields: bytes) -> bytes:
-    """A datagram of that management class, with a transaction id; C(at_N) puts bytes there."""
+    """A datagram of that management class, with a transaction id; `at_N` puts bytes there."""
     made = bytearray(256)
     made[0:4] = bytes([1, kind, 1, method])
     made[8:16] = bytes([0, 0, 0, 3, 0, 0, 0, 9])

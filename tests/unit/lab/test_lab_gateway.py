@@ -18,7 +18,7 @@ import smp
 
 
 class Ibsim:
-    """Hands out ten places, and says on which one a request came; what it was told is in C(told)."""
+    """Hands out ten places, and says on which one a request came; what it was told is in `told`."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)

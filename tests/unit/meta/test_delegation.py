@@ -4,8 +4,8 @@
 
 """No task looks at another host of the site, and none that runs once depends on a host that may be dead.
 
-C(run_once) is C(any_errors_fatal), unless errors are ignored: with C(ignore_unreachable) alone, one dead host drops all hosts without a word.
-Delegation renders the connection variables of the other host, such as C(ansible_host: "{{ inventory_hostname }}-mgmt"), with the names of
+`run_once` is `any_errors_fatal`, unless errors are ignored: with `ignore_unreachable` alone, one dead host drops all hosts without a word.
+Delegation renders the connection variables of the other host, such as `ansible_host: "{{ inventory_hostname }}-mgmt"`, with the names of
 the host that asks: the answer is that of a wrong machine.
 """
 

@@ -17,7 +17,7 @@ TYPES = {"0x1017": "ConnectX5", "0x101b": "ConnectX6"}
 
 
 class Parameter:
-    """One parameter of a card; C(names) are those of an enumeration by number, values are numbers."""
+    """One parameter of a card; `names` are those of an enumeration by number, values are numbers."""
 
     def __init__(self, value: int, default: int = 0, names: t.Mapping[int, str] | None = None, **more: t.Any) -> None:
         self.default = default

@@ -23,7 +23,7 @@ Default Update Method: %(method)s
 
 
 class Cards:
-    """mstflint in front of some cards. Image files hold C(PSID VERSION); faults are exit status 1 with the text."""
+    """mstflint in front of some cards. Image files hold `PSID VERSION`; faults are exit status 1 with the text."""
 
     def __init__(self, *functions: str, version: str = "16.35.2000", method: str = "fw_ctrl") -> None:
         self.flash = {pci: ["MT_1", version] for pci in functions}

@@ -34,7 +34,7 @@ TOOLS = {
 
 
 class FakeNode:
-    """A node with one HCA; C(argv) collects what was run that changes anything."""
+    """A node with one HCA; `argv` collects what was run that changes anything."""
 
     def __init__(self, root: pathlib.Path, stack: str, hwaddr: str = ENHANCED, driver: str = "mlx5_core", ports: int = 1, bonding: bool = True) -> None:
         self.root, self.stack, self.hwaddr = root, stack, hwaddr

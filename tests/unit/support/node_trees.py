@@ -112,7 +112,7 @@ def rdma(
 
 
 def port(name: str, pci: str, guid: str, link_layer: str = "InfiniBand", netdev: str = "", **values: str) -> Tree:
-    """One port, C(mlx5_0/1), on a function that C(rdma) made."""
+    """One port, `mlx5_0/1`, on a function that `rdma` made."""
     device, _slash, number = name.partition("/")
     base = "%s/infiniband/%s/ports/%s" % (pci_path(pci), device, number)
     found = {
@@ -133,7 +133,7 @@ def port(name: str, pci: str, guid: str, link_layer: str = "InfiniBand", netdev:
 
 
 def netdev(name: str, pci: str = "", type: int = 32, address: str = "", **values: str) -> Tree:  # noqa: A002
-    """One network interface, below its PCI function or below C(virtual)."""
+    """One network interface, below its PCI function or below `virtual`."""
     base = "%s/net/%s" % (pci_path(pci) if pci else "sys/devices/virtual", name)
     found = {"type": str(type), "address": address, "mtu": "2044", "flags": "0x1003", "carrier": "1", "dev_port": "0", **values}
     tree: Tree = {"%s/%s" % (base, key): value + "\n" for key, value in found.items()}
@@ -144,7 +144,7 @@ def netdev(name: str, pci: str = "", type: int = 32, address: str = "", **values
 
 
 def link(name: str, **values: t.Any) -> dict[str, t.Any]:
-    """One row of C(ip -j -d addr)."""
+    """One row of `ip -j -d addr`."""
     return {"ifname": name, "addr_info": [], **values}
 
 

@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 
 class Says:
-    """One answer to all commands; remembers them. It has each of C(tools), or all."""
+    """One answer to all commands; remembers them. It has each of `tools`, or all."""
 
     def __init__(self, rc: int, stdout: str = "", stderr: str = "", tools: t.Optional[t.Collection[str]] = None) -> None:
         self.output = Output(rc, stdout, stderr)

@@ -63,7 +63,7 @@ class Module(FakeModule):
 
 
 class Tools:
-    """sminfo answers with a master, smpquery with a description; C(bare) is a node where nothing is installed."""
+    """sminfo answers with a master, smpquery with a description; `bare` is a node where nothing is installed."""
 
     def __init__(self, bare: bool = False, description: str = "MF0;switch", master: str = MASTER) -> None:
         self.bare, self.description, self.master = bare, description, master

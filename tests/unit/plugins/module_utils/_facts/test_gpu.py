@@ -129,7 +129,7 @@ def test_paths(one: str, other: str, same_node: bool, path: str) -> None:
 
 
 def configuration(control: int, before: int = 1) -> bytes:
-    """A configuration space whose access control is behind C(before) other capabilities."""
+    """A configuration space whose access control is behind `before` other capabilities."""
     content = bytearray(4096)
     offset = 0x100
     for number in range(before):

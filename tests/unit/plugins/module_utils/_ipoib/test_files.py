@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of each network stack, whole: regenerate them with C(GOLDEN=write pytest) and read the difference."""
+"""The files of each network stack, whole: regenerate them with `GOLDEN=write pytest` and read the difference."""
 
 from __future__ import annotations
 

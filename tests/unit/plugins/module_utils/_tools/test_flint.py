@@ -35,7 +35,7 @@ def steps(path: pathlib.Path) -> list[Step]:
 
 
 def render(query: flint.Query) -> str:
-    """A query as the tool prints it, C(query full)."""
+    """A query as the tool prints it, `query full`."""
     lines = [("Image type", query.image_type), ("FW Version", query.version)]
     lines += [("FW Version(Running)", query.running)] if query.running != query.version else []
     lines += [("FW Release Date", query.release_date), ("Part Number", query.part_number), ("Description", query.description)]

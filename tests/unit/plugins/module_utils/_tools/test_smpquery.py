@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""smpquery, vendstat and ibportstate. nodedesc prints C(Node Description:), dots up to column 32, the description."""
+"""smpquery, vendstat and ibportstate. nodedesc prints `Node Description:`, dots up to column 32, the description."""
 
 from __future__ import annotations
 
