@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import shutil
 import typing as t
 
@@ -47,3 +48,21 @@ class FakeModule(ModuleFiles):
 
     def warn(self, text: str) -> None:
         self.warnings.append(text)
+
+
+class FileNode(ModuleFiles):
+    """The root directory of a node with systemd, and the module on it. A test has its own commands."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.check_mode = False
+        self.params: t.Dict[str, t.Any] = {}
+        self.calls: t.List[str] = []
+        (root / "run/systemd/system").mkdir(parents=True)
+
+    def path(self, path: str) -> pathlib.Path:
+        return self.root / path.lstrip("/")
+
+    def write(self, path: str, text: str) -> None:
+        self.path(path).parent.mkdir(parents=True, exist_ok=True)
+        self.path(path).write_text(text, encoding="utf-8")

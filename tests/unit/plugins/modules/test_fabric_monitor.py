@@ -21,23 +21,19 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _converge, _settings
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._fabric_monitor import OPTIONS
 from ansible_collections.rdma.ofed.plugins.modules import fabric_monitor
-from support.module_files import ModuleFiles
+from support.module_files import FileNode
 
 SAMPLER = {"sampler": True, "fabrics": {"ib": ["mlx5_0/1"]}}
 CHECKS = {"health_checks": ["nhc", "slurm"], "ports": ["mlx5_0/1"], "interfaces": ["ib0", {"parent": "ib0", "pkey": 0x8001}], "slurm_node": "n1"}
 TIMER = "rdma-fabric-monitor.timer"
 
 
-class Node(ModuleFiles):
+class Node(FileNode):
     """A root directory, the timer, and AnsibleModule as far as the code uses it."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        self.root = root
-        self.check_mode = False
-        self.params: dict[str, t.Any] = {}
-        self.calls: list[str] = []
+        super().__init__(root)
         self.enabled = self.active = False
-        (root / "run/systemd/system").mkdir(parents=True)
 
     def has(self, tool: str) -> bool:
         return tool == "systemctl"
@@ -53,13 +49,6 @@ class Node(ModuleFiles):
         if verb in ("start", "restart", "stop"):
             self.active = verb != "stop"
         return Output(0, "", "")
-
-    def path(self, path: str) -> pathlib.Path:
-        return self.root / path.lstrip("/")
-
-    def write(self, path: str, text: str) -> None:
-        self.path(path).parent.mkdir(parents=True, exist_ok=True)
-        self.path(path).write_text(text, encoding="utf-8")
 
     def files(self) -> set[str]:
         return {str(path)[len(str(self.root)) :] for path in self.root.rglob("*") if path.is_file()}

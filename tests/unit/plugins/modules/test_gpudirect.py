@@ -37,7 +37,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import Apt
 from ansible_collections.rdma.ofed.plugins.modules import gpudirect
-from support.module_files import ModuleFiles
+from support.module_files import FileNode
 from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
@@ -61,14 +61,11 @@ DEFAULTS: dict[str, t.Any] = {
 }
 
 
-class Node(ModuleFiles):
+class Node(FileNode):
     """A root directory with a GPU, kmod, DKMS and systemd as far as they matter, and AnsibleModule as far as the code uses it."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        self.root = root
-        self.check_mode = False
-        self.params: dict[str, t.Any] = {}
-        self.calls: list[str] = []
+        super().__init__(root)
         self.loaded: dict[str, int] = {"nvidia": 0, "ib_core": 0}
         self.files: dict[str, tuple[str, ...]] = {"nvidia": (), "nvidia-uvm": ("nvidia",), "nvidia-peermem": ("nvidia", "ib_core"), "ib_core": ()}
         self.offers = {"disk": True, "loaded": True}
@@ -92,15 +89,9 @@ class Node(ModuleFiles):
         self.driver("535.104.05")
         self.write("etc/os-release", 'ID=debian\nVERSION_ID="12"\n')
         self.stack("23.10.0.5.5.0-1")
-        (root / "run/systemd/system").mkdir(parents=True)
         (root / "proc/1").mkdir(parents=True)
         (root / "proc/1/root").symlink_to(root)
         self.save()
-
-    def write(self, path: str, text: str) -> None:
-        target = self.root / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
 
     def driver(self, version: str, flavour: str = OPEN) -> None:
         self.write("proc/driver/nvidia/version", NVRM % (flavour, version))

@@ -18,7 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._record import as_data
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma import _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._softrdma._concern import idle
-from support.module_files import ModuleFiles
+from support.module_files import FileNode
 
 RELEASE = "6.1.0-50-amd64"
 RXE = {"name": "rxe0", "type": "rxe", "netdev": "eth0"}
@@ -26,14 +26,11 @@ SIW = {"name": "siw0", "type": "siw", "netdev": "eth1"}
 UNIT = "etc/systemd/system/rdma-ofed-link-rxe0.service"
 
 
-class Node(ModuleFiles):
+class Node(FileNode):
     """A root directory, systemd and rdma as far as they matter, and AnsibleModule as far as the code uses it."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        self.root = root
-        self.check_mode = False
-        self.params: dict[str, t.Any] = {}
-        self.calls: list[str] = []
+        super().__init__(root)
         self.tools = {"modprobe", "rdma", "systemctl"}
         self.enabled: set[str] = set()
         self.active: set[str] = set()
@@ -41,14 +38,8 @@ class Node(ModuleFiles):
         self.refusal = ""
         self.refused = ""
         self.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/rdma_rxe.ko:\nkernel/siw.ko:\n")
-        (root / "run/systemd/system").mkdir(parents=True)
         for name in ("eth0", "eth1"):
             self.write("sys/class/net/%s/type" % name, "1\n")
-
-    def write(self, path: str, text: str) -> None:
-        target = self.root / path.lstrip("/")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
 
     def add(self, name: str, kind: str, netdev: str) -> None:
         self.write("sys/devices/virtual/infiniband/%s/node_type" % name, "1: CA\n" if kind == "rxe" else "4: RNIC\n")

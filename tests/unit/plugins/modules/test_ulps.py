@@ -14,7 +14,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._protocols._converge import converge
-from support.module_files import ModuleFiles
+from support.module_files import FileNode
 from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
@@ -25,25 +25,16 @@ UNITS = {"srp": ["srp_daemon.service"], "ibacm": ["ibacm.socket", "ibacm.service
 DEFAULTS: dict[str, t.Any] = {"protocols": [], "source": "inbox", "openib_conf": {}, "renewed": False, "start": True}
 
 
-class Node(ModuleFiles):
+class Node(FileNode):
     """A root directory, systemd and modprobe as far as they matter, and AnsibleModule as far as the code uses it."""
 
     def __init__(self, root: pathlib.Path) -> None:
-        self.root = root
-        self.check_mode = False
-        self.params: dict[str, t.Any] = {}
-        self.calls: list[str] = []
+        super().__init__(root)
         self.units: dict[str, list[str]] = {}
         self.fails = ""
         self.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_srp.ko:\nkernel/ib_iser.ko:\nkernel/rpcrdma.ko:\n")
         self.write("proc/modules", "")
         self.write("etc/os-release", "ID=debian\n")
-        (root / "run/systemd/system").mkdir(parents=True)
-
-    def write(self, path: str, text: str) -> None:
-        target = self.root / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(text, encoding="utf-8")
 
     def text(self, path: str) -> str:
         return (self.root / path).read_text(encoding="utf-8") if (self.root / path).exists() else ""
