@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files of nodes as the kernel, the distribution and dpkg write them."""
+"""Files of nodes as the kernel, the distribution and dpkg write them, and the output of modinfo."""
 
 from __future__ import annotations
 
@@ -11,6 +11,22 @@ from support import node_trees as nodes
 DEBIAN = 'PRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\nNAME="Debian GNU/Linux"\nVERSION_ID="12"\nVERSION="12 (bookworm)"\nID=debian\n'
 X86 = "processor\t: 0\nflags\t\t: fpu vme sse2\n"
 HOST: nodes.Tree = {"proc/1/root": nodes.Link("/"), "proc/cpuinfo": X86, "proc/sys/kernel/hostname": "node1\n"}
+MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
+alias:          rdma-netlink-subsys-4
+license:        Dual BSD/GPL
+description:    core kernel InfiniBand API
+author:         Roland Dreier
+srcversion:     D0AA3CFDF5D7B8F1A64A2C5
+depends:
+retpoline:      Y
+intree:         Y
+name:           ib_core
+vermagic:       6.1.0-50-amd64 SMP preempt mod_unload modversions
+filename:       /lib/modules/6.1.0-50-amd64/updates/dkms/mlx5_core.ko.xz
+srcversion:     533BB7E5866E52F63B9ACCB
+depends:        mlx_compat
+name:           mlx5_core
+"""
 PROC = """ib_ipoib 139264 0 - Live 0xffffffffc0d1e000
 ib_umad 40960 2 - Live 0xffffffffc0d0f000
 mlx5_ib 458752 0 - Live 0xffffffffc0c3d000

@@ -13,6 +13,7 @@ import pathlib
 import time
 import typing as t
 
+import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
@@ -225,3 +226,13 @@ class Node:
                 user = DOCA.get(version.split("-")[0], "2310mlnx47-1.2310055")
                 self.packages.update({**dict.fromkeys(INBOX, user), word: version, "ofed-scripts": "24.10.OFED.24.10.1.1.4"})
                 self.ofed_info = "OFED-internal-23.10-0.5.5" if word.startswith("mlnx") else "OFED-internal-24.10-1.1.4"
+
+
+def with_bundles(root: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
+    """A node with two unpacked releases. Its jobs run at once."""
+    found = Node(root)
+    monkeypatch.setattr(jobs, "_launch", found.launch)
+    monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
+    make_bundle(root / BUNDLE, "23.10-0.5.5.0")
+    make_bundle(root / OLD_BUNDLE, "5.8-1.0.1.1")
+    return found

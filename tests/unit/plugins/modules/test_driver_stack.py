@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import pa
 from ansible_collections.rdma.ofed.plugins.modules import driver_stack
 from support.made_bundles import make_archive, make_bundle
 from support.module_results import pending_words
-from support.stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node
+from support.stack_node import BUNDLE, DEFAULTS, INBOX, OLD_BUNDLE, Module, Node, with_bundles
 
 _DISK = collections.namedtuple("_DISK", "total used free")
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
@@ -34,12 +34,7 @@ KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK---
 
 @pytest.fixture
 def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    found = Node(tmp_path)
-    monkeypatch.setattr(jobs, "_launch", found.launch)
-    monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
-    make_bundle(tmp_path / BUNDLE, "23.10-0.5.5.0")
-    make_bundle(tmp_path / OLD_BUNDLE, "5.8-1.0.1.1")
-    return found
+    return with_bundles(tmp_path, monkeypatch)
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:

@@ -15,10 +15,8 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._usage import User
-from ansible_collections.rdma.ofed.plugins.module_utils._host import _job as jobs
 from ansible_collections.rdma.ofed.plugins.module_utils._stack import _converge
-from support.made_bundles import make_bundle
-from support.stack_node import BUNDLE, INBOX, OLD_BUNDLE, Module, Node
+from support.stack_node import BUNDLE, INBOX, OLD_BUNDLE, Module, Node, with_bundles
 
 KEY = "-----BEGIN PGP PUBLIC KEY BLOCK-----\nx\n-----END PGP PUBLIC KEY BLOCK-----\n"
 DOCA = {"source": "doca", "version": "2.9.1", "repository": "https://mirror.example.org/x", "repository_key": KEY}
@@ -26,11 +24,7 @@ DOCA = {"source": "doca", "version": "2.9.1", "repository": "https://mirror.exam
 
 @pytest.fixture
 def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    found = Node(tmp_path)
-    monkeypatch.setattr(jobs, "_launch", found.launch)
-    monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)
-    make_bundle(tmp_path / BUNDLE, "23.10-0.5.5.0")
-    make_bundle(tmp_path / OLD_BUNDLE, "5.8-1.0.1.1")
+    found = with_bundles(tmp_path, monkeypatch)
     found.offers = {"doca-ofed": "2.9.1-0.1.4"}
     return found
 

@@ -21,21 +21,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Fo
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._handover import Handover
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
 from support.module_files import FakeModule
+from support.opensm_instance import INSTANCE
 
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0000000000100001", link_layer="InfiniBand", state="INIT")
 MASTER = "sminfo: sm lid 2 sm guid 0x100003, activity count 7 priority 14 state 3 SMINFO_MASTER\n"
-INSTANCE: dict[str, t.Any] = {
-    "fabric": "ib",
-    "role": "master",
-    "priority": 14,
-    "port": None,
-    "port_guid": None,
-    "subnet_prefix": "0xfe80000000000000",
-    "log_file": None,
-    "designated_host": None,
-    "peer_guids": [],
-    "other_guids": [],
-}
 DEFAULTS: dict[str, t.Any] = {
     "state": "present",
     "instances": [INSTANCE],

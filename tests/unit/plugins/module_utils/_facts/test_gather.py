@@ -10,24 +10,7 @@ import pathlib
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._facts import _gather
 from support import node_trees as nodes
-from support.node_files import DEBIAN, DPKG, HOST, PROC
-
-MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
-alias:          rdma-netlink-subsys-4
-license:        Dual BSD/GPL
-description:    core kernel InfiniBand API
-author:         Roland Dreier
-srcversion:     D0AA3CFDF5D7B8F1A64A2C5
-depends:
-retpoline:      Y
-intree:         Y
-name:           ib_core
-vermagic:       6.1.0-50-amd64 SMP preempt mod_unload modversions
-filename:       /lib/modules/6.1.0-50-amd64/updates/dkms/mlx5_core.ko.xz
-srcversion:     533BB7E5866E52F63B9ACCB
-depends:        mlx_compat
-name:           mlx5_core
-"""
+from support.node_files import DEBIAN, DPKG, HOST, MODINFO, PROC
 
 LINKS = nodes.ip_addr(nodes.link("ib0", addr_info=[nodes.address("10.1.0.1/24")]))
 

@@ -18,6 +18,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import par
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind
+from support import clocks
 
 OURS = "0x0000000000100001"
 THEIRS = "0x0000000000100002"
@@ -73,13 +74,7 @@ class Fabric:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
+    clocks.without_waiting(monkeypatch)
 
 
 @pytest.fixture

@@ -24,22 +24,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._node_names impor
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import MASTER, STANDBY, SmInfo
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 from ansible_collections.rdma.ofed.plugins.plugin_utils._managers import data as opensm_data
+from support import opensm_instance
 from support.fabric_views import View, seen
 
 VENDOR = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/mlnx_5_6_0.conf").read_text(encoding="utf-8")
 TEMPLATE = (pathlib.Path(__file__).parents[4] / "corpus/opensm_template/debian_3_3_23.conf").read_text(encoding="utf-8")
-INSTANCE: dict[str, t.Any] = {
-    "fabric": "ib",
-    "role": "master",
-    "priority": 14,
-    "port": None,
-    "port_guid": None,
-    "subnet_prefix": "0xfe80000000000000",
-    "log_file": None,
-    "designated_host": "node1",
-    "peer_guids": [],
-    "other_guids": [],
-}
+INSTANCE = {**opensm_instance.INSTANCE, "designated_host": "node1"}
 OPTIONS: dict[str, t.Any] = {"state": "present", "instances": [INSTANCE], "wait_timeout": 60, "known_hosts": ["node2"], "allow_foreign_master": False}
 PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0002c90300001001", link_layer="InfiniBand")
 

@@ -10,24 +10,9 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._modinfo import parse_modinfo, parse_ofed_info, parse_parameters
 from hypothesis import given
 from hypothesis import strategies as st
+from support.node_files import MODINFO
 from support.recordings import CORPUS
 
-MODINFO = """filename:       /lib/modules/6.1.0-50-amd64/kernel/drivers/infiniband/core/ib_core.ko
-alias:          rdma-netlink-subsys-4
-license:        Dual BSD/GPL
-description:    core kernel InfiniBand API
-author:         Roland Dreier
-srcversion:     D0AA3CFDF5D7B8F1A64A2C5
-depends:
-retpoline:      Y
-intree:         Y
-name:           ib_core
-vermagic:       6.1.0-50-amd64 SMP preempt mod_unload modversions
-filename:       /lib/modules/6.1.0-50-amd64/updates/dkms/mlx5_core.ko.xz
-srcversion:     533BB7E5866E52F63B9ACCB
-depends:        mlx_compat
-name:           mlx5_core
-"""
 # Of Debian 12: mlx4_core, ib_srp (whose parameters without a type are read by functions of its own), and xprtrdma's form.
 PARAMETERS = """\
 msi_x:0 - don't use MSI-X, 1 - use MSI-X, >1 - limit number of MSI-X irqs to msi_x (int)

@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import time
 import typing as t
 
 import pytest
@@ -21,6 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._master import K
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import Bound
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import SmInfo
+from support import clocks
 from support.fabric_views import View, seen
 
 OURS = "0x0000000000100002"
@@ -65,13 +65,7 @@ class Fabric:
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    now = [0.0]
-
-    def sleep(seconds: float) -> None:
-        now[0] += seconds
-
-    monkeypatch.setattr(time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(time, "sleep", sleep)
+    clocks.without_waiting(monkeypatch)
 
 
 @pytest.mark.parametrize(
