@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 import pathlib
-import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import BUILDERS, Image, builder_of, holds, images_with, installed_images, rebuild
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from support.runners import Says
 
 # lsinitramfs of initramfs-tools 0.142 and lsinitrd of dracut 059.
 LSINITRAMFS = """\
@@ -23,20 +22,6 @@ drwxr-xr-x   2 root     root            0 Nov 21 04:13 usr/lib/modules/6.1.0-56-
 """
 
 
-class FakeRun:
-    def __init__(self, *tools: str, listing: str = "") -> None:
-        self.tools = tools
-        self.listing = listing
-        self.calls: list[list[str]] = []
-
-    def has(self, tool: str) -> bool:
-        return tool in self.tools
-
-    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
-        self.calls.append(list(argv))
-        return Output(0, self.listing, "")
-
-
 @pytest.mark.parametrize("listing", [LSINITRAMFS, LSINITRD])
 def test_modules_are_found_in_listings(listing: str) -> None:
     assert holds(listing, {"ib_ipoib", "ib_umad"})
@@ -46,9 +31,9 @@ def test_modules_are_found_in_listings(listing: str) -> None:
 
 
 def test_builders() -> None:
-    assert builder_of(FakeRun()) is None
-    assert builder_of(FakeRun("dracut", "update-initramfs")) == BUILDERS[0]
-    run = FakeRun("dracut")
+    assert builder_of(Says(0, tools=[])) is None
+    assert builder_of(Says(0, tools=["dracut", "update-initramfs"])) == BUILDERS[0]
+    run = Says(0, tools=["dracut"])
     builder = builder_of(run)
     assert builder is not None
     rebuild(run, builder, Image("5.14", "/boot/initramfs-5.14.img"))
@@ -57,11 +42,11 @@ def test_builders() -> None:
 
 def test_only_images_with_the_module_are_taken_and_all_where_nothing_can_be_listed() -> None:
     images = (Image("6.1", "/boot/initrd.img-6.1"),)
-    run = FakeRun("update-initramfs", "lsinitramfs", listing=LSINITRAMFS)
+    run = Says(0, LSINITRAMFS, tools=["update-initramfs", "lsinitramfs"])
     assert images_with(run, BUILDERS[0], images=images, modules={"ib_ipoib"}) == images
     assert images_with(run, BUILDERS[0], images=images, modules={"ib_umad"}) == ()
     assert run.calls[0] == ["lsinitramfs", "/boot/initrd.img-6.1"]
-    assert images_with(FakeRun("update-initramfs"), BUILDERS[0], images=images, modules={"ib_umad"}) == images
+    assert images_with(Says(0, tools=["update-initramfs"]), BUILDERS[0], images=images, modules={"ib_umad"}) == images
 
 
 @pytest.mark.parametrize("path", ["boot/initrd.img-6.1", "boot/initramfs-6.1.img", "boot/initrd-6.1", "boot/0123abcd/6.1/initrd", "efi/0123abcd/6.1/initrd"])
