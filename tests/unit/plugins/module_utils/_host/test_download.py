@@ -22,7 +22,7 @@ import urllib.request
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host import _download as downloader
 
-CONTENT = bytes(random.Random(1).choices(range(256), k=3_500_000))
+CONTENT = random.Random(1).getrandbits(8 * 3_500_000).to_bytes(3_500_000, "big")
 CHECKSUM = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
 
 
