@@ -225,7 +225,11 @@ class Tree:
             places["`%s.yml`" % path.stem] = "\n".join([text, *((folder / name).read_text(encoding="utf-8") for name in shared)])
         for role in self.roles:
             files = [path for path in sorted((self.root / "roles" / role).rglob("*.yml")) if path.parts[-2] != "meta"]
-            places["`%s`" % role] = "\n".join(path.read_text(encoding="utf-8") for path in files)
+            text = "\n".join(path.read_text(encoding="utf-8") for path in files)
+            # The plugins that run on the controller for its tasks read variables of a host themselves.
+            plugins = [self.root / "plugins/action" / (name + ".py") for name in set(re.findall(r"rdma\.ofed\.(\w+):", text))]
+            named = [name for path in plugins if path.is_file() for name in re.findall(r'"(rdma_\w+)"', path.read_text(encoding="utf-8"))]
+            places["`%s`" % role] = "\n".join([text, *named])
         words = {place: _words(text) for place, text in places.items()}
         return {name: [place for place, read in words.items() if name in read] for name in self.declared[SITE]}
 
