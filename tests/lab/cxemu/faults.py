@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Faults of a card in words, and what they are in words of cxemu-ctl. Pure: the node's rdmalab-fault carries it out."""
+"""Faults of a card: their names for people, and the cxemu-ctl commands that cause them. Pure: rdmalab-fault on the node runs the commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_MS = 60000
 
 
 class Kind(NamedTuple):
-    """text: for people. value: what may stand behind "=", needed: whether it must; instead: a value to take where none is given."""
+    """text: the description for people. value: what may follow "="; needed: whether it is required; instead: the default value."""
 
     text: str
     on: tuple[tuple[str, ...], ...]
@@ -30,7 +30,7 @@ class Fault(NamedTuple):
     on: bool
 
 
-# {value} is the value as it was given; {tlv} stands for each TLV of the parameter that it names.
+# {value} is the value as given; {tlv} stands for each TLV of the named parameter.
 KINDS = {
     "busy": Kind(
         "somebody holds the semaphores of the card; 'busy=once': only the first tool fails, the next one finds them free",
@@ -68,13 +68,13 @@ ALL_OFF = (
     ("nofault",),
     ("unlock",),
     ("set", "busy=0", "busy_pid=0", "hangs=0", "slow=0", "vanish_after=0", "gone=0", "not_ready=0"),
-    # What a tool that was killed in the middle left behind.
+    # State left behind by a tool that was killed halfway.
     ("set", "semaphore=0", "icmd_semaphore=0", "flash_semaphore=0", "icmd_control=0", "chip.lock=0"),
 )
 
 
 def parse(word: str, state: str = "on") -> Fault:
-    """ "slow=20", "on"; ValueError says what is wrong. The state "once" is another way to write "busy=once"."""
+    """Parse a fault such as "slow=20" with its state "on" or "off". "busy" with the state "once" means "busy=once". Raises ValueError with the reason."""
     name, equals, value = word.partition("=")
     if name == NONE and not equals and state == "on":
         return Fault(NONE, "", False)
@@ -99,7 +99,7 @@ def parse(word: str, state: str = "on") -> Fault:
 
 
 def commands(fault: Fault, codes: Callable[[str], list[int]]) -> list[list[str]]:
-    """Argument lists for cxemu-ctl. codes: the TLVs of a parameter. A fault that is on is first taken off, so it is never there twice."""
+    """Return argument lists for cxemu-ctl. `codes` returns the TLVs of a parameter. A fault is taken off before it is set, so it never exists twice."""
     if fault.name == NONE:
         return [list(words) for words in ALL_OFF]
     kind = KINDS[fault.name]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Small FS4 firmware images that mstflint accepts: structure and checksums are right, the code in them is nothing.
+"""Small FS4 firmware images that mstflint accepts: structure and checksums are correct, the code sections are empty.
 
 python3 -m cxemu.image OUT --psid MT_0000000008 --firmware 16.35.3006 [--hw-id 0x20d] [--corrupt]
 """
@@ -15,7 +15,7 @@ import struct
 SIZE = 0x100000
 FLASH_SIZE = 0x1000000
 TOOLS, BOOT2, ITOC, INFO, MAIN, SIGNATURE, KEYS = 0x500, 0x1000, 0x2000, 0x3000, 0x4000, 0x5000, 0x6000
-# What belongs to the card and not to the firmware, counted from the end.
+# Data of the card, not of the firmware. Offsets count from the end.
 DTOC, MFG_INFO, DEV_INFO = 0x1000, 0x3000, 0x2000
 MAGIC = (0x4D544657, 0xABCDEF00, 0xFADE1234, 0x5678DEAD)
 TOC_MAGIC = (0x04081516, 0x2342CAFA, 0xBACAFE00)
@@ -23,7 +23,7 @@ MELLANOX = 0x15B3
 
 
 def crc16(data: bytes) -> int:
-    """Polynomial 0x100b, over the data and two zero bytes; what a section's last or table entry's word holds."""
+    """CRC-16 with polynomial 0x100b over the data and two zero bytes: the last word of a section or of a table entry."""
     crc = 0xFFFF
     for byte in data + b"\0\0":
         for bit in range(7, -1, -1):
@@ -53,7 +53,7 @@ def _text(text: str, size: int) -> bytes:
 
 
 def _information(psid: str, version: tuple[int, int, int], date: str, hw_id: int, pci_id: int, name: str) -> bytes:
-    """The section IMAGE_INFO; date is YYYYMMDD, kept in BCD."""
+    """Return the section IMAGE_INFO. `date` is YYYYMMDD, stored in BCD."""
     info = bytearray(0x400)
     struct.pack_into(">I", info, 0, 3 << 16 | 1 << 8 | 1 << 14)
     struct.pack_into(">HHHHIHBB", info, 4, version[0], 0, version[1], version[2], 0, int(date[:4], 16), int(date[4:6], 16), int(date[6:], 16))
@@ -76,7 +76,7 @@ class _Image:
         self.content[at : at + len(data)] = data
 
     def table(self, at: int, signature: int, entries: list[tuple[int, int, bytes, bool]]) -> None:
-        """A table of contents and its sections: kind, address, content, whether it has a checksum."""
+        """Return a table of contents with its sections: kind, address, content, and whether it has a checksum."""
         self.put(at, _with_crc(struct.pack(">7I", signature, *TOC_MAGIC, 1, len(entries), 0)))
         for number, (kind, address, data, checked) in enumerate(entries, 1):
             self.put(address, data)
@@ -85,7 +85,7 @@ class _Image:
 
 
 def _device_sections(image: _Image, psid: str, guid: int, mac: int) -> None:
-    """What the factory wrote: the PSID, and the addresses (eight of each where there are any)."""
+    """Return the sections that the factory writes: the PSID and the addresses (eight of each if there are any)."""
     addresses = b"".join(struct.pack(">HBBIQ", 0, 1, 8 if first else 0, 0, first) for first in (guid, mac))
     manufacturing = bytearray(0x140)
     manufacturing[0:16] = _text(psid, 16)
@@ -111,7 +111,7 @@ def build(
     guid: int = 0,
     mac: int = 0,
 ) -> bytes:
-    """An image of that version for cards of that PSID and chip; with size, GUID and MAC, the whole flash of such a card."""
+    """Return an image of this version for cards with this PSID and chip; with size, GUID and MAC, the whole flash of such a card."""
     major, minor, sub = (int(part) for part in firmware.split("."))
     image = _Image(size)
     image.put(0, struct.pack(">4I", *MAGIC))
@@ -133,7 +133,7 @@ def build(
 
 
 def corrupted(image: bytes) -> bytes:
-    """The same with a wrong checksum in IMAGE_INFO."""
+    """Return the image with a wrong checksum in IMAGE_INFO."""
     at = INFO + 0x30
     return image[:at] + bytes([image[at] ^ 0xFF]) + image[at + 1 :]
 

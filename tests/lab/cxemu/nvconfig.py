@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The non-volatile configuration that a new card starts with, as lines for "cxemu-ctl ADAPTER create".
+"""The initial non-volatile configuration of a card, as lines for "cxemu-ctl ADAPTER create".
 
-Names, places and sizes of the fields come from mstflint's own database of parameters, so they agree with
-the tool under test; which of them a card has, and their defaults, come from a profile (profile.json).
+Names, positions and sizes of the fields come from mstflint's own parameter database, so they agree with the tool under test. A profile (profile.json) says
+which of them a card has, and their defaults.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from typing import Any, NamedTuple
 
 DATABASE = "/opt/lab/share/mlxconfig_host.db"
 PROFILE = "/opt/lab/share/profile.json"
-# Classes of TLVs, and where their dword carries what they are about.
+# Classes of TLVs. Each class keeps the number of its subject at a different position of the type dword.
 GLOBAL, PHYSICAL_PORT, HOST_FUNCTION, HOST, MODULE = 0, 1, 3, 7, 9
 INITIAL, CURRENT, NEXT = range(3)
-# What each column of a profile decides: a default is also what is current and what comes next.
+# The configurations that each column of a profile sets: a default is also the current and the next value.
 COLUMNS = (("default", (INITIAL, CURRENT, NEXT)), ("current", (CURRENT, NEXT)), ("next", (NEXT,)))
 _PLACE = re.compile(r"^(.*?)(?:_P([1-9]))?(?:\[(\d+)\])?$")
 
 
 class Field(NamedTuple):
-    """Bits of a TLV; offset and size in bits, of an array in all. length: of an array, else 0."""
+    """A bit field of a TLV. Offset and size are in bits, of the whole array for an array. length: number of elements, 0 if the field is no array."""
 
     offset: int
     size: int
@@ -35,7 +35,7 @@ class Field(NamedTuple):
     length: int
 
     def number(self, value: int | str) -> int:
-        """A number, a text of one, or one of the field's words."""
+        """Parse a number, its text, or one of the symbolic values of the field."""
         if isinstance(value, str) and value in self.values:
             return self.values[value]
         try:
@@ -54,11 +54,11 @@ class Tlv(NamedTuple):
     fields: dict[str, Field]
 
     def code(self, port: int) -> int:
-        """The type dword, for host 0, function 0 and module 0."""
+        """Return the type dword for host 0, function 0 and module 0."""
         return self.kind << 24 | (port << 16 if self.kind == PHYSICAL_PORT else 0) | self.number
 
     def put(self, content: bytearray, name: str, value: int | str | list[int | str], element: int | None = None) -> None:
-        """A value of an array is a list, or goes to one element, or to all."""
+        """Store a value. For an array, the value is a list, or it goes to one element, or to all elements."""
         field = self.fields[name]
         if field.length:
             self._put_array(content, field, value, element)
@@ -74,7 +74,7 @@ class Tlv(NamedTuple):
         content[at : at + 4] = (word | number << field.offset % 32).to_bytes(4, "big")
 
     def _put_array(self, content: bytearray, field: Field, value: int | str | list[int | str], element: int | None) -> None:
-        """All arrays that the tools show have elements of one byte, the first in the byte that the field begins in."""
+        """Store array elements. All arrays that the tools show have one-byte elements; the first is in the byte where the field begins."""
         if field.size != 8 * field.length:
             raise ValueError("%s has an array whose elements are no bytes" % self.name)
         values = value if isinstance(value, list) else [value] * (field.length if element is None else 1)
@@ -86,7 +86,7 @@ class Tlv(NamedTuple):
 
 
 def _bits(text: str) -> int:
-    """Places are written as C(BYTE.BIT), the byte in hex."""
+    """Parse a position of the form BYTE.BIT, the byte in hexadecimal digits."""
     byte, bit = text.split(".")
     return int(byte, 16) * 8 + int(bit)
 
@@ -97,7 +97,7 @@ def _values(text: str | None) -> dict[str, int]:
 
 
 def read_database(path: str) -> tuple[dict[str, Tlv], dict[str, tuple[str, str]]]:
-    """All TLVs by name, and the TLV and field of each public parameter."""
+    """Return all TLVs by name, and the TLV and field of each public parameter."""
     database = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
     tlvs = {
         row[0]: Tlv(row[0], row[1], row[2], row[3], bool(row[4]), row[5] or 0, {})
@@ -114,7 +114,7 @@ def read_database(path: str) -> tuple[dict[str, Tlv], dict[str, tuple[str, str]]
 
 
 class Place(NamedTuple):
-    """Where a parameter lives. port: 0 for all ports, element: None for the whole parameter."""
+    """Location of a parameter. port: 0 for all ports; element: None for the whole parameter."""
 
     tlv: str
     field: str
@@ -123,7 +123,7 @@ class Place(NamedTuple):
 
 
 def find(name: str, tlvs: Mapping[str, Tlv], public: Mapping[str, tuple[str, str]]) -> Place | None:
-    """A parameter as the tools write it (NAME, NAME_P1, NAME[3]), or TLV.FIELD for what they don't show."""
+    """Find a parameter by the name that the tools use (NAME, NAME_P1, NAME[3]), or by TLV.FIELD for hidden ones."""
     match = _PLACE.match(name)
     assert match
     stem, port, element = match[1], match[2], match[3]
@@ -136,7 +136,7 @@ def find(name: str, tlvs: Mapping[str, Tlv], public: Mapping[str, tuple[str, str
 
 
 def codes(name: str, profile: Mapping[str, Any], ports: int, database: str = DATABASE) -> list[int]:
-    """The type dwords of the TLVs that a parameter of a card is in; ValueError where it has none of that name."""
+    """Return the type dwords of the TLVs that hold a parameter of the card. Raises ValueError if the card has no such parameter."""
     tlvs, public = read_database(database)
     place = find(name, tlvs, public)
     if not place or place.tlv not in profile["tlvs"]:
@@ -147,9 +147,9 @@ def codes(name: str, profile: Mapping[str, Any], ports: int, database: str = DAT
 
 
 def lines(ports: int, profile: Mapping[str, Any], own: Mapping[str, Mapping[str, Any]] | None = None, database: str = DATABASE) -> Iterator[str]:
-    """What "cxemu-ctl create" reads. Parameters of the profile that this release of the database does not have are left out.
+    """Yield the input lines of "cxemu-ctl create". Parameters of the profile that this release of the database lacks are skipped.
 
-    own: columns of this one card, on top of the profile's. What it names must be there: ValueError.
+    own: columns of this card, which override the profile. Raises ValueError for parameters that do not exist.
     """
     tlvs, public = read_database(database)
     card = {
@@ -176,7 +176,7 @@ def lines(ports: int, profile: Mapping[str, Any], own: Mapping[str, Mapping[str,
 
 
 def of_model(profile: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The profile of one model: what all cards have (or those "like" it), and the difference that the model makes."""
+    """Return the profile of a model: the parameters of all cards (or those of the model named by "like"), and the differences of this model."""
     difference = profile["models"].get(model)
     if difference is None:
         return dict(profile)

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""On a node that is a container, with kmodfile.py beside it: NVIDIA's driver 535, as it is built on a stack with peer memory."""
+"""Installs NVIDIA's driver 535 on a container node, as built on a stack with peer memory. Needs kmodfile.py in the same directory."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Copies the RDMA part of a kernel package's modules: kernel_subset.py FROM TO, both C(.../lib/modules/RELEASE)."""
+"""Copies the RDMA part of a kernel package's modules: kernel_subset.py FROM TO. Both are directories of the form .../lib/modules/RELEASE."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INDEXES = ("modules.builtin", "modules.builtin.modinfo", "modules.order")
 
 
 def closure(dependencies: str, wanted: tuple[str, ...] = WANTED) -> set[str]:
-    """The modules under the wanted paths and all that they depend on; C(dependencies) is the text of C(modules.dep)."""
+    """Return the modules below the wanted paths and all their dependencies. `dependencies` is the text of modules.dep."""
     needs = {module: rest.split() for module, _, rest in (line.partition(":") for line in dependencies.splitlines()) if module}
     found: set[str] = set()
     waiting = [module for module in needs if module.startswith(wanted)]
@@ -40,7 +40,7 @@ def closure(dependencies: str, wanted: tuple[str, ...] = WANTED) -> set[str]:
 def main() -> None:
     source, target = (pathlib.Path(argument).absolute() for argument in sys.argv[1:])
     if not (source / "modules.dep").exists():
-        # The package carries no modules.dep: its maintainer script makes it.
+        # The package ships no modules.dep; its maintainer script generates it.
         subprocess.run(["depmod", "-b", str(source.parents[2]), source.name], check=True)
     for module in sorted(closure((source / "modules.dep").read_text())):
         (target / module).parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way into a virtual machine: where its files are, and commands on it by SSH."""
+"""Access to a virtual machine: its directory, and commands on it over SSH."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ._say import LabError
 from ._settings import Settings
 from ._topology import Node
 
-# A machine whose network goes down before its sshd says good-bye leaves the other end waiting for ever.
+# If a machine's network goes down before its sshd closes the connection, the client would wait forever.
 _ALIVE = ("-o", "ServerAliveInterval=15", "-o", "ServerAliveCountMax=6")
 SSH_OPTIONS = ("-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", *_ALIVE)
 
@@ -25,14 +25,14 @@ def folder(lab: Settings, node: Node) -> pathlib.Path:
 
 
 def ssh(lab: Settings, node: Node, *command: str) -> list[str]:
-    """The command line that runs a command on a node, or a shell. It ends when the node goes away without a word."""
+    """Return the command line that runs a command, or a shell, on a node. It ends when the node stops responding."""
     port = str(_qemu.load(folder(lab, node)).ssh_port)
     options = ["-i", str(lab.machines / "key"), "-p", port, *SSH_OPTIONS, "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]
     return ["ssh", *options, "root@127.0.0.1", *([shlex.join(command)] if command else [])]
 
 
 def run(lab: Settings, node: Node, script: str, check: bool = True) -> str:
-    """The output of a shell script on a node. With C(check) off, "" where the node can't be reached."""
+    """Run a shell script on a node and return its output. With `check` off, return "" if the node is unreachable."""
     try:
         done = subprocess.run(ssh(lab, node, "sh", "-c", script), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
     except subprocess.TimeoutExpired as exc:

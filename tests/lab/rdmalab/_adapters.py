@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cards of a host: which adapters of a topology are functions of one card, and how a card differs from others of its model. Pure.
+"""The cards of a host: which adapters of a topology are functions of one card, and how a card deviates from its model. Pure.
 
-C(# lab node1/mlx5_2 firmware=20.37.1014 pending=NUM_OF_VFS:16,SRIOV_EN:1)
+`# lab node1/mlx5_2 firmware=20.37.1014 pending=NUM_OF_VFS:16,SRIOV_EN:1`
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing as t
 
 from ._topology import Device
 
-# Where a column of values goes in the profile of a card (cxemu/profile.json).
+# The column of a card's profile (cxemu/profile.json) that each attribute sets.
 COLUMNS = {"default": "default", "current": "current", "pending": "next"}
 _TEXTS = {"firmware": (re.compile(r"\d+\.\d+\.\d+"), "a version such as 20.37.1014"), "psid": (re.compile(r"\w{3,16}"), "a PSID such as MT_0000000223")}
 _SETTING = re.compile(r"([A-Za-z][A-Za-z0-9_]*(?:\[\d+\])?):([A-Za-z0-9_]+)")
@@ -22,7 +22,7 @@ MOST_FUNCTIONS = 8
 
 
 class Own(t.NamedTuple):
-    """What the topology says of one card. settings: columns of values, by the names that the profile has for them."""
+    """Attributes of one card in the topology. settings: values by column, with the column names of the profile."""
 
     firmware: str = ""
     psid: str = ""
@@ -30,7 +30,7 @@ class Own(t.NamedTuple):
 
 
 def parse_own(attributes: t.Mapping[str, str]) -> tuple[Own, list[str]]:
-    """And what is wrong with them."""
+    """Parse the attributes of a card. Returns them with a list of problems."""
     texts: dict[str, str] = {}
     settings: dict[str, dict[str, str]] = {}
     problems = []
@@ -50,17 +50,17 @@ def parse_own(attributes: t.Mapping[str, str]) -> tuple[Own, list[str]]:
 
 
 def cards(hcas: t.Sequence[Device]) -> tuple[tuple[int, int], ...]:
-    """Card and function number of each adapter: those with the same C(sysimgguid=) are the functions of one card."""
+    """Return the card and function number of each adapter. Adapters with the same sysimgguid= are functions of one card."""
     seen: dict[int, list[int]] = {}
     for index, hca in enumerate(hcas):
-        # A GUID of its own for who says none; node GUIDs are never negative.
+        # An adapter without sysimgguid gets a unique key; node GUIDs are never negative.
         seen.setdefault(hca.system_guid or -1 - index, []).append(index)
     places = {index: (card, function) for card, indexes in enumerate(seen.values()) for function, index in enumerate(indexes)}
     return tuple(places[index] for index in range(len(hcas)))
 
 
 def problems_of_cards(host: str, names: t.Sequence[str], hcas: t.Sequence[Device]) -> list[str]:
-    """Adapters that cannot be one card although they say so."""
+    """Return the problems of adapters that claim to be one card but cannot be."""
     problems = []
     first: dict[int, int] = {}
     for index, (card, function) in enumerate(cards(hcas)):

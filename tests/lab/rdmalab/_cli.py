@@ -139,7 +139,7 @@ def _hosts(count: int) -> int:
 
 
 def _topology(lab: Settings, arguments: argparse.Namespace) -> tuple[str, str, str]:
-    """Text, name for messages, and text of an own inventory."""
+    """Return the text of the topology, its name for messages, and the text of the user's inventory."""
     if arguments.nodes:
         return _generate.generate(_hosts(arguments.nodes)), "the generated topology", ""
     name = arguments.topology or DEFAULT_TOPOLOGY[_kinds.running(lab) or arguments.kind or "container"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The containers of a lab: created, started, waited for, removed."""
+"""The containers of a lab: creates, starts, awaits and removes them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TMPFS = ("/run", "/run/lock", "/tmp:exec")
 VOLUMES = ("/sys/fs/cgroup:/sys/fs/cgroup:rw",)
 DEVICES = ("/dev/net/tun",)
 INOTIFY = pathlib.Path("/proc/sys/fs/inotify/max_user_instances")
-# A node that reboots exits with a status that isn't 0 (node/preload/boot.c), one that is shut down with 0.
+# A node that reboots exits with a nonzero status (node/preload/boot.c), a node that shuts down with 0.
 RESTART = "on-failure"
 BOOT_SECONDS = 600
 AT_ONCE = 8
@@ -48,7 +48,7 @@ T = t.TypeVar("T")
 
 
 def recipe(settings: Settings, image: str) -> dict[str, t.Any]:
-    """How a node's container is made, in the words of Molecule's and Ansible's docker modules."""
+    """Return the parameters of a node's container, named as in Molecule's and Ansible's docker modules."""
     return {
         "image": image,
         "command": "/sbin/init",
@@ -66,7 +66,7 @@ def recipe(settings: Settings, image: str) -> dict[str, t.Any]:
 
 
 def together(work: t.Callable[[Node], T], nodes: t.Sequence[Node]) -> list[T]:
-    """The work for all nodes, some at a time. All are tried; the failures come out as one."""
+    """Run the work on all nodes, a few in parallel. All nodes are tried; the failures are raised as one error."""
     problems: list[str] = []
     results: list[T] = []
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
@@ -94,7 +94,7 @@ def known_topologies() -> list[str]:
 
 
 def running_topology(settings: Settings) -> Topology:
-    """That of the lab that is there."""
+    """Return the topology of the running lab."""
     if not settings.topology.exists():
         raise LabError("There is no lab with the prefix '%s'. Start it with 'lab up'." % settings.prefix)
     return read_topology(settings.topology)
@@ -109,7 +109,7 @@ def node_named(settings: Settings, name: str) -> Node:
 
 
 def _labels(settings: Settings) -> list[str]:
-    """What tells the containers of one lab, and whose it is."""
+    """Return the labels that identify a lab's containers and their owner."""
     checkout, run = settings.owner
     return ["--label", "rdmalab=" + settings.prefix, "--label", "rdmalab.checkout=" + checkout, "--label", "rdmalab.run=" + run]
 
@@ -119,11 +119,11 @@ class Present(t.NamedTuple):
 
     names: list[str]
     abandoned: bool
-    """By whoever started one of them: see _owner."""
+    """The owner of one of them has ended: see _owner."""
 
 
 def present_containers(listing: str, prefix: str, judge: t.Callable[[Owner], Verdict]) -> Present:
-    """Those in C(NAME TAB CHECKOUT TAB RUN) lines. Refuses a lab that somebody else uses."""
+    """Parse lines of the form NAME TAB CHECKOUT TAB RUN. Refuses a lab that another owner uses."""
     rows = [line.split("\t") for line in listing.splitlines() if line]
     verdicts = {owner: judge(owner) for owner in (Owner(checkout, run) for _name, checkout, run in rows)}
     for owner, verdict in verdicts.items():
@@ -144,13 +144,13 @@ def _present(settings: Settings) -> Present:
 
 
 def _dead(settings: Settings) -> list[str]:
-    """Those whose removal was interrupted: they keep their names, and nothing can start them."""
+    """Return the containers whose removal was interrupted: they keep their names and cannot be started."""
     states = [word for state in ("dead", "removing") for word in ("--filter", "status=" + state)]
     return docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, *states, "--format", "{{.Names}}").split()
 
 
 def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: str) -> None:
-    """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
+    """Start the lab; idempotent. `text` is the wanted topology. Unless the user `asked` for it, a running lab keeps its own."""
     present, abandoned = _present(settings)
     if abandoned:
         say("removing the lab that an earlier run of tests or another checkout left behind")
@@ -195,7 +195,7 @@ def up(settings: Settings, text: str, asked: bool, source: str, own_inventory: s
 
 
 def ensure_simulator(settings: Settings, topology: str) -> str:
-    """The address of a simulator that no container but itself is with: for virtual machines."""
+    """Start a simulator without node containers, for virtual machines, and return its address."""
     present, abandoned = _present(settings)
     if abandoned:
         docker("rm", "--force", "--volumes", *present, timeout=300)
@@ -206,7 +206,7 @@ def ensure_simulator(settings: Settings, topology: str) -> str:
 
 
 def allow_inotify(nodes: int, limit: pathlib.Path = INOTIFY) -> None:
-    """Every systemd watches files; the usual 128 instances of a machine are enough for a dozen nodes."""
+    """Raise the inotify limit. Every systemd watches files; the usual 128 instances of a machine suffice for a dozen nodes."""
     wanted = 1024 + 16 * max(0, nodes - 16)
     try:
         found = int(limit.read_text())
@@ -218,7 +218,7 @@ def allow_inotify(nodes: int, limit: pathlib.Path = INOTIFY) -> None:
 
 
 def start(settings: Settings, nodes: t.Sequence[Node]) -> None:
-    """Starts those that don't run, and waits until all are at work."""
+    """Start the nodes that are not running, and wait until all are ready."""
     found = inspect([settings.container(node.name) for node in nodes])
     stopped = [node for node in nodes if not found.get(settings.container(node.name), {}).get("State", {}).get("Running")]
     if stopped:
@@ -229,7 +229,7 @@ def start(settings: Settings, nodes: t.Sequence[Node]) -> None:
 
 
 def restart(settings: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
-    """All of them at the same time."""
+    """Restart all nodes in parallel."""
     containers = [settings.container(node.name) for node in nodes] + [settings.simulator] * simulator
     say("restarting %s" % (", ".join(containers) if len(containers) <= 4 else "%d containers" % len(containers)))
     with concurrent.futures.ThreadPoolExecutor(len(containers)) as pool:
@@ -244,7 +244,7 @@ def wait(settings: Settings, nodes: t.Sequence[Node]) -> None:
 
 
 def down(settings: Settings) -> list[str]:
-    """Removes everything but the images; the names of what went."""
+    """Remove everything but the images. Returns the names of what was removed."""
     containers = _present(settings).names
     if containers:
         docker("rm", "--force", "--volumes", *containers, timeout=300)
@@ -292,12 +292,12 @@ def _create(settings: Settings, image: str, node: Node, address: str, simulator:
 
 
 def _booted(settings: Settings, node: Node, end: float) -> None:
-    """systemd is done, and the emulated adapters are there."""
+    """Return whether systemd has finished booting and the emulated adapters exist."""
     container = settings.container(node.name)
-    # Whatever the devices are called.
+    # Device names may differ.
     wanted = ["/sys/bus/pci/devices/%s/infiniband/*/ports/1/state" % address(place) for place in cards(node.hcas)]
     script = (
-        # What the agent says of a description that makes no sense to it; it waits then.
+        # The agent reports a description that it cannot emulate, and then waits.
         'systemctl show -P StatusText rdmalab-agent | grep "^cannot" && exit; state=$(systemctl is-system-running); '
         'case $state in running|degraded) for f; do test -e $f || exit 3; done; echo up;; *) echo "$state";; esac'
     )

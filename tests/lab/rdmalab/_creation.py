@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a virtual machine is made of before it starts: its disk, its own files, and the text that QEMU is started with."""
+"""The parts of a virtual machine before its start: its disk, its own files, and the parameters of QEMU."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SEED = "seed.tar"
 
 
 class Draft(t.NamedTuple):
-    """A machine that may be made."""
+    """A machine that can be created."""
 
     node: Node
     base: pathlib.Path
-    """The disk image that its own disk is an overlay of."""
+    """Disk image below the machine's overlay."""
     files: t.Mapping[str, _seed.File]
-    """What makes it this node, less what differs between two labs from the same sources."""
+    """The files that make it this node, without those that differ between two labs of the same sources."""
     machine: _qemu.Machine
 
 
@@ -40,7 +40,7 @@ def draft(lab: Settings, topology: Topology, node: Node, *, base: pathlib.Path, 
 
 
 def origin(base: pathlib.Path, files: t.Mapping[str, _seed.File], machine: _qemu.Machine, version: str) -> str:
-    """A hash of all that the state of a machine depends on: the image, the node's own files, and the virtual hardware."""
+    """Return a hash of everything that the state of a machine depends on: the image, the node's own files, the virtual hardware."""
     found = base.stat()
     image = "%s %d %d" % (base, found.st_size, found.st_mtime_ns)
     hardware = "\0".join(_qemu.argv(pathlib.Path("/"), machine._replace(ssh_port=0, wire="", origin="")))
@@ -48,7 +48,7 @@ def origin(base: pathlib.Path, files: t.Mapping[str, _seed.File], machine: _qemu
 
 
 def create(lab: Settings, drafted: Draft) -> None:
-    """With a disk that is empty but for what the image has."""
+    """Create a machine with an empty overlay of the image."""
     path = folder(lab, drafted.node)
     path.mkdir(parents=True, exist_ok=True)
     key = (lab.machines / "key.pub").read_text(encoding="utf-8")
@@ -58,7 +58,7 @@ def create(lab: Settings, drafted: Draft) -> None:
 
 
 def create_from(lab: Settings, drafted: Draft, saved: pathlib.Path) -> None:
-    """With what is in the folder of a machine in a snapshot."""
+    """Create a machine from its directory in a snapshot."""
     path = folder(lab, drafted.node)
     path.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(saved / SEED, path / SEED)
@@ -73,7 +73,7 @@ def ensure_key(lab: Settings) -> None:
 
 
 def _wire(lab: Settings) -> str:
-    """Labs of other checkouts must not hear this one."""
+    """Return a multicast address specific to this checkout, so that the machines of other labs do not receive its frames."""
     group = hashlib.sha256(str(lab.machines).encode()).digest()
     return "239.255.%d.%d:%d" % (group[0], group[1], 20000 + int.from_bytes(group[2:4], "big") % 10000)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A disk as a PC boots it: a partition table, one ext4 file system, GRUB. No loop device is needed, nor a mount."""
+"""A disk that a PC boots: a partition table, one ext4 file system, GRUB. Needs neither a loop device nor a mount."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ import typing as t
 from ._say import LabError
 
 MEBIBYTES = 8192
-"""Of a disk. The file is sparse."""
+"""Size of a disk. The file is sparse."""
 _SECTOR = 512
 _SECTORS_PER_MEBIBYTE = 2048
 _CODE = 440
-"""Bytes of the first sector that are the boot loader's."""
+"""Bytes of the first sector that hold the boot loader."""
 _DRIVE_CHECK = 0x66
 
 
 def partition_table(mebibytes: int, identity: bytes) -> bytes:
-    """The first sector: one bootable Linux partition, from the first mebibyte on. GRUB has its place before that.
+    """Return the first sector: one bootable Linux partition that starts at the first mebibyte. GRUB uses the space before it.
 
-    C(identity) has four bytes, by which GRUB tells disks apart.
+    `identity` is the four-byte disk signature by which GRUB tells disks apart.
     """
     no_cylinders = bytes([0xFE, 0xFF, 0xFF])
     start, length = _SECTORS_PER_MEBIBYTE, (mebibytes - 1) * _SECTORS_PER_MEBIBYTE
@@ -35,17 +35,17 @@ def partition_table(mebibytes: int, identity: bytes) -> bytes:
 
 
 def boot_sectors(table: bytes, boot: bytes, core: bytes) -> bytes:
-    """What is before the partition: C(boot.img) of GRUB with the partition table in it, and C(core.img), where grub-mkimage expects it."""
+    """Return the content before the partition: GRUB's boot.img with the partition table in it, and core.img where grub-mkimage expects it."""
     start, sectors, _segment = struct.unpack("<QHH", core[_SECTOR - 12 : _SECTOR])
     if (start, sectors) != (2, -(-len(core) // _SECTOR) - 1) or len(core) > (_SECTORS_PER_MEBIBYTE - 1) * _SECTOR:
         raise LabError("The boot loader was not made for the second sector: it looks for %d sectors from %d on." % (sectors, start))
-    # Two instructions that do nothing instead of a jump: that is how grub-install takes the word of the BIOS for which disk it is.
+    # Two no-op instructions replace a jump: like grub-install, this trusts the BIOS about the boot drive.
     code = boot[:_DRIVE_CHECK] + b"\x90\x90" + boot[_DRIVE_CHECK + 2 : _CODE]
     return code + table[_CODE:] + core
 
 
 def make(root: pathlib.Path, disk: pathlib.Path) -> None:
-    """A disk with the files below C(root). GRUB and the UUID of the file system are among them (vm/boot-loader.sh)."""
+    """Create a disk with the files below `root`. They include GRUB and the UUID of the file system (vm/boot-loader.sh)."""
     grub = root / "boot/grub/i386-pc"
     with disk.open("wb") as file:
         file.write(boot_sectors(partition_table(MEBIBYTES, os.urandom(4)), (grub / "boot.img").read_bytes(), (grub / "core.img").read_bytes()))

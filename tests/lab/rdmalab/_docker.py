@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The docker command line, one process a call. Failures come out as LabError with what Docker said."""
+"""The docker command line, one process per call. Failures are LabErrors with Docker's message."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import typing as t
 
 from ._say import LabError
 
-# The classic builder is in every Docker Engine; BuildKit is a package of its own in Debian.
+# Every Docker Engine has the classic builder; BuildKit is a separate package in Debian.
 _ENVIRONMENT = {**os.environ, "DOCKER_BUILDKIT": "0"}
 _ENVIRONMENT.pop("LD_PRELOAD", None)
 
 
 def docker(*arguments: str, stdin: bytes | t.IO[bytes] = b"", timeout: float = 120, check: bool = True) -> str:
-    """The standard output. With C(check) off, also that of a command that failed. C(stdin) can be the end of a pipe."""
+    """Run a command and return its standard output; with `check` off, also if it fails. `stdin` can be the end of a pipe."""
     given: dict[str, t.Any] = {"input": stdin} if isinstance(stdin, bytes) else {"stdin": stdin}
     try:
         done: subprocess.CompletedProcess[bytes] = subprocess.run(
@@ -39,7 +39,7 @@ def docker(*arguments: str, stdin: bytes | t.IO[bytes] = b"", timeout: float = 1
 
 
 def stream(*arguments: str) -> t.Iterator[str]:
-    """The lines that a long command prints, as they come; what it said last is in the LabError where it fails."""
+    """Yield the lines of a long command as they are printed. If it fails, the LabError has its last lines."""
     last: list[str] = []
     with subprocess.Popen(["docker", *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=_ENVIRONMENT) as process:
         assert process.stdout is not None
@@ -52,13 +52,13 @@ def stream(*arguments: str) -> t.Iterator[str]:
 
 
 def inspect(names: t.Sequence[str]) -> dict[str, dict[str, t.Any]]:
-    """Containers by name; those that don't exist are not in it."""
+    """Inspect containers by name. Missing ones are left out."""
     found = json.loads(docker("container", "inspect", *names, check=False) or "[]") if names else []
     return {container["Name"].lstrip("/"): container for container in found}
 
 
 def files(entries: t.Mapping[str, str | bytes], links: t.Mapping[str, str] | None = None) -> bytes:
-    """A tar archive for C(docker cp -): contents by path, and targets of symbolic links by path."""
+    """Return a tar archive for `docker cp -`: contents by path, and targets of symbolic links by path."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path, content in entries.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The adapters' driver for a kernel that the image of a machine does not have: built here, as it leaves no compiler in the node."""
+"""The driver of the adapters for a kernel that the machine's image lacks. It is built on this host, which leaves no compiler on the node."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _WITHOUT = """
 cd /usr/lib/modules
 for kernel in *; do if [ -d $kernel/kernel ] && [ ! -e $kernel/updates/ibdummy.ko ]; then echo $kernel; fi; done
 """
-# The package of a kernel runs depmod itself, so that a driver may be there before its kernel.
+# The kernel package runs depmod itself, so the driver may be installed before its kernel.
 _DEPEND = "if [ -d /usr/lib/modules/{0}/kernel ]; then depmod {0}; fi"
 
 
 def provide(lab: Settings, node: Node, releases: t.Sequence[str]) -> list[str]:
-    """Puts the driver for these kernel releases into a node, or for all that are installed there without; their releases."""
+    """Install the driver on a node, for these kernel releases or for all installed ones without it. Returns the releases."""
     wanted = list(releases) or _access.run(lab, node, _WITHOUT).split()
     for release in wanted:
         if not re.fullmatch(r"[0-9][0-9A-Za-z.+~_-]*", release):
@@ -37,7 +37,7 @@ def provide(lab: Settings, node: Node, releases: t.Sequence[str]) -> list[str]:
 
 
 def tag(lab: Settings, suite: str, release: str) -> str:
-    """Of the image that has the driver in its /out."""
+    """Return the tag of the image that has the driver in /out."""
     sources = _vmimage.tag(lab._replace(suite=suite), "driver").rpartition("-")[2]
     return "%s/driver:%s-%s" % (_image.REPOSITORY, re.sub(r"[^0-9A-Za-z_.-]", "_", release), sources)
 

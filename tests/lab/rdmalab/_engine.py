@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Docker Engine: found, or installed from the distribution and started."""
+"""Docker Engine: finds it, or installs it from the distribution and starts it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ensure_engine(settings: Settings) -> None:
 
 
 def install(*commands: str) -> None:
-    """The Debian packages of those commands that are missing."""
+    """Install the Debian packages of missing commands."""
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     packages = sorted({PACKAGES[command] for command in commands if not shutil.which(command, path=path)})
     if not packages:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fabric of a lab: its picture, and faults in it."""
+"""The fabric of a lab: shows its links and injects faults."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _UMAD2SIM = "/usr/lib/x86_64-linux-gnu/umad2sim/libumad2sim.so"
 
 
 def console(settings: Settings, *words: str) -> str:
-    """One command of the simulator's console, and what it printed."""
+    """Run one command of the simulator's console and return its output."""
     return docker("exec", settings.simulator, *_SIMULATOR, *words)
 
 
 def console_targets(node: Node, port: str = "") -> tuple[str, ...]:
-    """The node's cabled ports (or the one named like C(mlx5_0/1)) as the simulator's console wants them."""
+    """Return the node's cabled ports (or the one named like mlx5_0/1) in the syntax of the simulator's console."""
     known = port_names(node)
     if port and port not in known:
         raise LabError("%s has no cabled port '%s'. It has: %s." % (node.name, port, ", ".join(known)))
@@ -41,9 +41,9 @@ def first_port(node: Node) -> str:
 
 
 def set_links(settings: Settings, node: Node, up: bool, port: str = "") -> list[str]:
-    """Pulls or plugs the cables of a node; the answers of the simulator that say that there was nothing to do."""
+    """Unplug or plug the cables of a node. Returns the simulator's answers for links that already were in that state."""
     answers = [console(settings, "ReLink" if up else "Unlink", target) for target in console_targets(node, port)]
-    # "# no previous link stored", "# port 1 at nodeid ... is not linked": it was so already.
+    # "# no previous link stored", "# port 1 at nodeid ... is not linked": already in that state.
     return [answer.strip("# \n") for answer in answers if answer.lstrip().startswith("#")]
 
 
@@ -52,13 +52,13 @@ def slow(settings: Settings, milliseconds: float) -> None:
 
 
 def link_table(settings: Settings, everything: bool = False) -> str:
-    """What iblinkinfo prints: from the first node that has it, else from beside the simulator."""
+    """Return the output of iblinkinfo, from the first node that has it, else from the simulator's container."""
     topology = running_topology(settings)
     found = inspect([settings.container(node.name) for node in topology.nodes])
     for node in topology.nodes:
         container = settings.container(node.name)
         running = found.get(container, {}).get("State", {}).get("Running")
-        # Fails on a node without diagnostics, and on one that has not loaded ib_umad.
+        # Fails on a node without diagnostics or without ib_umad loaded.
         table = docker("exec", container, "sh", "-c", "iblinkinfo 2>/dev/null", check=False) if running else ""
         if table:
             text = "# iblinkinfo on %s\n%s" % (node.name, table)
@@ -72,5 +72,5 @@ def link_table(settings: Settings, everything: bool = False) -> str:
 
 
 def without_empty_ports(text: str) -> str:
-    """iblinkinfo's lines without the switch ports that nothing is plugged into."""
+    """Return the lines of iblinkinfo without those of unplugged switch ports."""
     return "".join(line + "\n" for line in text.splitlines() if not re.search(r'==>\s+\[\s*\]\s+""', line))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes topology files: pure text, in the format of ibnetdiscover."""
+"""Generates topology files: pure text, in the format of ibnetdiscover."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class _Link(t.NamedTuple):
     peer_port: int
     peer_name: str
     peer_port_guid: int
-    """0 on the way to a switch."""
+    """0 for a switch."""
     rate: str
 
 
 def generate(hosts: int, containers: int = 0) -> str:
-    """A fabric of C(hosts) nodes: one switch, or leaves of eight hosts (of 24 in large fabrics) below two spines.
+    """Return a fabric of `hosts` nodes: one switch, or leaves of eight hosts (24 in large fabrics) below two spines.
 
-    Every host is like node1 (ConnectX-5, systemd-networkd); node3 and then every sixth is a ConnectX-3 with ifupdown.
-    With C(containers) only so many of them run; of the others there is a port on the fabric.
+    Hosts are like node1 (ConnectX-5, systemd-networkd); node3 and then every sixth is a ConnectX-3 with ifupdown. With `containers`, only that many nodes run;
+    the others are only ports on the fabric.
     """
     leaf_hosts = LEAF_HOSTS if hosts <= LARGE else LARGE_LEAF_HOSTS
     leaves = max(1, -(-hosts // leaf_hosts))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a node is made of: the description that the emulation inside its container is built from. Pure."""
+"""The hardware of a node: the description from which its container emulates it. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Model(t.NamedTuple):
     part_number: str
 
 
-# By PCI device id. The PSIDs and versions are those of real cards.
+# By PCI device ID. PSIDs and versions are those of real cards.
 MODELS = {
     0x1003: Model("mlx4_core", "MT_1090110019", "2.42.5000", "MCX354A-FCBT"),
     0x1013: Model("mlx5_core", "MT_2190110032", "12.28.2006", "MCX455A-ECAT"),
@@ -32,7 +32,7 @@ USUAL = 0x1017
 
 
 def read(text: str, source: str = "topology") -> Topology:
-    """A topology whose hosts can be built. Raises LabError with everything that is wrong with their adapters."""
+    """Parse a topology whose hosts can be built. Raises LabError with all problems of their adapters."""
     topology = parse(text, source)
     problems = [problem for node in topology.nodes for problem in _problems(node)]
     if problems:
@@ -61,7 +61,7 @@ def _problems(node: Node) -> list[str]:
 
 
 def device_names(node: Node) -> tuple[str, ...]:
-    """C(mlx5_0), C(mlx5_1), C(mlx4_0): numbered for each driver."""
+    """Return mlx5_0, mlx5_1, mlx4_0: numbered per driver."""
     seen: dict[str, int] = {}
     names = []
     for hca in node.hcas:
@@ -72,23 +72,23 @@ def device_names(node: Node) -> tuple[str, ...]:
 
 
 def port_names(node: Node) -> tuple[str, ...]:
-    """C(mlx5_0/1), the notation of the rdma tool: every port that has a cable."""
+    """Return every cabled port in the notation of the rdma tool: mlx5_0/1."""
     return tuple("%s/%d" % (name, link.port) for name, hca in zip(device_names(node), node.hcas) for link in hca.links)
 
 
 def address(place: tuple[int, int]) -> str:
-    """The PCI address of a function of a card. The second card sits on the second socket, as in most two-socket machines."""
+    """Return the PCI address of a function of a card. The second card is on the second socket, as in most two-socket machines."""
     card, function = place
     return "0000:%02x:00.%d" % (0x03 + 0x80 * (card % 2) + card // 2, function)
 
 
 def port_places(node: Node) -> tuple[str, ...]:
-    """C(0000:03:00.0/1): the same ports as of C(port_names), by what stays when udev renames devices."""
+    """Return the ports of port_names as 0000:03:00.0/1, which stays valid when udev renames devices."""
     return tuple("%s/%d" % (address(place), link.port) for place, hca in zip(cards(node.hcas), node.hcas) for link in hca.links)
 
 
 def description(node: Node, simulator: str, kernel: str) -> dict[str, t.Any]:
-    """The content of C(/etc/lab/node.json)."""
+    """Return the content of /etc/lab/node.json."""
     netdevs = iter(range(1000))
     names, places = device_names(node), cards(node.hcas)
     own = {places[names.index(name)][0]: parse_own(attributes)[0] for name, attributes in node.adapters.items()}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The images. Their tags are hashes of what they are made of, so an image that exists is the right one."""
+"""The images of the lab. A tag is a hash of the image's sources, so an existing image is up to date."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 
 class Images(t.NamedTuple):
     nodes: t.Mapping[str, str]
-    """One a suite."""
+    """One per suite."""
     simulator: str
 
 
 def digest(texts: t.Iterable[bytes]) -> str:
-    """Twelve hex digits; the borders between the texts count."""
+    """Return twelve hex digits. The boundaries between the texts are part of the hash."""
     total = hashlib.sha256()
     for text in texts:
         total.update(b"%d:" % len(text) + text)
@@ -47,7 +47,7 @@ def base_tag(settings: Settings) -> str:
 
 
 def tags(settings: Settings, suites: t.Iterable[str] = (), root: pathlib.Path = LAB) -> Images:
-    """The tags that the sources as they are now lead to: nodes of these suites, or of the default one."""
+    """Return the tags for the current sources: nodes of these suites, or of the default suite."""
     sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     texts = [text for path in sources for text in (str(path.relative_to(root)).encode(), path.read_bytes())]
 
@@ -62,7 +62,7 @@ def exists(tag: str) -> bool:
 
 
 def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
-    """Builds those that are missing; a second lab that wants the same waits for the first."""
+    """Build missing images. A second lab that needs the same ones waits for the first."""
     images = tags(settings, suites)
     wanted = [*(("node", suite, tag) for suite, tag in images.nodes.items()), ("simulator", settings.suite, images.simulator)]
     missing = [row for row in wanted if not exists(row[2])]
@@ -76,19 +76,19 @@ def ensure_images(settings: Settings, suites: t.Iterable[str] = ()) -> Images:
 
 
 def ensure_base(settings: Settings) -> str:
-    """The tag of the plain Debian that everything else is a layer on."""
+    """Return the tag of the plain Debian below all other images. Builds it if it is missing."""
     if not exists(base_tag(settings)):
         _debootstrap(settings)
     return base_tag(settings)
 
 
 def kernel(image: str) -> str:
-    """The release of the kernel whose modules are in the image."""
+    """Return the release of the kernel whose modules are in the image."""
     return docker("run", "--rm", "--network=none", "--entrypoint=cat", image, "/opt/lab/kernel").strip()
 
 
 def remove_images() -> list[str]:
-    """Those that no container uses; returns their tags."""
+    """Remove the images that no container uses. Returns their tags."""
     gone = []
     for tag in docker("image", "ls", "--format", "{{.Repository}}:{{.Tag}}").split():
         if tag.startswith(REPOSITORY + "/"):
@@ -140,7 +140,7 @@ def _build(settings: Settings, target: str, tag: str) -> None:
 
 
 def build(*arguments: str) -> None:
-    """An image from the files of the lab. The classic builder sometimes fails beside other labs; with its cache the second try is short."""
+    """Build an image from the lab's files. The classic builder sometimes fails beside other labs; the second try uses its cache and is short."""
     try:
         _try_build(arguments)
     except LabError as exc:

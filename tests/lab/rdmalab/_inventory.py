@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The inventory of a lab, as text. Pure."""
+"""Renders the inventory of a lab. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ADDRESSES = "10.20.%d.%d/%d"
 
 
 def render_machines(topology: Topology, ssh_ports: t.Mapping[str, int], key: pathlib.Path, options: t.Sequence[str]) -> str:
-    """YAML: all nodes in C(rdma), with an address each. On the simulated fabric the first is in C(opensm)."""
+    """Render an inventory in YAML: all nodes in group rdma, with an address each. On the simulated fabric the first node is in group opensm."""
     lines = [
         "# Written by tests/lab/lab: the virtual machines of the running lab.",
         "---",
@@ -47,7 +47,7 @@ def render_machines(topology: Topology, ssh_ports: t.Mapping[str, int], key: pat
 
 
 def render(nodes: t.Sequence[Node], containers: t.Mapping[str, str]) -> str:
-    """YAML: all nodes in C(rdma), the first in C(opensm), one address a node on its first IPoIB interface."""
+    """Render an inventory in YAML: all nodes in group rdma, the first in opensm, one address per node on its first IPoIB interface."""
     prefix = 24 if len(nodes) < 255 else 16
     lines = [
         "# Written by tests/lab/lab: the nodes of the running lab.",

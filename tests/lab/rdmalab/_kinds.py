@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The two kinds of labs behind one interface: containers on a simulated fabric, and virtual machines with a real kernel."""
+"""One interface for both kinds of labs: containers on a simulated fabric, and virtual machines with a real kernel."""
 
 from __future__ import annotations
 
@@ -24,29 +24,29 @@ _NO_SNAPSHOTS = "Containers have no snapshots. 'lab up --kind vm' starts virtual
 
 class Kind(t.Protocol):
     def up(self, lab: Settings, text: str, asked: bool, source: str, inventory: str) -> None:
-        """Idempotent. C(text) is the wanted topology; where nobody C(asked) for it, the one of the lab that is there stays."""
+        """Start the lab; idempotent. `text` is the wanted topology. Unless the user `asked` for it, a running lab keeps its own."""
 
     def down(self, lab: Settings) -> list[str]:
-        """The names of what went."""
+        """Remove the lab. Returns the names of what was removed."""
 
     def status(self, lab: Settings) -> str: ...
 
     def shell(self, lab: Settings, node: Node, command: t.Sequence[str], terminal: bool) -> t.NoReturn: ...
 
     def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
-        """All at the same time, in good order."""
+        """Shut down and start all nodes in parallel."""
 
     def save(self, lab: Settings, name: str) -> None:
-        """The state of all virtual machines as a snapshot, which C(up) can resume."""
+        """Save the state of all virtual machines as a snapshot, which `up` can resume."""
 
     def kill(self, lab: Settings, node: Node) -> None:
-        """A power cut; C(up) brings the node back."""
+        """Cut the power of a node; `up` starts it again."""
 
     def set_links(self, lab: Settings, node: Node, up: bool, port: str) -> list[str]:
-        """Pulls or plugs the cable of a port, or all of the node where it is ""; remarks on what was so already."""
+        """Unplug or plug the cable of a port, or all cables of the node if the port is "". Returns remarks on links already in that state."""
 
     def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
-        """Of the adapters' driver, in virtual machines."""
+        """Set a parameter of the adapters' driver in virtual machines."""
 
 
 class Containers:
@@ -87,7 +87,7 @@ class Containers:
 
 
 def running(lab: Settings) -> str:
-    """The kind of the lab that is there, "" where there is none."""
+    """Return the kind of the running lab, "" if there is none."""
     if not lab.topology.exists():
         return ""
     return "vm" if lab.machines.exists() else "container"
@@ -99,7 +99,7 @@ def need_simulator(lab: Settings) -> None:
 
 
 def kind(lab: Settings, wanted: str = "", names: str = "", *, snapshots: t.Sequence[str] = (), keep: str = "") -> Kind:
-    """That of the running lab, else the wanted one, else containers."""
+    """Return the kind of the running lab, else the wanted one, else containers."""
     found = running(lab)
     if found and wanted not in ("", found):
         raise LabError("A lab of the kind '%s' is up. Take it down first ('lab down'), or start a second one beside it ('lab --prefix NAME up')." % found)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Virtual machines whose run of tests has ended, or whose checkout is gone: they use memory, and no command of another checkout sees them."""
+"""Virtual machines whose test run has ended or whose checkout is gone. They use memory, and no command of another checkout lists them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWNER = "owner.json"
 
 
 def owner_of(machines: pathlib.Path) -> Owner | None:
-    """None where there are no machines, or nobody has said whose they are."""
+    """Return the owner, None without machines or without a record of their owner."""
     try:
         return Owner(**json.loads((machines / OWNER).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -29,7 +29,7 @@ def owner_of(machines: pathlib.Path) -> Owner | None:
 
 
 def abandoned(lab: Settings) -> bool:
-    """Whether the machines of this lab are to be taken down before it starts. Refuses those that another run of tests uses."""
+    """Return whether to take the lab's machines down before it starts. Refuses machines that another test run uses."""
     owner = owner_of(lab.machines)
     verdict = judge(owner, lab.owner) if owner else Verdict.OURS
     if verdict is Verdict.IN_USE:
@@ -38,14 +38,14 @@ def abandoned(lab: Settings) -> bool:
 
 
 def claim(lab: Settings) -> None:
-    """The machines that this command starts are its owner's. A person who starts one again leaves a lab to the run that uses it."""
+    """Record the owner of the machines that this command starts. A person who restarts one leaves the lab to the run that uses it."""
     if lab.owner.run or not owner_of(lab.machines):
         lab.machines.mkdir(parents=True, exist_ok=True)
         (lab.machines / OWNER).write_text(json.dumps(lab.owner._asdict()) + "\n", encoding="utf-8")
 
 
 def folders(processes: t.Mapping[int, t.Sequence[str]], prefix: str) -> dict[int, pathlib.Path]:
-    """Those of machines of labs with this prefix, by process. C(processes) are command lines."""
+    """Return the directories of machines of labs with this prefix, by process ID. `processes` has command lines."""
     found = {}
     for number, argv in processes.items():
         if "-pidfile" in argv[:-1]:
@@ -56,7 +56,7 @@ def folders(processes: t.Mapping[int, t.Sequence[str]], prefix: str) -> dict[int
 
 
 def end_others(lab: Settings) -> None:
-    """Ends the machines under this prefix that nobody will take down."""
+    """End machines with this prefix that no other command will take down."""
     for number, folder in folders(_processes(), lab.prefix).items():
         owner = owner_of(folder.parent)
         if folder.parent != lab.machines and (not folder.is_dir() or (owner and judge(owner, lab.owner) is Verdict.ABANDONED)):
@@ -66,7 +66,7 @@ def end_others(lab: Settings) -> None:
 
 
 def _processes() -> dict[int, list[str]]:
-    """The command lines of QEMU's."""
+    """Return the command lines of all QEMU processes."""
     found = {}
     for path in pathlib.Path("/proc").glob("[0-9]*/cmdline"):
         with contextlib.suppress(OSError):

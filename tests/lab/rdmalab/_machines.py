@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The virtual machines of a lab: created, started, waited for, removed."""
+"""The virtual machines of a lab: creates, starts, awaits and removes them."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ._topology import Node
 
 BOOT_SECONDS = 900
 _PARAMETERS = "/sys/module/ibdummy/parameters/"
-# RDMA devices get other names once rdma-core's udev rules are there: their number is what counts.
+# rdma-core's udev rules rename RDMA devices, so only their number is checked.
 _SIMULATOR = "/etc/lab/simulator"
 _BOOTED = "systemctl --wait is-system-running; ls /sys/class/infiniband | wc -l; cat /proc/uptime"
 
 
 class Machines:
-    """The lab's kind "vm": see _kinds.Kind."""
+    """Labs of kind "vm": see _kinds.Kind."""
 
     def __init__(self, names: str = "kernel", snapshots: t.Sequence[str] = (), keep: str = "") -> None:
-        """C(up) resumes the first snapshot that there is, or boots and makes one with the name C(keep)."""
+        """`up` resumes the first snapshot found, or boots and saves one under the name `keep`."""
         self.names = names
         self.snapshots = snapshots
         self.keep = keep
@@ -73,7 +73,7 @@ class Machines:
         self.start(lab, nodes)
 
     def _join(self, lab: Settings, nodes: t.Sequence[Node], simulator: str) -> None:
-        """The simulated fabric. Its address is not the same in each lab that goes on from a snapshot."""
+        """Connect to the simulated fabric. Its address may have changed since the snapshot was saved."""
         _cluster.together(lambda node: run(lab, node, "echo %s >%s" % (simulator, _SIMULATOR)), nodes)
 
     def start(self, lab: Settings, nodes: t.Sequence[Node]) -> None:
@@ -85,10 +85,10 @@ class Machines:
         _cluster.together(lambda node: _booted(lab, node, end), nodes)
 
     def restart(self, lab: Settings, nodes: t.Sequence[Node], simulator: bool) -> None:
-        """Those that run are switched off in good order first.
+        """Restart machines. Running ones are shut down first.
 
-        QEMU keeps what it translated of a system that has ended, and forgets it piece by piece as the next one writes over it. So a
-        reboot in the same process takes twice the time of a boot.
+        QEMU keeps the translated code of a system that has ended and discards it piece by piece as the next one overwrites it. A reboot in the same process
+        therefore takes twice as long as a boot.
         """
         if simulator and not _cluster.running_topology(lab).simulated:
             raise LabError("Virtual machines have no simulator to restart: 'lab fault sm off' takes the subnet manager away.")
@@ -141,7 +141,7 @@ class Machines:
         return _status.layout([columns, *_status.rows(_cluster.together(probe, topology.nodes))]) + "\ninventory: %s\n" % lab.inventory
 
     def set_links(self, lab: Settings, node: Node, up: bool, port: str) -> list[str]:
-        """Pulls or plugs cables; they stay so over a reboot."""
+        """Unplug or plug cables. The state survives a reboot."""
         if _cluster.running_topology(lab).simulated:
             return ["the simulator: " + remark for remark in _fabric.set_links(lab, node, up, port)]
         bits = 0
@@ -155,19 +155,19 @@ class Machines:
         return []
 
     def set_parameter(self, lab: Settings, nodes: t.Sequence[Node], name: str, value: str) -> None:
-        """Of the adapters' driver: now and after a reboot."""
+        """Set a parameter of the adapters' driver, now and after a reboot."""
         if _cluster.running_topology(lab).simulated:
             raise LabError("That is up to the subnet manager of this lab: its driver does not answer for one.")
         _cluster.together(lambda node: run(lab, node, "%s %s %s" % (_seed.SET, name, shlex.quote(value))), nodes)
 
 
 def _wants(lab: Settings, node: Node) -> tuple[str, str]:
-    """Suite and network stack of a node."""
+    """Return the suite and network stack of a node."""
     return _vmimage.suite_of(lab, node), node.network
 
 
 def _booted(lab: Settings, node: Node, end: float) -> None:
-    """systemd is done, and the adapters are there."""
+    """Return whether systemd has finished booting and the adapters exist."""
     console = folder(lab, node) / "console.log"
     while True:
         words = run(lab, node, _BOOTED, check=False).split()

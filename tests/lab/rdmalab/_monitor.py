@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The monitor of a virtual machine (QMP): requests and answers, one JSON object a line."""
+"""The monitor of a virtual machine (QMP): requests and answers, one JSON object per line."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import typing as t
 from ._say import LabError
 
 SOCKET = "monitor"
-"""In the folder of the machine."""
+"""Name of the socket in the machine's directory."""
 _ANSWER_SECONDS = 60
 _MOVE_SECONDS = 300
 _FASTEST = 1 << 40
 
 
 class Monitor:
-    """A connection, for C(with)."""
+    """A connection, used with `with`."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._connection.settimeout(_ANSWER_SECONDS)
-        # The path of a socket has little room: this one is short, however deep the folder is.
+        # The length of a socket path is limited; this one is short for any directory.
         directory = os.open(folder, os.O_RDONLY)
         try:
             self._connection.connect("/proc/self/fd/%d/%s" % (directory, SOCKET))
@@ -50,7 +50,7 @@ class Monitor:
         self._connection.close()
 
     def ask(self, command: str, arguments: t.Mapping[str, t.Any] | None = None, file: t.IO[bytes] | None = None) -> t.Any:
-        """The answer. A C(file) is handed to QEMU along with the command."""
+        """Send a command and return the answer. A `file` is passed to QEMU with the command."""
         request = json.dumps({"execute": command, "arguments": arguments or {}}).encode() + b"\n"
         try:
             if file:
@@ -68,7 +68,7 @@ class Monitor:
         raise LabError("QEMU of %s ended before it answered '%s'." % (self._name, command))
 
     def write_state(self, path: pathlib.Path) -> None:
-        """Memory and devices of a machine that is stopped."""
+        """Write memory and devices of a stopped machine to a file."""
         self.ask("migrate-set-parameters", {"max-bandwidth": _FASTEST})
         with path.open("wb") as file:
             self.ask("getfd", {"fdname": "state"}, file)
@@ -76,7 +76,7 @@ class Monitor:
             self._wait_until_moved()
 
     def read_state(self, path: pathlib.Path) -> None:
-        """Into a machine that was started for it; it stays stopped."""
+        """Read the state into a machine that was started for it. The machine stays stopped."""
         with path.open("rb") as file:
             self.ask("getfd", {"fdname": "state"}, file)
             self.ask("migrate-incoming", {"uri": "fd:state"})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The management network: addresses that stay the same for as long as the lab exists."""
+"""The management network: its addresses stay the same for the lifetime of the lab."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCK = os.path.join(tempfile.gettempdir(), "rdmalab-network-%d.lock" % os.getuid
 
 
 def free_subnet(used: t.Iterable[str], candidates: t.Sequence[ipaddress.IPv4Network] = CANDIDATES) -> str:
-    """The first candidate that overlaps with nothing. C(used) are networks in CIDR form; other words are passed over."""
+    """Return the first candidate that overlaps with no used network. `used` holds networks in CIDR form; other words are ignored."""
     taken = []
     for text in used:
         try:
@@ -38,7 +38,7 @@ def free_subnet(used: t.Iterable[str], candidates: t.Sequence[ipaddress.IPv4Netw
 
 
 def address(subnet: str, index: int) -> str:
-    """Of the simulator (index 0) or the node with that number."""
+    """Return the address of the simulator (index 0) or of the node with that number."""
     network = ipaddress.ip_network(subnet)
     offset = 2 if index == 0 else FIRST_NODE + index - 1
     if offset >= network.num_addresses - 1:
@@ -47,17 +47,17 @@ def address(subnet: str, index: int) -> str:
 
 
 def subnet_of(settings: Settings) -> str:
-    """The subnet of the lab's network, "" where there is none."""
+    """Return the subnet of the lab's network, "" if there is none."""
     found = json.loads(docker("network", "inspect", settings.prefix, check=False) or "[]")
     return str(found[0]["IPAM"]["Config"][0]["Subnet"]) if found else ""
 
 
 def ensure_network(settings: Settings) -> str:
-    """Its subnet."""
+    """Create the network if it is missing. Returns its subnet."""
     subnet = subnet_of(settings)
     if subnet:
         return subnet
-    # Two labs that start at the same time must not choose the same one.
+    # Two labs that start at the same time must not choose the same subnet.
     with open(LOCK, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         subnet = settings.subnet or free_subnet(_used())
@@ -66,8 +66,8 @@ def ensure_network(settings: Settings) -> str:
 
 
 def _used() -> list[str]:
-    """The networks of Docker, and the words of all routes."""
-    # One that is removed meanwhile is in the way of nothing, and its name makes Docker fail after it has shown the others.
+    """Return Docker's networks and the words of all routes."""
+    # A network removed in the meantime does not matter: with its name, Docker fails only after it has printed the others.
     shown = docker("network", "inspect", *docker("network", "ls", "--quiet").split(), check=False)
     networks = [config["Subnet"] for network in json.loads(shown) for config in network["IPAM"]["Config"] or []]
     return networks + subprocess.run(["ip", "-4", "route"], capture_output=True, text=True, check=False).stdout.split()

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose a lab is: a checkout's, and for the time of a run of tests also a process's.
+"""The owner of a lab: a checkout and, during a test run, a process.
 
-A lab that was started by hand stays until its checkout takes it down. That of a run of tests may go as soon as the run has ended, however it ended.
+A lab started by hand stays until its checkout takes it down. The lab of a test run may be removed once the run has ended for any reason.
 """
 
 from __future__ import annotations
@@ -16,27 +16,27 @@ import typing as t
 
 
 class Owner(t.NamedTuple):
-    """What a lab is labelled with."""
+    """The labels of a lab."""
 
     checkout: str
     run: str
-    """As C(run_of) makes it, "" for a lab that was started by hand."""
+    """Return value of run_of; "" for a lab started by hand."""
 
 
 class Verdict(enum.Enum):
-    """What a command may do with a lab."""
+    """Relation of a lab to a command, which decides what the command may do with it."""
 
     OURS = "ours"
     ABANDONED = "abandoned"
-    """The run that started it has ended, or the checkout is gone: anybody may take it down, and no state of it is to be relied on."""
+    """The run that started it has ended, or the checkout is gone: any command may take it down, and none may rely on its state."""
     IN_USE = "in use"
-    """By another run of tests in this checkout."""
+    """Used by another test run in this checkout."""
     FOREIGN = "foreign"
-    """Another checkout's, which has its inventory and topology."""
+    """Owned by another checkout, which has its inventory and topology."""
 
 
 def _begun(number: int) -> str:
-    """When a process began, "" if there is none: numbers come again."""
+    """Return the start time of a process, "" if there is none. Process IDs are reused."""
     try:
         text = pathlib.Path("/proc/%d/stat" % number).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -45,7 +45,7 @@ def _begun(number: int) -> str:
 
 
 def _namespace() -> str:
-    """Numbers of processes mean something in here only: Docker may serve several containers of developers."""
+    """Return the PID namespace. Process IDs are valid only within it: Docker may serve several development containers."""
     try:
         return os.readlink("/proc/self/ns/pid").strip("pid:[]")
     except OSError:
@@ -53,23 +53,23 @@ def _namespace() -> str:
 
 
 def run_of(number: str) -> str:
-    """A name for the run whose process has that number; "" for no number, or no such process."""
+    """Return a unique name for the run with this process ID; "" for no ID or no such process."""
     begun = _begun(int(number)) if number.isdigit() else ""
     return "%s-%s-%s" % (_namespace(), number, begun) if begun else ""
 
 
 def process_of(run: str) -> str:
-    """The number of its process."""
+    """Return the process ID of a run."""
     return run.split("-")[1]
 
 
 def lives(run: str) -> bool:
-    """Whether its process is still there. Yes, where that can't be known."""
+    """Return whether the run's process still exists; True if that cannot be determined."""
     return run.partition("-")[0] != _namespace() or run_of(process_of(run)) == run
 
 
 def in_use(prefix: str, run: str) -> str:
-    """What is said of a lab that another run of tests uses."""
+    """Return the message about a lab that another test run uses."""
     return "The lab with the prefix '%s' is in use by another run of tests, process %s. Wait for it, or end it." % (prefix, process_of(run))
 
 
@@ -79,5 +79,5 @@ def judge(lab: Owner, we: Owner, *, exists: t.Callable[[str], bool] = os.path.is
         return Verdict.ABANDONED if dead or not exists(lab.checkout) else Verdict.FOREIGN
     if dead:
         return Verdict.ABANDONED
-    # Without a run, it is a person at a terminal who looks at the lab of a run, or takes it down.
+    # Without a run, a person at a terminal inspects the lab of a run or takes it down.
     return Verdict.IN_USE if lab.run and we.run and lab.run != we.run else Verdict.OURS

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One virtual machine as a process: the command line of QEMU, and its life by process id."""
+"""One virtual machine as a process: the QEMU command line, and its control by process ID."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from ._say import LabError
 
 DISK = "disk.qcow2"
 MEMORY = 1024
-"""MiB a machine."""
+"""MiB per machine."""
 WIRE_MTU = 9000
 EMULATED = "max,la57=off,smap=off,svm=off,aes=off,pclmulqdq=off,sha-ni=off"
-"""The processor, less what costs an emulated one time: a fifth level of page tables, and modules that boot would load and try out."""
+"""The CPU model, without features that slow down emulation: five-level page tables, and modules that a boot would load and probe."""
 
 
 class Machine(t.NamedTuple):
-    """What a machine was made with; kept in its folder, so that it comes back the same."""
+    """Parameters of a machine, kept in its directory so that it restarts unchanged."""
 
     node: str
     ssh_port: int
-    """On 127.0.0.1 of this host."""
+    """Port on 127.0.0.1 of this host."""
     adapters: int
     wire: str
-    """Multicast address and port that are the Ethernet between the machines."""
+    """Multicast address and port that act as the Ethernet between the machines."""
     number: int
     accelerator: str
     origin: str
-    """What it was made of, as a hash: see _creation.origin."""
+    """Hash of its sources: see _creation.origin."""
 
 
 def accelerator() -> str:
-    """For QEMU's -accel."""
+    """Return the value of QEMU's -accel."""
     return os.environ.get("RDMALAB_ACCELERATOR", "") or "tcg,thread=multi"
 
 
 def computer(name: str, accelerated: str) -> list[str]:
-    """The command line up to what differs between machines: a PC without any device."""
+    """Return the common part of the command line: a PC without devices."""
     arguments = ["qemu-system-x86_64", "-name", name, "-nodefaults", "-no-user-config", "-display", "none"]
     arguments += ["-machine", "q35,sata=off", "-accel", accelerated, "-cpu", EMULATED if accelerated.startswith("tcg") else "host"]
     return [*arguments, "-smp", "1", "-m", str(MEMORY)]
@@ -58,7 +58,7 @@ def argv(folder: pathlib.Path, machine: Machine) -> list[str]:
     arguments = computer(machine.node, machine.accelerator)
     arguments += ["-chardev", "file,id=console,path=%s,append=on" % (folder / "console.log"), "-serial", "chardev:console"]
     arguments += ["-qmp", "unix:%s,server=on,wait=off" % _monitor.SOCKET, "-pidfile", str(folder / "pid"), "-daemonize"]
-    # Written data is in the memory of this host: it outlives the machine's end, and need not outlive the host's.
+    # Written data stays in this host's memory: it outlives the machine, and need not outlive the host.
     arguments += ["-drive", "file=%s,format=qcow2,if=none,id=root,cache=unsafe" % (folder / DISK), "-device", "virtio-blk-pci,drive=root,addr=2,bootindex=0"]
     arguments += ["-drive", "file=%s,format=raw,if=none,id=seed,readonly=on" % (folder / "seed.tar")]
     arguments += ["-device", "virtio-blk-pci,drive=seed,addr=5,serial=rdmalab-seed", "-device", "virtio-rng-pci,addr=6"]
@@ -89,7 +89,7 @@ def free_port() -> int:
 
 
 def pid(folder: pathlib.Path) -> int:
-    """Of the machine's process, 0 where it does not run. A process that took over the number is not it."""
+    """Return the ID of the machine's process, 0 if it is not running. An unrelated process that reuses the ID does not count."""
     try:
         number = int((folder / "pid").read_text())
         command = pathlib.Path("/proc/%d/cmdline" % number).read_bytes().split(b"\0")
@@ -99,7 +99,7 @@ def pid(folder: pathlib.Path) -> int:
 
 
 def start(folder: pathlib.Path, asleep: bool = False) -> None:
-    """The machine boots, or waits C(asleep) for the state that its monitor will read."""
+    """Start the machine. It boots, or waits `asleep` for a state that its monitor reads."""
     if pid(folder):
         return
     how = ["-S", "-incoming", "defer"] if asleep else []
@@ -110,7 +110,7 @@ def start(folder: pathlib.Path, asleep: bool = False) -> None:
 
 
 def stop(folder: pathlib.Path, seconds: float = 15) -> None:
-    """A power cut, and the wait until the process is gone."""
+    """Cut the power and wait until the process is gone."""
     number = pid(folder)
     if not number:
         return

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the lab says: progress with the time since the start, and failures in plain words."""
+"""Messages of the lab: progress with the time since the start, and failures in plain words."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ _START = time.monotonic()
 
 
 class LabError(Exception):
-    """What is wrong, with the next step; shown as it is, without a traceback."""
+    """An error with the next step, shown without a traceback."""
 
 
 def say(text: str) -> None:
-    """One line of progress, on standard error: standard output is for answers."""
+    """Print a line of progress to standard error. Standard output is for results."""
     print("%6.1f s  %s" % (time.monotonic() - _START, text), file=sys.stderr, flush=True)
 
 
 def record_start(prefix: str) -> None:
-    """For a run of checks, which says at its end where the time went (tests/tools/timing.py): how long this command took to start a lab."""
+    """Record how long this command took to start a lab, for the summary at the end of a run of checks (tests/tools/timing.py)."""
     path = os.environ.get("RDMA_TIMES")
     if path:
         line = json.dumps({"kind": "lab", "name": prefix, "seconds": round(time.monotonic() - _START, 1)})

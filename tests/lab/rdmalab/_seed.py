@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What makes a virtual machine the node of a topology: the files on its second disk. Pure: tuples in, texts out."""
+"""The files on a virtual machine's second disk, which make it a node of a topology. Pure: tuples in, texts out."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ WIRE = "labwire"
 FIRST_LID = 2
 SET = "/usr/lib/rdmalab/ibdummy-set"
 MANAGEMENT = {"kernel": "eth0", "predictable": "enp0s3"}
-"""The management interface, by how interfaces are named."""
+"""The management interface, by naming scheme."""
 KERNEL_NAMES = "[Match]\nOriginalName=*\n\n[Link]\nAlternativeNamesPolicy=database onboard slot path\nMACAddressPolicy=persistent\n"
-"""systemd's rule for all interfaces without the line that renames them. An initramfs takes it along."""
+"""systemd's rule for all interfaces without the line that renames them. An initramfs includes it."""
 _ROUTER = "10.0.2.3"
 
 
@@ -38,7 +38,7 @@ _NOT_THE_WIRE = {"/etc/NetworkManager/conf.d/lab.conf": File("[keyfile]\nunmanag
 
 
 def adapter_options(topology: Topology, node: Node) -> str:
-    """The parameters of the driver for one machine: its own adapters, and where the ports of the others are."""
+    """Return the driver parameters of one machine: its own adapters, and the locations of the other machines' ports."""
     lids = lids_of(topology)
     hcas = describe(node, "", "")["hcas"]
     own = {
@@ -62,7 +62,7 @@ def adapter_options(topology: Topology, node: Node) -> str:
 
 
 def lids_of(topology: Topology) -> dict[int, int]:
-    """The LID of the first port of each adapter, by node GUID: given out in the order of the file."""
+    """Return the LID of the first port of each adapter, by node GUID, assigned in the order of the file."""
     lids: dict[int, int] = {}
     free = FIRST_LID
     for hca in _adapters(topology):
@@ -72,7 +72,7 @@ def lids_of(topology: Topology) -> dict[int, int]:
 
 
 def port_bit(node: Node, port: str) -> int:
-    """The bit of a port such as C(mlx4_0/2) in the driver's C(ports_down)."""
+    """Return the bit of a port such as mlx4_0/2 in the driver parameter ports_down."""
     bit = 1
     for name, hca in zip(device_names(node), node.hcas):
         for number in range(1, hca.ports + 1):
@@ -85,7 +85,7 @@ def port_bit(node: Node, port: str) -> int:
 
 
 def uncabled(node: Node) -> int:
-    """The bits of the ports that the topology has no link for."""
+    """Return the bits of the ports without a link in the topology."""
     total = (1 << sum(hca.ports for hca in node.hcas)) - 1
     for port in port_names(node):
         total &= ~port_bit(node, port)
@@ -97,7 +97,7 @@ def _adapters(topology: Topology) -> list[Device]:
 
 
 def seed(topology: Topology, node: Node, names: str) -> dict[str, File]:
-    """Files by path, but for the C(identity). C(names) is a key of C(MANAGEMENT)."""
+    """Return files by path, except those of `identity`. `names` is a key of MANAGEMENT."""
     return {
         "/etc/hostname": File(node.name + "\n"),
         "/etc/hosts": File("127.0.0.1 localhost\n127.0.1.1 %s\n::1 localhost ip6-localhost ip6-loopback\n" % node.name),
@@ -110,12 +110,12 @@ def seed(topology: Topology, node: Node, names: str) -> dict[str, File]:
 
 
 def simulated_ports(node: Node) -> str:
-    """For fabricd.py: number of the adapter, port, and how the simulator calls it. It knows clients at the first port of an adapter."""
+    """Return the input of fabricd.py: adapter number, port, and the port's name in the simulator, which knows clients by an adapter's first port."""
     return json.dumps([[number, 1, hca.node_id] for number, hca in enumerate(node.hcas) if hca.links and hca.links[0].port == 1]) + "\n"
 
 
 def identity(public_key: str, place: str) -> dict[str, File]:
-    """The files in which two labs from the same sources differ. C(place) makes the machine's id."""
+    """Return the files in which two labs of the same sources differ. `place` determines the machine ID."""
     return {
         "/etc/machine-id": File(hashlib.sha256(place.encode()).hexdigest()[:32] + "\n"),
         "/root/.ssh/authorized_keys": File(public_key, 0o600),
@@ -123,7 +123,7 @@ def identity(public_key: str, place: str) -> dict[str, File]:
 
 
 def management(stack: str, interface: str) -> dict[str, File]:
-    """The management interface with DHCP, as that network stack wants to be told."""
+    """Return the configuration of the management interface (DHCP) for a network stack."""
     if stack == "networkd":
         return {"/etc/systemd/network/10-management.network": File("[Match]\nName=%s\n\n[Network]\nDHCP=ipv4\n" % interface)}
     if stack == "ifupdown":
@@ -144,7 +144,7 @@ def management(stack: str, interface: str) -> dict[str, File]:
 
 
 def archive(files: t.Mapping[str, File]) -> bytes:
-    """As a tar archive, to be unpacked over the root file system. Folders that hold secrets are closed to others."""
+    """Return a tar archive to unpack over the root file system. Directories with secrets are closed to other users."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w") as tar:
         for path, file in files.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where a lab keeps its things and how they are called. Two labs beside each other differ in the prefix."""
+"""File locations and names of a lab. Labs that run beside each other differ in the prefix."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ DEFAULT_PREFIX = "rdmalab"
 
 class Settings(t.NamedTuple):
     prefix: str
-    """Of container names, and the name of the network."""
+    """Prefix of container names, and name of the network."""
     state: pathlib.Path
-    """Directory of what the lab writes: inventory, topology, log of the Docker daemon."""
+    """Directory for files that the lab writes: inventory, topology, log of the Docker daemon."""
     subnet: str
-    """Of the management network, "" for the first free one."""
+    """Subnet of the management network, "" for the first free one."""
     chosen_mirror: str
-    """Where packages shall come from, "" for where this machine has its own from."""
+    """Package mirror to use, "" for that of this machine."""
     suite: str
-    """Of Debian, for the simulator and for nodes whose topology doesn't name one."""
+    """Debian suite of the simulator, and of nodes whose topology names none."""
     cache: pathlib.Path = pathlib.Path("/var/cache/rdmalab")
     """Directory of the disk images of virtual machines, shared by all checkouts."""
     owner: Owner = Owner(str(REPOSITORY), "")
-    """Of what this command starts."""
+    """Owner of what this command starts."""
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
 
     @property
     def mirror(self) -> str:
-        """Where packages come from, "" for debootstrap's own default."""
+        """Return the package mirror, "" for debootstrap's own default."""
         return self.chosen_mirror or _machine_mirror()
 
     @property
@@ -56,20 +56,20 @@ class Settings(t.NamedTuple):
 
     @property
     def topology(self) -> pathlib.Path:
-        """The topology of the running lab."""
+        """Return the topology file of the running lab."""
         return self.state / "fabric.topo"
 
     @property
     def machines(self) -> pathlib.Path:
-        """Directory of the virtual machines: disks, consoles, process ids."""
+        """Return the directory of the virtual machines: disks, consoles, process IDs."""
         return self.state / "vm"
 
 
 @functools.lru_cache(maxsize=None)
 def _machine_mirror() -> str:
-    """The mirror that this machine itself uses: a site's own is closer than any default, and may be the only one in reach.
+    """Return the mirror that this machine uses: a site mirror is closer than any default, and may be the only one reachable.
 
-    apt takes a second for the answer, which only what builds or names an image has to wait for.
+    apt takes a second to answer, which only commands that build or name an image have to wait for.
     """
     argv = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"]
     try:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Snapshots: the state of all machines of a lab under a name, from which later labs go on instead of booting.
+"""Snapshots: the named state of all machines of a lab, which later labs resume instead of booting.
 
-A snapshot belongs to what its machines were made of (see C(origin)): where any of that is different, there is none.
+A snapshot is valid only for machines of the same `origin`: if any part of it differs, the snapshot is not found.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ._settings import Settings
 from ._topology import Node
 
 KEYS = ("key", "key.pub")
-"""For ssh. The machines of a snapshot know the key of the lab that was saved, so that it is kept as well."""
+"""Keys for ssh. The machines of a snapshot know the key of the saved lab, so the snapshot includes it."""
 STATE = "state"
 WAKE_SECONDS = 120
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,30}")
-# QEMU does not keep the registers of its test device, which is what an adapter is for the machine.
+# QEMU does not save the registers of its test device, which the machine uses as an adapter.
 _KEEP = "mkdir -p /run/rdmalab; cd /sys/bus/pci/devices; for device in *; do cat $device/config >/run/rdmalab/$device; done"
-# The system's clock stood still meanwhile; the one of the board is that of this host.
+# The system clock stood still in the meantime; the hardware clock is that of this host.
 _WAKE = """
 date --set=@$(cat /sys/class/rtc/rtc0/since_epoch) >/dev/null
 cd /run/rdmalab
@@ -45,20 +45,20 @@ echo awake
 
 
 def key(name: str, origins: t.Iterable[str]) -> str:
-    """Of the folder of a snapshot. It differs with what any of the machines was made of."""
+    """Return the name of a snapshot's directory, which depends on the origin of every machine."""
     if not _NAME.fullmatch(name):
         raise LabError("'%s' is no name for a snapshot: take up to 31 lower-case letters, digits and '-', beginning with a letter." % name)
     return "%s%s-%s" % (_vmimage.SNAPSHOT, name, _image.digest(text.encode() for text in (name, *origins)))
 
 
 def find(lab: Settings, names: t.Iterable[str], origins: t.Sequence[str]) -> pathlib.Path | None:
-    """The first of them that there is of machines with these origins, and that may be read."""
+    """Return the first readable snapshot of machines with these origins."""
     folders = [lab.cache / key(name, origins) for name in names]
     return next((folder for folder in folders if os.access(folder / KEYS[0], os.R_OK)), None)
 
 
 def save(lab: Settings, name: str, nodes: t.Sequence[Node]) -> None:
-    """Of machines that run, and go on afterwards. One that is there already stays."""
+    """Save running machines, which continue afterwards. An existing snapshot stays."""
     folders = [_access.folder(lab, node) for node in nodes]
     wanted = lab.cache / key(name, [_qemu.load(folder).origin for folder in folders])
     if wanted.is_dir():
@@ -74,7 +74,7 @@ def save(lab: Settings, name: str, nodes: t.Sequence[Node]) -> None:
             for file in KEYS:
                 shutil.copy(lab.machines / file, scratch / file)
             monitors = {node.name: cleanup.enter_context(Monitor(folder)) for node, folder in zip(nodes, folders)}
-            # All of them stand still before the first is written down: no message between them gets lost.
+            # All machines stop before the first is saved, so that no message between them gets lost.
             for monitor in monitors.values():
                 cleanup.callback(monitor.ask, "cont")
                 monitor.ask("stop")
@@ -94,7 +94,7 @@ def _write(folder: pathlib.Path, monitor: Monitor, place: pathlib.Path) -> None:
 
 
 def resume(lab: Settings, snapshot: pathlib.Path, drafts: t.Sequence[_creation.Draft]) -> None:
-    """Machines that go on from there: they are made, started, and in use when this ends."""
+    """Create and start machines from a snapshot. They are ready when this returns."""
     nodes = [draft.node for draft in drafts]
     say("resuming %s from %s" % (", ".join(node.name for node in nodes), snapshot.name))
     for file in KEYS:
@@ -112,7 +112,7 @@ def resume(lab: Settings, snapshot: pathlib.Path, drafts: t.Sequence[_creation.D
 
 
 def _asleep(lab: Settings, node: Node, snapshot: pathlib.Path) -> Monitor:
-    """The monitor of a machine that has the state of the snapshot and stands still."""
+    """Return the monitor of a stopped machine that has the state of the snapshot."""
     folder = _access.folder(lab, node)
     _qemu.start(folder, asleep=True)
     monitor = Monitor(folder)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The table of C(lab status)."""
+"""The table of `lab status`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._topology import Node
 
 COLUMNS = ("node", "container", "systemd", "port", "state", "LID", "SM LID", "ib0", "subnet manager")
 
-# One line a fact, "what|...".
+# One line per fact, "what|...".
 PROBE = """
 echo "systemd|$(systemctl is-system-running)"
 for p in /sys/class/infiniband/*/ports/*; do
@@ -37,7 +37,7 @@ class Port(t.NamedTuple):
 
 
 class Report(t.NamedTuple):
-    """What a node says about itself."""
+    """A node's report on itself."""
 
     node: str
     container: str
@@ -67,7 +67,7 @@ def parse_probe(node: str, container: str, text: str) -> Report:
 
 
 def rows(reports: t.Sequence[Report]) -> list[tuple[str, ...]]:
-    """A row a port; a node whose LID all ACTIVE ports of the lab have as SM LID is the master."""
+    """Return one row per port. A node whose LID is the SM LID of all ACTIVE ports of the lab is the master."""
     table: list[tuple[str, ...]] = []
     for report in reports:
         for index, port in enumerate(report.ports or (Port("-", "-", 0, 0),)):

@@ -4,8 +4,8 @@
 
 """A fabric as a file in the format of ibnetdiscover, which the simulator reads too. Pure: text in, tuples out.
 
-The file is the only source of truth: names, GUIDs, adapter models and cabling are read from it. What ibnetdiscover does
-not know about a node stands in a comment: C(# lab NODE network=ifupdown), C(# lab NODE/mlx5_0 firmware=16.35.3006).
+The file is the only source of truth: it has names, GUIDs, adapter models and cabling. Comments hold what ibnetdiscover does not know about a node: `# lab NODE
+network=ifupdown`, `# lab NODE/mlx5_0 firmware=16.35.3006`.
 """
 
 from __future__ import annotations
@@ -20,44 +20,44 @@ _DEVICE = re.compile(r'^(Switch|Ca|Hca|Rt)\s+(\d+)\s+"([^"]+)"(?:\s*#\s*(?:"([^"
 _LINK = re.compile(r'^\[(\d+)\](?:\(([0-9a-fA-F]+)\))?\s+"([^"]+)"\[(\d+)\]')
 _RATE = re.compile(r"\blid\s+\d+\s+(\d+x[A-Z]+\d*)\s*$")
 _ATTRIBUTES = re.compile(r"^#\s*lab\s+(\S+)\s+(.+)$")
-# Descriptions that name a product and no host.
+# Descriptions that name a product instead of a host.
 _NAMELESS = re.compile(r"^(MT\d+|Mellanox|ConnectX|NVIDIA|Aggregation)", re.IGNORECASE)
 
 # The first is the default; all but the first two are for virtual machines only.
 NETWORKS = ("networkd", "ifupdown", "networkmanager", "netplan", "netplan-nm", "ifcfg")
 SUITES = ("bookworm", "trixie", "bullseye")
-# A host without a container is there for the fabric only: its ports answer, and nobody can log in.
+# A host without a container is only part of the fabric: its ports respond, but it has no login.
 _ALLOWED = {"network": NETWORKS, "suite": SUITES, "container": ("yes", "no")}
 FABRIC = "fabric"
-"""In the place of a host's name: what is said of the whole fabric."""
-# Who manages the ports of virtual machines: their driver, or opensm on the simulated fabric that containers have always.
+"""Used in place of a host name for attributes of the whole fabric."""
+# The manager of virtual machines' ports: their driver, or opensm on the simulated fabric, as for all containers.
 _ALLOWED_OF_FABRIC = {"manager": ("driver", "opensm"), "mtu": ("2048", "4096")}
 
 
 class Link(t.NamedTuple):
     port: int
     peer: str
-    """Node id at the other end, such as C(S-0002c90300f00010)."""
+    """Node ID of the peer, such as S-0002c90300f00010."""
     peer_port: int
     rate: str
-    """Such as C(4xEDR); "" where the file doesn't say."""
+    """Rate such as 4xEDR; "" if the file gives none."""
 
 
 class Device(t.NamedTuple):
     kind: str
-    """C(Switch) or C(Ca)."""
+    """Switch or Ca."""
     node_id: str
     guid: int
     device_id: int
-    """PCI device id, 0 where the file doesn't say."""
+    """PCI device ID, 0 if the file gives none."""
     ports: int
     description: str
     links: tuple[Link, ...]
     system_guid: int = 0
-    """What the functions of one card have in common, 0 where the file doesn't say."""
+    """System image GUID, shared by the functions of one card; 0 if the file gives none."""
 
     def port_guid(self, port: int) -> int:
-        """The simulator's rule, whatever the file says."""
+        """Return the port GUID by the simulator's rule, whatever the file says."""
         return self.guid if self.kind == "Switch" else self.guid + port
 
 
@@ -68,20 +68,20 @@ class Node(t.NamedTuple):
     network: str
     hcas: tuple[Device, ...]
     suite: str = ""
-    """Of Debian; "" for the lab's default."""
+    """Debian suite; "" for the lab's default."""
     adapters: t.Mapping[str, t.Mapping[str, str]] = {}
-    """What the file says of single adapters, by device name, as it stands there."""
+    """Attributes of single adapters by device name, as written in the file."""
 
 
 class Topology(t.NamedTuple):
     devices: tuple[Device, ...]
     nodes: tuple[Node, ...]
     fabric: t.Mapping[str, str] = {}
-    """What the file says of the fabric as a whole."""
+    """Attributes of the whole fabric, as written in the file."""
 
     @property
     def simulated(self) -> bool:
-        """Virtual machines are on the simulated fabric, too, with a real subnet manager."""
+        """Return whether virtual machines are on the simulated fabric too, with a real subnet manager."""
         return self.fabric.get("manager") == "opensm"
 
     @property
@@ -90,7 +90,7 @@ class Topology(t.NamedTuple):
 
 
 def parse(text: str, source: str = "topology") -> Topology:
-    """Raises LabError with everything that is wrong with the file."""
+    """Parse a topology. Raises LabError with all problems of the file."""
     devices: list[Device] = []
     attributes: dict[str, dict[str, str]] = {}
     pending: dict[str, int] = {}
@@ -165,7 +165,7 @@ def _of_host(host: str, adapters: t.Mapping[str, t.Mapping[str, str]]) -> dict[s
 
 
 def _nodes(devices: t.Sequence[Device], attributes: t.Mapping[str, t.Mapping[str, str]]) -> tuple[Node, ...]:
-    """A host is the first word of a description: C(node1 HCA-1) and C(node1 mlx5_1) are two adapters of node1."""
+    """Group adapters into hosts. The host is the first word of a description: "node1 HCA-1" and "node1 mlx5_1" are two adapters of node1."""
     hosts: dict[str, list[Device]] = {}
     for device in devices:
         if device.kind == "Ca" and "Aggregation Node" not in device.description:

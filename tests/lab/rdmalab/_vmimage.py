@@ -25,11 +25,11 @@ COMMANDS = ("mke2fs", "qemu-img", "qemu-system-x86_64", "ssh", "ssh-keygen")
 CONTEXT = ("vm", "ibdummy")
 DISK = "disk.raw"
 SNAPSHOT = "snapshot-"
-"""How the folders of snapshots begin, beside those of the disks that they are overlays of."""
+"""Prefix of the snapshot directories, which are in the same directory as the disks below them."""
 
 
 def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
-    """The image that the sources as they are now lead to, for nodes with that network stack."""
+    """Return the tag of the image for the current sources, for nodes with that network stack."""
     sources = sorted(path for part in CONTEXT for path in (root / part).rglob("*") if path.is_file() and path.suffix not in (".md", ".pyc"))
     texts = [_image.base_tag(settings).encode(), stack.encode(), str(_disk.MEBIBYTES).encode()]
     for path in sources:
@@ -38,12 +38,12 @@ def tag(settings: Settings, stack: str, root: pathlib.Path = LAB) -> str:
 
 
 def disk(settings: Settings, stack: str) -> pathlib.Path:
-    """What a machine boots. It is read-only: a machine writes into an overlay of its own."""
+    """Return the boot disk of machines. It is read-only: a machine writes to an overlay of its own."""
     return settings.cache / tag(settings, stack).partition(":")[2] / DISK
 
 
 def ensure_disks(settings: Settings, wanted: t.Iterable[tuple[str, str]]) -> dict[tuple[str, str], pathlib.Path]:
-    """By suite and network stack. Builds those that are missing; a second lab that wants the same waits for the first."""
+    """Return disks by suite and network stack. Builds missing ones; a second lab that needs the same ones waits for the first."""
     disks = {(suite, stack): disk(settings._replace(suite=suite), stack) for suite, stack in sorted(set(wanted))}
     _engine.install(*COMMANDS)
     missing = [key for key, found in disks.items() if not found.exists()]
@@ -68,7 +68,7 @@ def suite_of(lab: Settings, node: Node) -> str:
 
 
 def remove_disks(settings: Settings) -> list[str]:
-    """Those that no machine runs on, and snapshots; the names of what went."""
+    """Remove snapshots and the disks that no machine uses. Returns the names of what was removed."""
     used = _open_files()
     gone = []
     for folder in sorted(path for path in settings.cache.glob("*-*") if any(path.glob("*.raw")) or path.name.startswith(SNAPSHOT)):
@@ -79,10 +79,10 @@ def remove_disks(settings: Settings) -> list[str]:
 
 
 def _open_files() -> set[str]:
-    """Of all processes: a machine has its disk open, and all that this one is an overlay of."""
+    """Return the files open in any process: a machine keeps its disk and all disks below it open."""
     found = set()
     for process in pathlib.Path("/proc").glob("[0-9]*"):
-        # Processes and files go while this looks.
+        # Processes and files may disappear during the scan.
         with contextlib.suppress(OSError):
             for link in (process / "fd").iterdir():
                 with contextlib.suppress(OSError):
@@ -98,7 +98,7 @@ def _build(settings: Settings, stack: str) -> None:
 
 
 def _reader(settings: Settings) -> str:
-    """The image with NetworkManager's reader of ifcfg files."""
+    """Return the tag of the image with NetworkManager's reader for ifcfg files."""
     base = _image.ensure_base(settings)
     sources = [LAB / "vm" / name for name in ("ifcfg-reader.Dockerfile", "ifcfg-reader.sh")]
     wanted = "%s/ifcfg-reader:%s-%s" % (_image.REPOSITORY, settings.suite, _image.digest([base.encode(), *(path.read_bytes() for path in sources)]))
@@ -108,14 +108,14 @@ def _reader(settings: Settings) -> str:
 
 
 def build(settings: Settings, target: str, wanted: str, *arguments: str) -> None:
-    """One target of the Dockerfile of machines, with its build arguments."""
+    """Build one target of the machines' Dockerfile with its build arguments."""
     base = _image.ensure_base(settings)
     given = [word for argument in ("BASE=" + base, "READER=" + base, *arguments) for word in ("--build-arg", argument)]
     _image.build("--label", "rdmalab=vm", *given, "--file", str(LAB / "vm" / "Dockerfile"), "--target", target, "--tag", wanted)
 
 
 def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
-    """The image's files as a disk that boots."""
+    """Export the image's files as a bootable disk."""
     say("making a disk of it")
     with contextlib.ExitStack() as cleanup:
         scratch = pathlib.Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="new-", dir=settings.cache)))
@@ -126,7 +126,7 @@ def _export(settings: Settings, stack: str, wanted: pathlib.Path) -> None:
         cleanup.callback(docker, "rm", container)
         with subprocess.Popen(["docker", "export", container], stdout=subprocess.PIPE) as export:
             _disk.run(["tar", "-x", "--numeric-owner", "--xattrs", "--xattrs-include=*", "-C", str(root)], stdin=export.stdout)
-        # What Docker puts into every container.
+        # Files that Docker puts into every container.
         for path in (".dockerenv", "etc/hosts", "etc/hostname", "etc/resolv.conf"):
             (root / path).unlink(missing_ok=True)
         _disk.make(root, made / wanted.name)

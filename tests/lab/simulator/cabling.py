@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fabric as the topology file has it: which port a management datagram came from, and what that port supports.
+"""The cabling of the topology file: which port a management datagram came from, and what that port supports.
 
-ibsim's ports all support 12X HDR, whatever the file says, so that each slower link would be a degraded one. Here a port of an
-adapter supports what the file says of its link, and a port of a switch the best of what it says of the links of that switch.
+All ports of ibsim support 12X HDR regardless of the file, so every slower link would look degraded. Here an adapter port supports what the file says of its
+link, and a switch port the best of all links of that switch.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import re
 import typing as t
 
 Port = t.Tuple[str, int]
-"""Node as the file names it (S-GUID, H-GUID) and the number of its port."""
+"""Node name as in the file (S-GUID, H-GUID) and port number."""
 
 _NODE = re.compile(r'^(Switch|Ca)\s+\d+\s+"([^"]+)"')
 _LINK = re.compile(r'^\[(\d+)\](?:\([0-9a-f]+\))?\s+"([^"]+)"\[(\d+)\].*?(?:\s(\d+)x([A-Z0-9]+))?\s*$')
@@ -23,7 +23,7 @@ _SPEEDS = {"SDR": (0x1, 0x0), "DDR": (0x3, 0x0), "QDR": (0x7, 0x0), "FDR": (0x7,
 
 
 class Supported(t.NamedTuple):
-    """The bits of PortInfo: C(width) with all narrower ones, C(speed) up to QDR and C(extended) from FDR on."""
+    """Bits of PortInfo: `width` with all narrower widths, `speed` up to QDR, `extended` from FDR."""
 
     width: int
     speed: int
@@ -31,7 +31,7 @@ class Supported(t.NamedTuple):
 
 
 class Cabling:
-    """Links and abilities of a topology; without one, it knows no port."""
+    """Links of a topology and what their ports support; empty without a topology."""
 
     def __init__(self, topology: str = "") -> None:
         self._links: dict[Port, Port] = {}
@@ -52,7 +52,7 @@ class Cabling:
                         self._switches[node] = Supported(*map(max, zip(former, supported)))
 
     def end_of(self, node: str, path: t.Sequence[int]) -> str | None:
-        """The node where a directed route from another ends, None for a route that leaves the file."""
+        """Return the node at the end of a directed route, None if the route leaves the file."""
         for leaving in path:
             reached = self._links.get((node, leaving))
             if reached is None:
@@ -61,5 +61,5 @@ class Cabling:
         return node
 
     def supported(self, node: str, port: int) -> Supported | None:
-        """None for a port of an adapter without a link, and where the file tells no speed that ibsim has."""
+        """Return what a port supports, None for an adapter port without a link or if the file gives no speed that ibsim knows."""
         return self._switches.get(node) or self._supported.get((node, port))

@@ -2,18 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stands between the nodes and ibsim, and speaks its protocol on both sides.
+"""The gateway between the nodes and ibsim. It speaks ibsim's protocol on both sides.
 
-ibsim serves ten clients at once, forgets all of them when it restarts, keeps the place of one that was killed, and dies
-when one client comes from 127.0.0.1 and the next from elsewhere. Here any number of clients has a session each; the
-ten places of ibsim go to the sessions that are talking, a subnet manager keeps its own; after a restart of the
-simulator the sessions go on. A request without an answer is answered with a time-out, which is the kernel's work on a
-real host: without it opensm would wait for ever. An attribute that ibsim does not know, such as a vendor's, is answered as
-a device does that lacks it. This is also where a slow fabric is made.
+ibsim serves ten clients at a time, forgets all of them when it restarts, keeps the slot of a killed client, and dies when one client connects from 127.0.0.1
+and the next from another address. The gateway gives any number of clients a session each. The ten slots of ibsim go to the active sessions; a subnet manager
+keeps its slot; sessions survive a restart of the simulator. Requests without an answer get a time-out, which the kernel generates on a real host: without it,
+opensm would wait forever. For an attribute that ibsim lacks, such as a vendor attribute, the gateway answers like a device that does not support it. It also
+delays datagrams to simulate a slow fabric.
 
-The protocol (ibsim.h): a control datagram is magic, client, type, length and 64 bytes; a connecting client names its own
-data port, and sends its management datagrams from there to the server's port + client + 1. Such a datagram has 32 bytes
-of addressing, with a status in bytes 16 to 19, before the 256 of the MAD.
+The protocol (ibsim.h): a control datagram has magic, client, type, length and 64 bytes of data. A connecting client names its own data port and sends its
+management datagrams from there to the server's port + client + 1. Such a datagram has 32 bytes of addressing, with a status in bytes 16 to 19, before the 256
+bytes of the MAD.
 """
 
 from __future__ import annotations
@@ -34,21 +33,21 @@ CONTROL = struct.Struct("=IIII64s")
 CLIENT_INFO = struct.Struct("=III32s")
 ERROR, CONNECT, DISCONNECT, GET_PORTINFO, SET_ISSM = 0, 1, 2, 8, 9
 REGISTRATIONS = 100
-"""Not of ibsim: how often a subnet manager told the clients of the port to register again."""
+"""Not in ibsim: number of client reregistrations that a subnet manager requested from the port."""
 
-# Methods that ask for an answer: Get, Set, Trap, Report, GetTable, GetTraceTable, GetMulti, Delete.
+# Methods that expect an answer: Get, Set, Trap, Report, GetTable, GetTraceTable, GetMulti, Delete.
 ASKING = (0x01, 0x02, 0x05, 0x06, 0x12, 0x13, 0x14, 0x15)
 GET, SET, GET_RESPONSE = 0x01, 0x02, 0x81
-TRAP_REPRESS = 0x07  # answers a trap, such as that by which a standby tells the master of its priority; ibsim drops it
+TRAP_REPRESS = 0x07  # answers a trap, for example the one by which a standby reports its priority to the master; ibsim drops it
 RESPONSE = 0x80
 SUBNET_MANAGEMENT = (0x01, 0x81)
-"""The classes routed by LID and directed."""
+"""The LID-routed and the directed-route class."""
 NODE_INFO = 0x11
-# Of ibsim, in its tables smp_handlers_array, with SMInfo, which it forwards to a subnet manager.
+# Attributes in ibsim's table smp_handlers_array, and SMInfo, which ibsim forwards to a subnet manager.
 ATTRIBUTES = (0x10, NODE_INFO, 0x12, 0x14, 0x15, 0x16, 0x17, 0x18, 0x19, 0x1B, 0x20, 0xFF90)
 UNSUPPORTED_ATTRIBUTE = 0x0C
 DIRECTION = 0x8000
-"""Part of the status where a datagram has a directed route."""
+"""Direction bit, part of the status field in directed-route datagrams."""
 TIMED_OUT = struct.pack(">I", 110)
 ANSWER_SECONDS = 3.0
 
@@ -61,37 +60,37 @@ Address = t.Tuple[str, int]
 
 
 def transaction(packet: bytes) -> bytes:
-    """What a request and its answer have in common: management class, and transaction id without what ibsim puts into it."""
+    """Return the common key of a request and its answer: management class, and transaction ID without the bytes that ibsim overwrites."""
     return packet[33:34] + packet[42:48]
 
 
 def is_unknown(packet: bytes) -> bool:
-    """Whether a request is for an attribute that ibsim does not know, and would drop, or give to some client on that node."""
+    """Return whether a request is for an attribute that ibsim lacks. ibsim would drop it, or pass it to any client on the node."""
     return packet[33] in SUBNET_MANAGEMENT and packet[35] in (GET, SET) and int.from_bytes(packet[48:50], "big") not in ATTRIBUTES
 
 
 def probe(packet: bytes) -> bytes:
-    """The request that goes the same way, and that every node answers."""
+    """Return a request on the same route that every node answers."""
     return packet[:35] + bytes([GET]) + packet[36:48] + struct.pack(">HHI", NODE_INFO, 0, 0) + packet[56:]
 
 
 def refusal(request: bytes, answer: bytes) -> bytes:
-    """What a node without the attribute of the request answers, from its answer to the probe: the data comes back as it was sent."""
+    """Return the answer of a node that lacks the requested attribute, built from its answer to the probe. The data is that of the request."""
     status = int.from_bytes(answer[36:38], "big") & DIRECTION | UNSUPPORTED_ATTRIBUTE
     return answer[:35] + bytes([GET_RESPONSE]) + struct.pack(">H", status) + answer[38:48] + request[48:56] + answer[56:96] + request[96:160] + answer[160:]
 
 
 class Session:
-    """A client process on a node. C(place) is its client number in ibsim, None while it has none."""
+    """A client process on a node. `place` is its slot in ibsim, None while it has none."""
 
     def __init__(self, number: int, peer: Address, node_id: bytes, queue_pair: int, sm: bool) -> None:
         self.number, self.peer, self.node_id, self.queue_pair, self.sm = number, peer, node_id, queue_pair, sm
         self.place: int | None = None
         self.last = time.monotonic()
         self.asked: dict[bytes, tuple[float, bytes]] = {}
-        """Requests without an answer yet, by transaction, and the time until which one may come."""
+        """Unanswered requests by transaction, each with its deadline."""
         self.registering: set[bytes] = set()
-        """Of those, what tells the clients of a port to register again."""
+        """Those of them that request client reregistration."""
         self.front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.front.bind(("0.0.0.0", PORT + number + 1))
         self.front.connect(peer)
@@ -102,21 +101,21 @@ class Session:
 
 
 class Gateway:
-    """C(state) is the file that the sessions outlive a restart in."""
+    """The sessions and their traffic. `state` is the file in which sessions survive a restart."""
 
     def __init__(self, selector: selectors.BaseSelector, state: pathlib.Path) -> None:
         self.selector, self.state = selector, state
         self.sessions: dict[int, Session] = {}
         self.dirty = False
         self.delay = 0.0
-        """Seconds that every datagram of a client waits for."""
+        """Delay of every client datagram in seconds."""
         self.mtu = 0
-        """What all ports can do, as a code; 0: what ibsim says."""
+        """MTU capability of all ports as a code; 0: that of ibsim."""
         self.cabling = Cabling()
         self.owners: dict[int, str] = {}
-        """The node of each LID that an answer told."""
+        """Node of each LID, learned from answers."""
         self.registrations: dict[int, int] = {}
-        """By LID."""
+        """Reregistration requests by LID."""
         self.late: list[tuple[float, t.Callable[[], None]]] = []
         self.control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.control.bind(("0.0.0.0", PORT))
@@ -129,7 +128,7 @@ class Gateway:
     # Life of a session
 
     def restore(self) -> None:
-        """After a restart: everybody is still there, and nobody has a place."""
+        """Restore the sessions after a restart. All clients still exist, and none has a slot."""
         if self.state.exists() and not self.sessions:
             for number, host, port, node_id, queue_pair, sm, asked in json.loads(self.state.read_text()):
                 session = Session(number, (host, port), bytes.fromhex(node_id), queue_pair, sm)
@@ -139,7 +138,7 @@ class Gateway:
             session.place = None
 
     def keep(self) -> None:
-        """Called once in a while: places for subnet managers, time-outs, and the file."""
+        """Periodic work: assign slots to subnet managers, send time-outs, save the state file."""
         now = time.monotonic()
         for session in list(self.sessions.values()):
             if session.sm and session.place is None:
@@ -174,16 +173,16 @@ class Gateway:
                 side.close()
 
     def idle(self) -> list[Session]:
-        """The sessions that may be disturbed, the one silent for longest first."""
+        """Return the sessions that may lose their slot, the longest idle first."""
         return sorted((s for s in self.sessions.values() if not s.sm), key=lambda s: s.last)
 
-    # Places in ibsim
+    # Slots in ibsim
 
     def ask(self, client: int, kind: int, data: bytes, length: int) -> tuple[int, int, bytes]:
-        """A control request to ibsim: client, type and data of the answer; type ERROR also where none comes."""
+        """Send a control request to ibsim. Returns client, type and data of the answer; type ERROR also without an answer."""
         self.ibsim.settimeout(0)
         try:
-            while self.ibsim.recv(256):  # an answer that came too late for its question
+            while self.ibsim.recv(256):  # a late answer to an earlier request
                 pass
         except OSError:
             self.ibsim.settimeout(2)
@@ -195,7 +194,7 @@ class Gateway:
         return client, kind, data
 
     def attach(self, session: Session) -> bytes | None:
-        """Gives the session a place, at the cost of the idlest one. ibsim's answer to the connect, None where it refused."""
+        """Assign a slot to the session, taken from the longest idle one if needed. Returns ibsim's answer to the connect, None if it refused."""
         if session.place is not None:
             return b""
         held = [s for s in self.idle() if s.place is not None]
@@ -244,11 +243,11 @@ class Gateway:
                 if kind == SET_ISSM:
                     self.set_sm(session, data[:4] != bytes(4))
                 kind, data = self.ask_for(session.place, kind, data, length)
-        with contextlib.suppress(OSError):  # the client is gone
+        with contextlib.suppress(OSError):  # the client has exited
             self.control.sendto(CONTROL.pack(magic, number, kind, length, data), sender)
 
     def ask_for(self, place: int, kind: int, data: bytes, length: int) -> tuple[int, bytes]:
-        """Type and data of the answer to a client's request."""
+        """Return type and data of the answer to a client's request."""
         if kind == REGISTRATIONS:
             _, told, info = self.ask(place, GET_PORTINFO, bytes(1), 1)
             return (kind if told == GET_PORTINFO else ERROR), struct.pack("=I", self.registrations.get(smp.lid(info), 0))
@@ -258,7 +257,7 @@ class Gateway:
     def connect(self, data: bytes, sender: Address) -> tuple[int, int, bytes]:
         port, queue_pair, sm, node_id = CLIENT_INFO.unpack_from(data)
         peer = (sender[0], port)
-        # A port number that comes again means that its former owner was killed.
+        # A reused port number means that the previous client was killed.
         for session in [s for s in self.sessions.values() if s.peer == peer] or self.idle()[: len(self.sessions) - MOST_SESSIONS + 1]:
             self.close(session)
         number = next(n for n in range(MOST_SESSIONS + IBSIM_PLACES) if n not in self.sessions)
@@ -274,7 +273,7 @@ class Gateway:
         return number, CONNECT, CLIENT_INFO.pack(number, queue_pair, sm, node_id).ljust(64, b"\0")
 
     def set_sm(self, session: Session, sm: bool) -> None:
-        """One subnet manager a port: an older one of the same node was killed."""
+        """Mark the session as subnet manager or not. A port has one: an older one of the same node was killed."""
         if sm:
             for other in [s for s in self.sessions.values() if s.sm and s is not session]:
                 if (other.peer[0], other.node_id) == (session.peer[0], session.node_id):
@@ -299,7 +298,7 @@ class Gateway:
             if smp.asks_for_registration(packet):
                 session.registering.add(transaction(packet))
         if self.attach(session) is not None:
-            with contextlib.suppress(OSError):  # lost, as on a fabric
+            with contextlib.suppress(OSError):  # lost, as happens on a fabric
                 session.back.send(probe(packet) if is_unknown(packet) else packet)
 
     def repress(self, packet: bytes) -> None:
@@ -321,7 +320,7 @@ class Gateway:
         self.to_client(session, smp.of_a_card(packet, self.mtu, self.supported(session, packet)))
 
     def supported(self, session: Session, packet: bytes) -> Supported | None:
-        """What the port whose PortInfo an answer has supports; None where this is not known, and for other datagrams."""
+        """Return what the port in a PortInfo answer supports, None if that is unknown and for other datagrams."""
         if not smp.is_info(packet):
             return None
         path = smp.path_of(packet)
@@ -356,17 +355,17 @@ class Gateway:
             pass
         return b""
 
-    # Slowness
+    # Delay
 
     def later(self, action: t.Callable[[], None]) -> None:
-        """Datagrams wait for the same time each, so they stay in order."""
+        """Run an action after the delay. The delay is the same for all datagrams, so they stay in order."""
         if self.delay or self.late:
             self.late.append((time.monotonic() + self.delay, action))
         else:
             action()
 
     def due(self) -> float | None:
-        """Does what is due, and says in how many seconds the next is; None where nothing waits."""
+        """Run all actions that are due. Returns the seconds until the next one, None if none is queued."""
         while self.late and self.late[0][0] <= time.monotonic():
             self.late.pop(0)[1]()
         return max(0.0, self.late[0][0] - time.monotonic()) if self.late else None

@@ -18,7 +18,7 @@ PROMPT = b"sim> "
 
 
 def limits(topology: str) -> list[str]:
-    """The options that make room for a large fabric: ibsim takes up to 2048 nodes, 256 switches and 13312 ports by itself."""
+    """Return the options for a large fabric. The defaults of ibsim are 2048 nodes, 256 switches and 13312 ports."""
     widths = [(kind, int(ports)) for kind, ports in re.findall(r"^(Switch|Ca)\s+(\d+)", topology, re.MULTILINE)]
     switches = sum(1 for kind, _ports in widths if kind == "Switch")
     needed = {"-N": (len(widths), 2048), "-S": (switches, 256), "-P": (sum(ports + 1 for _kind, ports in widths), 13312)}
@@ -26,7 +26,7 @@ def limits(topology: str) -> list[str]:
 
 
 class Ibsim:
-    """C(faults) is the file with the console commands that must be repeated when the process starts anew."""
+    """The process. `faults` is the file with the console commands to repeat when the process restarts."""
 
     def __init__(self, topology: pathlib.Path, port: int, faults: pathlib.Path) -> None:
         self.topology, self.port, self.faults = topology, port, faults
@@ -43,7 +43,7 @@ class Ibsim:
         return self.process is not None and self.process.poll() is None
 
     def command(self, line: str) -> str:
-        """Carries a console command out and returns what it printed."""
+        """Run a console command and return its output."""
         answer = self.tell(line)
         verb, _, target = line.strip().partition(" ")
         if verb.lower() in ("unlink", "relink") and "not found" not in answer:
@@ -56,12 +56,12 @@ class Ibsim:
 
     def tell(self, line: str) -> str:
         assert self.process is not None and self.process.stdin is not None
-        # The console reads lines of up to 126 bytes.
+        # The console reads lines of at most 126 bytes.
         self.process.stdin.write(line.strip().encode()[:126] + b"\n")
         return self.read(3)
 
     def read(self, timeout: float) -> str:
-        """What it prints until the next prompt."""
+        """Return the output up to the next prompt."""
         assert self.process is not None and self.process.stdout is not None
         out = b""
         end = time.monotonic() + timeout

@@ -5,8 +5,8 @@
 
 """The simulator container: ibsim, the gateway in front of it, and a console.
 
-Without arguments it is the service. With arguments it gives them to the service as one console command (ibsim's own,
-or C(slow MILLISECONDS), C(slow), C(sessions)) and prints the answer.
+Without arguments it runs the service. With arguments it passes them to the service as one console command (of ibsim, or `slow MILLISECONDS`, `slow`,
+`sessions`) and prints the answer.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def command(line: str, ibsim: Ibsim, gateway: Gateway) -> str:
 
 
 def mtu(topology: str) -> int:
-    """What the comment '# lab fabric mtu=4096' says, as a code; 0 without one."""
+    """Return the MTU code of the comment '# lab fabric mtu=4096', 0 without one."""
     found = re.search(r"^#\s*lab\s+fabric\s(?:.*\s)?mtu=(\d+)\b", topology, re.MULTILINE)
     return smp.MTU_CODES[found[1]] if found else 0
 
@@ -89,7 +89,7 @@ def turn(selector: selectors.BaseSelector, ibsim: Ibsim, gateway: Gateway) -> No
         for key, _ in selector.select(0.5 if due is None else min(due, 0.5)):
             try:
                 key.data()
-            except OSError as exc:  # also where an earlier one of this round closed it
+            except OSError as exc:  # also if an earlier one of this round closed it
                 print("lab: %s" % exc, file=sys.stderr, flush=True)
 
 

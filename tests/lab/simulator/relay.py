@@ -2,10 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way of virtual machines to the gateway: its datagrams on a stream, as their network translates addresses.
+"""Relay between virtual machines and the gateway. It carries datagrams over a stream, because the machines' network translates addresses.
 
-A connection is one client of the gateway. Each datagram has its length before it, in two bytes. Those of control and
-those with a MAD differ in size.
+Each connection is one client of the gateway. Each datagram is preceded by its length in two bytes. Control datagrams and those with a MAD differ in size.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _LENGTH = struct.Struct(">H")
 _MAGIC = 0xDEADBEEF
 _HEADER = 16
 PATIENCE = 2.0
-"""Seconds that a machine may take before it is given up."""
+"""Seconds that a send to a machine may take before its connection is closed."""
 
 
 def framed(packet: bytes) -> bytes:
@@ -30,7 +29,7 @@ def framed(packet: bytes) -> bytes:
 
 
 def unframed(stream: bytes) -> tuple[list[bytes], bytes]:
-    """The datagrams that are complete, and the rest of the stream."""
+    """Split the stream into complete datagrams and the remaining bytes."""
     found = []
     while len(stream) >= _LENGTH.size and len(stream) >= (end := _LENGTH.size + _LENGTH.unpack_from(stream)[0]):
         found.append(stream[_LENGTH.size : end])
@@ -39,7 +38,7 @@ def unframed(stream: bytes) -> tuple[list[bytes], bytes]:
 
 
 def with_port(packet: bytes, port: int) -> bytes:
-    """A request to connect, with the port where the datagrams shall go; other requests stay as they are."""
+    """Set the client's data port in a connect request; leave other requests unchanged."""
     if CONTROL.unpack(packet)[2] != CONNECT:
         return packet
     return packet[:_HEADER] + struct.pack("=I", port) + packet[_HEADER + 4 :]
@@ -102,7 +101,7 @@ class Line:
 
 
 def listen(selector: selectors.BaseSelector, gateway: int) -> socket.socket:
-    """At the gateway's own port, which is one of UDP."""
+    """Listen on the gateway's own port number, which the gateway uses for UDP."""
     listener = socket.create_server(("0.0.0.0", gateway), backlog=64)
 
     def accept() -> None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the gateway knows of PortInfo, the attribute of subnet management. Pure: bytes in, bytes out.
+"""PortInfo in datagrams of subnet management. Pure: bytes in, bytes out.
 
-ibsim forgets the bit by which a subnet manager tells the clients of a port to register again, and its ports do not say that
-they know it, as all cards do. All of its ports have an MTU of 2048 at most, and support 12X HDR.
+ibsim discards the bit by which a subnet manager requests client reregistration, and its ports do not announce the capability, which all cards have. All its
+ports have an MTU of at most 2048 and support 12X HDR.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _CLASSES = (_ROUTED_BY_LID, _DIRECTED)
 _SET, _ANSWER = 0x02, 0x81
 _PORT_INFO = b"\x00\x15"
 _DATA = 32 + 64
-"""Where the attribute begins in a datagram of ibsim's protocol."""
+"""Offset of the attribute in a datagram of ibsim's protocol."""
 _PATH = _DATA + 64
-"""Where the way of a directed one begins, with a byte that stands for the sender."""
+"""Offset of the initial path of a directed route; its first byte stands for the sender."""
 _LID, _CAPABILITIES, _LOCAL_PORT, _WIDTH_SUPPORTED, _SPEED_SUPPORTED = 16, 20, 28, 30, 32
 _NEIGHBOR_MTU, _MTU_CAPABILITY, _REREGISTER, _EXTENDED_SPEED_SUPPORTED = 36, 41, 51, 62
 _KNOWS_REREGISTER = 0x02
-"""In the first byte of the capabilities: IsClientReregistrationSupported."""
+"""Bit IsClientReregistrationSupported in the first byte of CapabilityMask."""
 MTU_CODES = {"2048": 4, "4096": 5}
 
 
@@ -32,12 +32,12 @@ def _is(packet: bytes, method: int) -> bool:
 
 
 def asks_for_registration(packet: bytes) -> bool:
-    """A Set of PortInfo that tells the clients of the port to register again."""
+    """Return whether a datagram is a Set of PortInfo that requests client reregistration."""
     return _is(packet, _SET) and bool(packet[_DATA + _REREGISTER] & 0x80)
 
 
 def lid_of(packet: bytes) -> int:
-    """The LID of the port whose PortInfo an answer has, 0 for other answers, and those that refuse."""
+    """Return the LID of the port in a PortInfo answer, 0 for other datagrams and for answers with an error status."""
     if not _is(packet, _ANSWER) or packet[36] & 0x7F or packet[37]:
         return 0
     return lid(packet[_DATA:])
@@ -48,27 +48,27 @@ def lid(info: bytes) -> int:
 
 
 def path_of(packet: bytes) -> tuple[int, ...] | None:
-    """The ports that a directed answer with PortInfo passed on its way out, None where it is routed by LID."""
+    """Return the outbound ports of a directed-route PortInfo answer, None for a LID-routed one."""
     return tuple(packet[_PATH + 1 : _PATH + 1 + packet[39]]) if packet[33] == _DIRECTED else None
 
 
 def sender_of(packet: bytes) -> int:
-    """The LID that an answer of ibsim came from."""
+    """Return the LID that an answer of ibsim came from."""
     return int.from_bytes(packet[4:6], "big")
 
 
 def port_of(packet: bytes) -> int:
-    """The port of an adapter or a switch that an answer with PortInfo is about; 0 in a request stands for the one it came in by."""
+    """Return the port that a PortInfo answer describes. 0 in the request means the port on which it arrived."""
     return packet[55] or packet[_DATA + _LOCAL_PORT]
 
 
 def is_info(packet: bytes) -> bool:
-    """Whether this is an answer with PortInfo."""
+    """Return whether a datagram is a PortInfo answer."""
     return _is(packet, _ANSWER)
 
 
 def info_of_a_card(info: bytes, mtu: int, supported: Supported | None = None) -> bytes:
-    """PortInfo with that MTU, as a code, and with what the port supports; 0 and None leave it as it is."""
+    """Return PortInfo with this MTU code and with what the port supports; 0 and None leave the fields unchanged."""
     changed = bytearray(info)
     changed[_CAPABILITIES] |= _KNOWS_REREGISTER
     if mtu:
@@ -82,5 +82,5 @@ def info_of_a_card(info: bytes, mtu: int, supported: Supported | None = None) ->
 
 
 def of_a_card(packet: bytes, mtu: int, supported: Supported | None = None) -> bytes:
-    """An answer with PortInfo is that of a card; other datagrams stay as they are."""
+    """Turn a PortInfo answer into that of a real card; leave other datagrams unchanged."""
     return packet[:_DATA] + info_of_a_card(packet[_DATA:], mtu, supported) if is_info(packet) else packet

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Builds what stands for the vendor's downloads: C(build.py --into DIR). Needs Debian, root, gpg and the lab's Docker; see README.md."""
+"""Builds the stand-ins for the vendor's downloads: build.py --into DIR. Needs Debian, root, gpg and the lab's Docker; see README.md."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from stackbuild.releases import BUNDLES, DOCAS
 
 
 def digest(image: str, distro: str) -> str:
-    """Of all that the result depends on."""
+    """Return a hash of everything that the result depends on."""
     total = hashlib.sha256(("%s %s" % (image, distro)).encode())
     for path in sorted(HERE.rglob("*")):
         if path.is_file() and "cache" not in str(path.parent.name) and path.suffix not in (".md", ".pyc"):
@@ -37,7 +37,7 @@ def digest(image: str, distro: str) -> str:
 
 
 def distribution(kernel: str, into: pathlib.Path) -> None:
-    """Packages of the distribution that are too heavy for a container, as a repository: dkms and kernel headers."""
+    """Build a repository of the distribution's packages that are too heavy for a container: dkms and kernel headers."""
     doca.dkms_package("99:3.0.10-8+deb12u1", into)
     headers = "/usr/src/linux-headers-%s/" % kernel
     link = "#!/bin/sh\nmkdir -p /lib/modules/%s && ln -sfn /usr/src/linux-headers-%s /lib/modules/%s/build\n" % (kernel, kernel, kernel)
@@ -103,7 +103,7 @@ def main(argv: list[str]) -> int:
 
 
 def replace(source: str, target: str) -> str:
-    """A hard link, in the place of what was there."""
+    """Replace a file by a hard link."""
     pathlib.Path(target).unlink(missing_ok=True)
     os.link(source, target)
     return target

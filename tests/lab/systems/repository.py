@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A repository of RPM packages with the programs of Debian, as Red Hat or SUSE ships them.
+"""A repository of RPM packages with Debian's programs, laid out like those of Red Hat or SUSE.
 
-Stands for: the repositories BaseOS and AppStream of RHEL, and those of SLES. The names of the packages, what they need, where their
-files are, the lists of kernel modules and the service of opensm are those of the other system; the programs and libraries are Debian's.
-A package that a node has anyway (iproute, kmod) is empty. The directory of verbs providers is compiled into libibverbs and stays.
+It stands for the repositories BaseOS and AppStream of RHEL, and those of SLES. Package names, dependencies, file locations, the lists of kernel modules and the
+opensm service are those of the other system; the programs and libraries are Debian's. Packages that every node has (iproute, kmod) are empty. The directory of
+verbs providers is compiled into libibverbs and therefore stays.
 
-Runs on a Debian node with rpmbuild and createrepo_c: C(python3 repository.py redhat|suse FOLDER).
+Runs on a Debian node with rpmbuild and createrepo_c: `python3 repository.py redhat|suse FOLDER`.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ exit 0
 
 
 class Rpm(t.NamedTuple):
-    """A package; C(debian) are those whose files it has."""
+    """A package. `debian` lists the Debian packages whose files it has."""
 
     name: str
     debian: tuple[str, ...] = ()
     requires: tuple[str, ...] = ()
     provides: tuple[str, ...] = ()
     files: t.Mapping[str, str] = {}
-    """Beside those, and in their place: path -> text; programs are known by their folder."""
+    """Additional or replaced files: text by path. Programs are recognised by their directory."""
 
 
 class System(t.NamedTuple):
@@ -112,11 +112,11 @@ SYSTEMS = {
     ),
 }
 PYTHONS = {"redhat": "python3.11", "suse": "python311"}
-"""What brings a newer Python, the one of Debian, on a system whose own is too old."""
+"""Package with a newer Python (Debian's), for a system whose own is too old."""
 
 
 def place(path: str) -> str | None:
-    """Where the other system has a file of Debian, None for one that it lacks."""
+    """Return the other system's location of a Debian file, None if that system lacks the file."""
     path = "usr/" + path if path.startswith(("lib/", "sbin/", "bin/")) else path
     if path.startswith(("usr/share/doc/", "usr/share/man/", "usr/share/lintian/", "etc/init.d/", "etc/default/")) or path.endswith(
         ("system/opensm.service", "system/opensm@.service")
@@ -127,7 +127,7 @@ def place(path: str) -> str | None:
 
 
 def fill(root: pathlib.Path, rpm: Rpm, launcher: str, debs: pathlib.Path) -> None:
-    """Puts the files of a package below C(root)."""
+    """Copy the files of a package below `root`."""
     for package in rpm.debian:
         unpacked = debs / package
         for path in sorted(unpacked.rglob("*")):

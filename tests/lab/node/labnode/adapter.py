@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The cards behind a node's HCAs: made once, kept on disk, emulated by cxemu (tests/lab/cxemu).
+"""The cards behind a node's HCAs: created once, kept on disk, emulated by cxemu (tests/lab/cxemu).
 
-A card is what firmware tools talk to. Its flash outlives the container's restart, which is a cold boot of
-the node; what is not in flash (semaphores, current configuration, running firmware) starts anew then.
+A card is the device that firmware tools access. Its flash survives a restart of the container, which is a cold boot of the node. State outside the flash
+(semaphores, current configuration, running firmware) is reset.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .tree import PCI_IDS, Tree
 
 ADAPTERS = "/var/lib/rdmalab/adapters"
 CONTROL = "/opt/lab/bin/cxemu-ctl"
-CONFIG_MODE = 0o2644  # the set-group-ID bit marks files that the preload library lets the model answer
-_HEAD = struct.Struct("=5I20sI")  # magic, version, running firmware, its PSID, whether the card left the bus: the start of struct cx_state
+CONFIG_MODE = 0o2644  # the set-group-ID bit marks files whose reads the preload library passes to the model
+_HEAD = struct.Struct("=5I20sI")  # start of struct cx_state: magic, version, running firmware, its PSID, whether the card left the bus
 _CONFIG_SIZE = 4096
 
 
 class Model(NamedTuple):
-    """What a card says of itself. ports: physical ports, each a PCI function of its own; a node.json with more of them has a wider card."""
+    """Identity of a card model. ports: number of physical ports, each a PCI function of its own. A node.json with more ports describes a wider card."""
 
     hw_id: int
     ports: int
@@ -46,29 +46,29 @@ MODELS = {
 
 
 def directory(hca: Hca) -> str:
-    """One for all functions of a card."""
+    """Return the directory of a card, shared by all its functions."""
     return "%s/%s" % (ADAPTERS, hca.pci.rpartition(".")[0])
 
 
 def ports(hcas: Sequence[Hca], hca: Hca) -> int:
-    """Of the whole card, cabled or not."""
+    """Return all ports of the card, with and without a cable."""
     model = MODELS.get(hca.type)
     return max(model.ports if model else 1, *(1 + int(other.pci.rpartition(".")[2]) for other in hcas if directory(other) == directory(hca)))
 
 
 def functions(hcas: Sequence[Hca], hca: Hca) -> tuple[str, ...]:
-    """The PCI functions of the card. Those without an RDMA device in node.json are bare: no driver is bound."""
+    """Return the PCI functions of the card. Functions without an RDMA device in node.json have no driver bound."""
     slot = hca.pci.rpartition(".")[0]
     return tuple("%s.%d" % (slot, number) for number in range(ports(hcas, hca)))
 
 
 def _mac(guid: int) -> int:
-    """The GUID without the two bytes in the middle."""
+    """Derive the MAC address from the GUID: its two middle bytes are left out."""
     return guid >> 40 << 24 | guid & 0xFFFFFF
 
 
 def keys(hca: Hca, model: Model, ports: int) -> list[str]:
-    """The card in the words of "cxemu-ctl create"."""
+    """Return the identity of the card in the syntax of "cxemu-ctl create"."""
     return [
         "psid=" + hca.psid,
         "running=" + hca.firmware,
@@ -86,7 +86,7 @@ def keys(hca: Hca, model: Model, ports: int) -> list[str]:
 
 
 def write_flash(hca: Hca, model: Model, path: str) -> None:
-    """The flash chip of a new card, with the firmware that it runs. Those since ConnectX-6 are twice as large."""
+    """Write the flash of a new card with its initial firmware. Cards since ConnectX-6 have twice the flash size."""
     size = image.FLASH_SIZE << (model.hw_id >= MODELS["MT4123"].hw_id)
     guid = hca.system_guid
     content = image.build(hca.psid, hca.firmware, "20221215", model.hw_id, PCI_IDS[hca.type], model.name, size=size, guid=guid, mac=_mac(guid))
@@ -95,8 +95,8 @@ def write_flash(hca: Hca, model: Model, path: str) -> None:
 
 
 def start(hcas: Sequence[Hca], cold: bool) -> None:
-    """Make the cards that are not there yet; a cold boot of those that are. ValueError where a card can't be as node.json wants it."""
-    for place, hca in {directory(hca): hca for hca in reversed(hcas)}.items():  # the first function's
+    """Create missing cards and cold-boot the existing ones. Raises ValueError if a card cannot be what node.json asks for."""
+    for place, hca in {directory(hca): hca for hca in reversed(hcas)}.items():  # of the first function
         model = MODELS.get(hca.type)
         if not model:
             continue
@@ -120,25 +120,25 @@ def _head(hca: Hca, size: int) -> bytes:
 
 
 def running(hca: Hca) -> str:
-    """The firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
+    """Return the running firmware as a driver shows it, "" for a card that is not emulated."""
     head = _head(hca, _HEAD.size)
     return "%d.%d.%04d" % _HEAD.unpack(head)[2:5] if len(head) == _HEAD.size else ""
 
 
 def psid(hca: Hca) -> str:
-    """The PSID of the firmware that the card runs, as a driver shows it; "" for a card that is not emulated."""
+    """Return the PSID of the running firmware as a driver shows it, "" for a card that is not emulated."""
     head = _head(hca, _HEAD.size)
     return _HEAD.unpack(head)[5].rstrip(b"\0").decode() if len(head) == _HEAD.size else ""
 
 
 def gone(hca: Hca) -> bool:
-    """Did the card leave the PCI bus?"""
+    """Return whether the card left the PCI bus."""
     head = _head(hca, _HEAD.size)
     return len(head) == _HEAD.size and _HEAD.unpack(head)[6] != 0
 
 
 def connect(tree: Tree, function: str, hca: Hca) -> None:
-    """Give a PCI function its configuration space; function is its directory in the tree."""
+    """Create the configuration space of a PCI function. `function` is its directory in the tree."""
     config = _head(hca, _HEAD.size + _CONFIG_SIZE)[_HEAD.size :]
     if config:
         tree.write(function + "/config", config, CONFIG_MODE)

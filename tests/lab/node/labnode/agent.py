@@ -1,10 +1,9 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The agent: requests of the preload library in, state of the fabric in, sysfs tree and taps out.
+"""The agent of a lab node. It serves the preload library, follows the state of the fabric, and maintains the sysfs tree and the taps.
 
-One thread owns the tree. A thread for each port asks the simulator, so that a slow simulator delays
-no modprobe.
+One thread owns the tree. Each port has a thread of its own that queries the simulator, so that a slow simulator delays no modprobe.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from .simulator import Fabric, SimulatorGone, SimulatorSilent
 from .tree import ROOT, Tree
 
 POLL_SECONDS = 0.7
-# A simulator that is merely slow leaves ports as they were; silence of this length is a dead fabric.
+# A slow simulator leaves the ports unchanged; after this many seconds of silence the fabric counts as dead.
 DEAD_AFTER_SECONDS = 30.0
 HOUSEKEEPING_SECONDS = 5.0
 REQUEST_SIZE = 16384
@@ -52,7 +51,7 @@ def log(line: str) -> None:
 
 
 class Watcher(threading.Thread):
-    """Asks for the state of one port again and again, and passes changes on."""
+    """Polls the state of one port and reports changes."""
 
     def __init__(self, simulator: str, hca: Hca, port: Port, updates: queue.Queue[Update], wake: socket.socket) -> None:
         super().__init__(daemon=True)
@@ -87,7 +86,7 @@ class Watcher(threading.Thread):
 class Agent:
     def __init__(self) -> None:
         self.tree = Tree()
-        # A restart of the agent is no boot.
+        # A restart of the agent is not a boot: names stay.
         policy = self.tree.read("naming") or naming.policy()
         self.tree.write("naming", policy)
         self.node = naming.named(read_node(), policy)
@@ -101,7 +100,7 @@ class Agent:
         try:
             self.kernel.boot()
         except ValueError as exc:
-            # The lab reads the status and gives up; starting anew would end in the same way.
+            # The lab reads the status and gives up. A restart would fail in the same way.
             log("cannot emulate this node: %s" % exc)
             _notify("STATUS=cannot emulate this node: %s" % exc)
             signal.pause()
@@ -129,7 +128,7 @@ class Agent:
         self.selector.register(listener, selectors.EVENT_READ, self._accept)
 
     def _watch_links(self) -> None:
-        """Hear of every change of a link, to bring too large an MTU back at once."""
+        """Watch link changes, to correct an MTU that is too large at once."""
         links = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
         links.bind((0, _RTMGRP_LINK))
         links.setblocking(False)
@@ -153,7 +152,7 @@ class Agent:
         self.selector.register(connection, selectors.EVENT_READ, self._serve)
 
     def _serve(self, connection: socket.socket) -> None:
-        """One request of a connection, or its end."""
+        """Serve one request of a connection, or its end."""
         try:
             text, fd = _receive(connection)
         except OSError:
@@ -183,8 +182,10 @@ class Agent:
             self.kernel.hold(name, -1)
 
     def _obey(self, connection: socket.socket, text: str, fd: int) -> None:
-        """load FLAGS\nPARAMETERS with a file; unload FLAGS\nNAME; hold NAME; register CLAIM;
-        store PATH\nTEXT; look, at what the cards do."""
+        r"""Run one request:
+
+        load FLAGS\nPARAMETERS (with a file), unload FLAGS\nNAME, hold NAME, register CLAIM, store PATH\nTEXT, look (reread the state of the cards).
+        """
         head, _newline, body = text.partition("\n")
         verb, _space, argument = head.partition(" ")
         if verb == "hold":
@@ -208,7 +209,7 @@ class Agent:
 
 
 def _receive(connection: socket.socket) -> tuple[str, int]:
-    """A request and the file that came with it, or -1."""
+    """Return a request and the file descriptor sent with it, or -1."""
     data, control, _flags, _address = connection.recvmsg(REQUEST_SIZE, socket.CMSG_SPACE(4))
     files = array.array("i")
     for level, kind, payload in control:
@@ -222,7 +223,7 @@ def _user_of(connection: socket.socket) -> int:
 
 
 def _read_all(fd: int) -> bytes:
-    """From the start, wherever the file's position is."""
+    """Read the whole file, regardless of its current offset."""
     if fd < 0:
         raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     return os.pread(fd, os.fstat(fd).st_size, 0)
@@ -235,7 +236,7 @@ def _drain(source: socket.socket) -> None:
 
 
 def remove_leftovers(directory: str) -> None:
-    """umad2sim's copies of sysfs ("sys-PID") of processes that were killed."""
+    """Remove umad2sim's copies of sysfs ("sys-PID") that killed processes left behind."""
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(directory):
             if not os.path.exists("/proc/" + name.rpartition("-")[2]):

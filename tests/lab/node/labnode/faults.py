@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Breaks and mends the cards of this node."""
+"""Causes and clears faults of this node's cards."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .tree import ROOT
 
 
 def cards_named(hcas: Sequence[Hca], name: str) -> tuple[Hca, ...]:
-    """By RDMA device or PCI address, the domain 0000 left out or not, or "all"; ValueError where there is none that is emulated."""
+    """Return the cards named by RDMA device, by PCI address (domain 0000 optional) or by "all". Raises ValueError if no emulated card matches."""
     emulated = [hca for hca in hcas if hca.type in adapter.MODELS]
     found = [hca for hca in emulated if name in ("all", hca.device, hca.pci, hca.pci.partition(":")[2])]
     if found:
@@ -33,7 +33,7 @@ def _commands(fault: faults.Fault, hca: Hca, ports: int) -> list[list[str]]:
 
 
 def _look() -> None:
-    """Tells the agent that a card may have left the bus, or be back."""
+    """Tell the agent to check whether a card left the bus or came back."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as line:
         line.connect(ROOT + "/agent.sock")
         line.send(b"look")

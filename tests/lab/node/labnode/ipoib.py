@@ -16,10 +16,10 @@ from .portstate import ACTIVE, UNPLUGGED, PortState
 from .tap import INFINIBAND, Tap, add_link_local
 from .tree import ATTRIBUTE_MODE, Tree, broadcast_address, hardware_address
 
-DATAGRAM_MTU = 2044  # the broadcast group's, which opensm makes with 2048 bytes
+DATAGRAM_MTU = 2044  # MTU of the broadcast group, which opensm creates with 2048 bytes
 CONNECTED_MTU = 65520
 FULL_MEMBER = 0x8000
-# What netlink and the real sysfs know; the tree points there.
+# Files that netlink and the real sysfs provide; the tree links to them.
 KERNEL_FILES = (
     "carrier", "carrier_changes", "dormant", "flags", "ifalias", "ifindex", "iflink", "link_mode", "mtu",
     "netdev_group", "operstate", "proto_down", "queues", "speed", "statistics", "tx_queue_len", "uevent",
@@ -27,7 +27,7 @@ KERNEL_FILES = (
 
 
 def child_name(parent: str, pkey: int) -> str:
-    """As ipoib_vlan_add() names a child made through sysfs.
+    """Return the name that ipoib_vlan_add() gives a child created through sysfs.
 
     >>> child_name("ib0", 0x8001)
     'ib0.8001'
@@ -36,7 +36,7 @@ def child_name(parent: str, pkey: int) -> str:
 
 
 def parse_pkey(text: str) -> int:
-    """The text written to create_child or delete_child; the kernel sets the full-member bit itself."""
+    """Parse the text written to create_child or delete_child. Like the kernel, it sets the full-member bit."""
     try:
         pkey = int(text.strip(), 0)
     except ValueError:
@@ -47,7 +47,7 @@ def parse_pkey(text: str) -> int:
 
 
 def mtu_after_mode(mode: str, mtu: int) -> int:
-    """The MTU after writing a mode: connected raises it, datagram cuts it to the broadcast group's."""
+    """Return the MTU after a mode change: connected raises it, datagram limits it to the MTU of the broadcast group."""
     return CONNECTED_MTU if mode == "connected" else min(mtu, DATAGRAM_MTU)
 
 
@@ -87,7 +87,7 @@ class Interface:
             path = self.tree.path("%s/%s" % (self.directory, name))
             with contextlib.suppress(FileExistsError):
                 os.symlink("/sys/devices/virtual/net/%s/%s" % (self.name, name), path)
-        # on a real host "device" and "subsystem" are links like these
+        # links on a real host too
         self.tree.link_all({self.directory + "/device": self.pci, "sys/class/net/" + self.name: self.directory})
         for name in ("umcast",) if self.parent else ("umcast", "create_child", "delete_child"):
             self._attribute(name, "0" if name == "umcast" else "")
@@ -97,7 +97,7 @@ class Interface:
         self.tree.write("%s/%s" % (self.directory, name), text + "\n", ATTRIBUTE_MODE)
 
     def show(self, state: PortState) -> None:
-        """Follow the port: carrier, P_Key and the addresses made of it."""
+        """Update carrier, P_Key and the addresses derived from the port."""
         self.state = state
         pkey = self.pkey or (state.pkeys[0] if state.pkeys else 0xFFFF)
         address = hardware_address(self.hca, self.port, state.gid_prefix, self._queue_pair())
@@ -117,7 +117,7 @@ class Interface:
         return 0x48 + 0x10 * self.port.number + (self.pkey & 0x7FFF) % 0x1000
 
     def watch(self) -> None:
-        """A tap takes any MTU; an IPoIB interface only what its mode allows. Frames go nowhere."""
+        """Correct the MTU and discard frames. A tap accepts any MTU, an IPoIB interface only what its mode allows."""
         if self.tap.mtu > largest_mtu(self.mode):
             self.tap.set_mtu(largest_mtu(self.mode))
         self.tap.drain()
@@ -129,7 +129,7 @@ class Interface:
             child.watch()
 
     def _make_link_local(self) -> None:
-        """Only in the kernel's default way of making addresses (0), which networkd for one can switch off."""
+        """Create the link-local address, unless addr_gen_mode is not the kernel's default (0): networkd, for example, disables it."""
         settings = "/proc/sys/net/ipv6/conf/%s/" % self.name
         with contextlib.suppress(OSError):
             for setting in ("addr_gen_mode", "disable_ipv6"):
@@ -140,7 +140,7 @@ class Interface:
             add_link_local(socket.if_nametoindex(self.name), address)
 
     def store(self, attribute: str, text: str) -> None:
-        """A write to a file of the interface; OSError as the kernel's store function would fail."""
+        """Handle a write to a file of the interface. Raises OSError as the kernel's store function would."""
         if attribute == "mode":
             self._store_mode(text)
         elif attribute == "create_child":
@@ -153,7 +153,7 @@ class Interface:
             raise OSError(errno.EACCES, os.strerror(errno.EACCES))
 
     def _store_mode(self, text: str) -> None:
-        """ipoib_set_mode() compares the whole text, newline included."""
+        """Set the mode. Like ipoib_set_mode(), it compares the whole text, newline included."""
         if text not in ("connected\n", "datagram\n") or (text == "connected\n" and not self.hca.connected_capable):
             raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
         mode = text.strip()
@@ -177,7 +177,7 @@ class Interface:
         self.children.pop(pkey).remove()
 
     def adopt_children(self, names: Sequence[str]) -> None:
-        """Take over the children that a former agent made."""
+        """Adopt the children that a previous agent created."""
         for name in names:
             stem, _dot, pkey = name.rpartition(".")
             if stem == self.name:

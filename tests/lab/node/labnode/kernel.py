@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The stand-in for the kernel: what follows from the loaded modules and from the state of the ports.
+"""The stand-in for the kernel: derives the tree from the loaded modules and the port states.
 
-It follows Linux 6.1: an RDMA device exists while its driver (mlx5_ib, mlx4_ib) is loaded, device files
-for MADs while ib_umad is too, an IPoIB interface for each port while ib_ipoib is too.
+It follows Linux 6.1: an RDMA device exists while its driver (mlx5_ib, mlx4_ib) is loaded, MAD device files while ib_umad is loaded as well, and an IPoIB
+interface for each port while ib_ipoib is loaded as well.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MAD_MAJOR, VERBS_MAJOR, ISSM_MINOR, VERBS_MINOR = 231, 231, 64, 192
 
 
 class Kernel:
-    """All writing to the tree happens here, in one thread. log takes lines for the journal."""
+    """Emulated kernel. All writes to the tree happen here, in one thread. `log` receives lines for the journal."""
 
     def __init__(self, node: Node, tree: sysfs.Tree, log: Callable[[str], None] = print) -> None:
         self.node, self.tree, self.log = node, tree, log
@@ -38,11 +38,11 @@ class Kernel:
         self.node_ids: dict[tuple[str, int], str] = {}
         saved = tree.read("modules.json")
         self.modules: dict[str, mod.Loaded] = mod.from_json(json.loads(saved)) if saved else {}
-        self.unbound = frozenset(tree.read("unbound").split())  # functions that were taken from their driver
+        self.unbound = frozenset(tree.read("unbound").split())  # functions unbound from their driver
         self.absent: frozenset[str] = frozenset()  # functions of cards that left the bus
 
     def boot(self) -> None:
-        """Before the first driver: the running kernel and the PCI bus. Again after an agent's restart."""
+        """Create the state before the first driver: the running kernel and the PCI bus. Also runs after a restart of the agent."""
         cold = not self.tree.read("proc/modules")
         os.makedirs(self.tree.path("umad2sim"), exist_ok=True)
         os.chmod(self.tree.path("umad2sim"), 0o1777)
@@ -56,7 +56,7 @@ class Kernel:
         self._converge()
 
     def _show_functions(self, hca: Hca) -> None:
-        """Of the whole card."""
+        """Create the PCI functions of a whole card."""
         self.tree.write_all(sysfs.bridge_files(self.node, hca))
         self.tree.write(sysfs.bridge_directory(self.node, hca) + "/config", sysfs.bridge_config(hca))
         for name in adapter.functions(self.node.hcas, hca):
@@ -81,12 +81,12 @@ class Kernel:
         self._converge()
 
     def hold(self, name: str, difference: int) -> None:
-        """An open device file of a module, or its end."""
+        """Count an opened (1) or closed (-1) device file of a module."""
         self.holds[name] = self.holds.get(name, 0) + difference
         self._show_modules()
 
     def store(self, path: str, text: str) -> None:
-        """A write to an attribute; path as in /sys."""
+        """Handle a write to an attribute. `path` is its path below /sys."""
         directory, attribute = os.path.split(path.lstrip("/"))
         if path.lstrip("/") in [file for hca in self.node.hcas for file in sysfs.bind_files(hca.driver)]:
             self._rebind(os.path.basename(directory), attribute, text.strip())
@@ -98,7 +98,7 @@ class Kernel:
         raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
 
     def _rebind(self, driver: str, how: str, pci: str) -> None:
-        """As drivers/base/bus.c: ENODEV for a function that is not the driver's, EBUSY for one that has its driver."""
+        """Bind or unbind as drivers/base/bus.c does: ENODEV for a function of another driver, EBUSY for one that is bound already."""
         fitting = [hca for hca in self.node.hcas if (hca.pci, hca.driver) == (pci, driver) and pci not in self.absent]
         if not fitting or (how == "unbind" and pci in self.unbound):
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV))
@@ -108,7 +108,7 @@ class Kernel:
         self._converge()
 
     def set_port_state(self, hca: Hca, port: Port, state: PortState, node_id: str) -> None:
-        """node_id: what the simulator calls the node, "" while unknown."""
+        """Record the state of a port. node_id: the simulator's identifier of the node, "" while unknown."""
         key = (hca.device, port.number)
         if node_id and self.node_ids.get(key) != node_id:
             self.node_ids[key] = node_id
@@ -132,7 +132,7 @@ class Kernel:
             interface.watch()
 
     def _follow_bus(self, absent: frozenset[str]) -> None:
-        """Cards were pulled, or came back. A driver lets go before its function disappears, and finds it after it appears."""
+        """Follow cards that leave the bus or come back. A driver unbinds before its function disappears and binds after it appears."""
         self.log("not on the PCI bus: %s" % (", ".join(sorted(absent)) or "none"))
         back, self.absent = self.absent - absent, absent
         self.unbound -= back
@@ -172,8 +172,8 @@ class Kernel:
             self.tree.remove(["proc/driver/nvidia"])
 
     def _converge(self) -> None:
-        """Make the tree what the loaded modules make of the hardware. Every step can be repeated."""
-        # interfaces go before the device they are on, and come after it
+        """Bring the tree in line with the loaded modules and the hardware. Every step is repeatable."""
+        # interfaces disappear before their device and appear after it
         for hca in self.node.hcas:
             if not (self._has_device(hca) and "ib_ipoib" in self.modules):
                 for port in hca.ports:
@@ -209,7 +209,7 @@ class Kernel:
         self.tree.link_all(sysfs.rdma_links(self.node, hca))
 
     def _show_firmware(self, hca: Hca) -> None:
-        """What the card runs; a reset can change it under the driver's feet."""
+        """Show the running firmware of each card. A reset may change it while the driver is loaded."""
         self.tree.write(sysfs.rdma_directory(self.node, hca) + "/fw_ver", (adapter.running(hca) or hca.firmware) + "\n")
         self.tree.write(sysfs.rdma_directory(self.node, hca) + "/board_id", (adapter.psid(hca) or hca.psid) + "\n")
 
@@ -230,7 +230,7 @@ class Kernel:
                 if hca not in present:
                     self._remove_umad(index)
                     continue
-                # by its description a client finds the node too, but then libumad2sim prints a warning
+                # clients also find the node by its description, but then libumad2sim prints a warning
                 place = self.node_ids.get((hca.device, port.number), port.node_description)
                 self.tree.write("umad/umad%d" % index, "%s\n%s\n" % (self.node.simulator, place))
                 for kind, minor in (("umad", 0), ("issm", ISSM_MINOR)):
@@ -264,7 +264,7 @@ class Kernel:
             os.mknod("/dev/infiniband/" + name, stat.S_IFCHR | 0o600, os.makedev(major, minor))
 
     def _remove_device_files(self, *kinds: str) -> None:
-        """All of a kind (umad), or one (umad0)."""
+        """Remove all device files of a kind (umad) or a single one (umad0)."""
         with contextlib.suppress(FileNotFoundError):
             for name in os.listdir("/dev/infiniband"):
                 if name in kinds or name.rstrip("0123456789") in kinds:

@@ -1,10 +1,10 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Who receives the requests that come to a port. Pure.
+"""Decides which program receives the management requests of a port. Pure.
 
-The kernel gives each request to one program: of a class in one version, a method belongs to the first that registers it. That is why a
-second subnet manager on a port ends. Programs that only ask register no methods.
+The kernel passes each request to one program: a method of a class and version belongs to the first program that registers it. Therefore a second subnet manager
+on a port exits. Programs that only send requests register no methods.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 
 class Claim(NamedTuple):
-    """Methods (a bit each) of one management class in one version, on one port."""
+    """Methods (one bit each) of one management class in one version, on one port."""
 
     port: str
     management_class: int
@@ -28,13 +28,13 @@ class Claim(NamedTuple):
 
 
 class Receivers:
-    """The claims of running programs, by what holds each."""
+    """The claims of running programs, by holder."""
 
     def __init__(self) -> None:
         self._claims: dict[Hashable, Claim] = {}
 
     def register(self, holder: Hashable, text: str) -> None:
-        """PORT CLASS VERSION METHODS, the last in hexadecimal digits. EINVAL where a method is another one's, as the kernel says."""
+        """Register "PORT CLASS VERSION METHODS", METHODS in hexadecimal digits. Raises EINVAL, like the kernel, if another holder has one of the methods."""
         port, management_class, version, methods = text.split()
         claim = Claim(port, int(management_class), int(version), int(methods, 16))
         if any(claim.meets(other) for other in self._claims.values()):

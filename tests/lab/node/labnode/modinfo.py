@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The .modinfo section of a kernel module: a little-endian ELF64 relocatable file."""
+"""Parser for the .modinfo section of a kernel module, a little-endian ELF64 relocatable file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SECTION = struct.Struct("<IIQQQQIIQQ")
 
 
 class ModInfo(NamedTuple):
-    """What a module says of itself. size is that of the file, in bytes."""
+    """Metadata of a module. size: size of the file in bytes."""
 
     name: str
     size: int
@@ -24,7 +24,7 @@ class ModInfo(NamedTuple):
     vermagic: str
     parameters: tuple[str, ...]
     exports: tuple[str, ...] = ()
-    """The functions that other modules can use."""
+    """Functions that other modules can use."""
 
 
 def _section(image: bytes, wanted: str) -> bytes:
@@ -42,7 +42,7 @@ def _section(image: bytes, wanted: str) -> bytes:
 
 
 def _exports(image: bytes) -> tuple[str, ...]:
-    """The names in the symbol table for the kernel; not every module has one."""
+    """Return the names in the kernel symbol table of the module, which not every module has."""
     try:
         return tuple(name.decode("ascii", "replace") for name in _section(image, "__ksymtab_strings").split(b"\0") if name)
     except OSError:
@@ -50,7 +50,7 @@ def _exports(image: bytes) -> tuple[str, ...]:
 
 
 def parse_modinfo(image: bytes) -> ModInfo:
-    """OSError(ENOEXEC) when the image is not a kernel module."""
+    """Parse a module. Raises OSError(ENOEXEC) if the image is not a kernel module."""
     try:
         entries = _section(image, ".modinfo").split(b"\0")
     except (struct.error, ValueError, IndexError):

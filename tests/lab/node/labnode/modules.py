@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The loaded modules: what kernel/module does at load and unload, and how procfs and sysfs show it."""
+"""The loaded modules: how kernel/module loads and unloads them, and how procfs and sysfs show them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from .modinfo import ModInfo
 
-# Defaults that are in a module's data and not in its .modinfo (drivers/infiniband/ulp/ipoib).
+# Defaults stored in a module's data instead of its .modinfo (drivers/infiniband/ulp/ipoib).
 DEFAULT_PARAMETERS = {"ib_ipoib": {"send_queue_size": "256", "recv_queue_size": "512"}}
 IGNORE_VERMAGIC = 2
 
@@ -31,7 +31,7 @@ Modules = Mapping[str, Loaded]
 
 
 def _given_parameters(info: ModInfo, arguments: str) -> dict[str, str]:
-    """An unknown parameter is a line in the kernel's log, not an error."""
+    """Return the known parameters. An unknown one is a line in the kernel log, not an error."""
     given = dict(DEFAULT_PARAMETERS.get(info.name, {}))
     for word in arguments.split():
         name, _separator, value = word.partition("=")
@@ -41,7 +41,7 @@ def _given_parameters(info: ModInfo, arguments: str) -> dict[str, str]:
 
 
 def load(modules: Modules, info: ModInfo, arguments: str, release: str, flags: int = 0) -> dict[str, Loaded]:
-    """The modules after loading one more; OSError as finit_module(2) would fail."""
+    """Return the modules after loading one more. Raises OSError as finit_module(2) would."""
     if info.name in modules:
         raise OSError(errno.EEXIST, os.strerror(errno.EEXIST))
     if info.vermagic.split(" ")[0] != release and not flags & IGNORE_VERMAGIC:
@@ -53,7 +53,7 @@ def load(modules: Modules, info: ModInfo, arguments: str, release: str, flags: i
 
 
 def users(modules: Modules, name: str) -> list[str]:
-    """The modules that use this one, the latest loaded first, as the kernel lists them."""
+    """Return the modules that use this one, the latest loaded first, in the kernel's order."""
     return [other.name for other in reversed(list(modules.values())) if name in other.depends]
 
 
@@ -62,7 +62,7 @@ def refcount(modules: Modules, name: str, holds: Mapping[str, int]) -> int:
 
 
 def unload(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, Loaded]:
-    """The modules after unloading one; OSError as delete_module(2) would fail."""
+    """Return the modules after unloading one. Raises OSError as delete_module(2) would."""
     if name not in modules:
         raise OSError(errno.ENOENT, os.strerror(errno.ENOENT))
     if refcount(modules, name, holds):
@@ -71,7 +71,7 @@ def unload(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, L
 
 
 def proc_modules(modules: Modules, holds: Mapping[str, int]) -> str:
-    """The text of /proc/modules."""
+    """Return the text of /proc/modules."""
     lines: list[str] = []
     for module in reversed(list(modules.values())):
         names = "".join(name + "," for name in users(modules, module.name)) or "-"
@@ -80,12 +80,12 @@ def proc_modules(modules: Modules, holds: Mapping[str, int]) -> str:
 
 
 def kallsyms(modules: Modules) -> str:
-    """The text of /proc/kallsyms, as far as it is about what modules export. Nobody is told addresses."""
+    """Return the text of /proc/kallsyms for the symbols that modules export. All addresses are zero."""
     return "".join("%016x T %s\t[%s]\n" % (0, symbol, module.name) for module in modules.values() for symbol in module.exports)
 
 
 def gpu_driver(modules: Modules) -> str:
-    """The text of /proc/driver/nvidia/version; "" where that driver is not loaded. The open one exists since 515."""
+    """Return the text of /proc/driver/nvidia/version, "" if that driver is not loaded. The open driver exists since 515."""
     driver = modules.get("nvidia")
     if not driver:
         return ""
@@ -94,7 +94,7 @@ def gpu_driver(modules: Modules) -> str:
 
 
 def sysfs_files(modules: Modules, name: str, holds: Mapping[str, int]) -> dict[str, str]:
-    """The files below /sys/module/NAME/."""
+    """Return the files below /sys/module/NAME/."""
     module = modules[name]
     files = {
         "refcnt": "%d\n" % refcount(modules, name, holds),

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What one lab node is: /etc/lab/node.json, written by the lab for each container."""
+"""Description of a lab node: /etc/lab/node.json, which the lab writes for each container."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ RDMA_DRIVERS = {"mlx5_core": "mlx5_ib", "mlx4_core": "mlx4_ib"}
 
 
 class Port(NamedTuple):
-    """One port of an HCA. node_description is the name of its node in the simulator."""
+    """One port of an HCA. node_description: the node's name in the simulator."""
 
     number: int
     guid: int
@@ -25,7 +25,7 @@ class Port(NamedTuple):
 
 
 class Hca(NamedTuple):
-    """One adapter; guid is the node GUID. The functions of a card share system_guid; settings are the card's, with its first function."""
+    """One adapter. guid: node GUID. The functions of a card share system_guid; the settings of the card belong to its first function."""
 
     device: str
     driver: str
@@ -74,7 +74,7 @@ def _hca(data: dict[str, Any]) -> Hca:
 
 
 def parse_node(text: str) -> Node:
-    """Read the text of node.json; KeyError or ValueError when it is not what the lab agreed on."""
+    """Parse the text of node.json. Raises KeyError or ValueError if it does not have the agreed form."""
     data = json.loads(text)
     return Node(data["name"], data["simulator"], data["kernel"], tuple(_hca(hca) for hca in data["hcas"]))
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From a PortInfo attribute to the text of sysfs, as drivers/infiniband/core/sysfs.c writes it."""
+"""Converts a PortInfo attribute to sysfs text, as drivers/infiniband/core/sysfs.c writes it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LINK_LOCAL = 0xFE80 << 48
 
 
 class PortState(NamedTuple):
-    """What changes at a port while the fabric lives. rate is the line of sysfs without its newline."""
+    """The port state that changes while the fabric runs. rate: the sysfs line without its newline."""
 
     state: int
     phys_state: int
@@ -41,12 +41,12 @@ class PortState(NamedTuple):
     pkeys: tuple[int, ...]
 
 
-# A port without a cable, or before the fabric was asked.
+# A port without a cable, or before the first answer of the fabric.
 UNPLUGGED = PortState(1, 2, 0, 0, 0, 0, 0, LINK_LOCAL, "10 Gb/sec (4X SDR)", (0xFFFF,))
 
 
 def rate_text(width: int, speed: int, extended_speed: int) -> str:
-    """LinkWidthActive, LinkSpeedActive and LinkSpeedExtActive as the line of "rate".
+    """Convert LinkWidthActive, LinkSpeedActive and LinkSpeedExtActive to the text of "rate".
 
     >>> rate_text(2, 4, 2)
     '100 Gb/sec (4X EDR)'
@@ -58,7 +58,7 @@ def rate_text(width: int, speed: int, extended_speed: int) -> str:
 
 
 def parse_port_info(info: bytes, pkeys: bytes) -> PortState:
-    """A PortInfo attribute (64 bytes, IBA 14.2.5.6) and a P_Key table (big endian words)."""
+    """Parse a PortInfo attribute (64 bytes, IBA 14.2.5.6) and a P_Key table (big-endian words)."""
     cap_mask = int.from_bytes(info[20:24], "big")
     extended_speed = info[62] >> 4 if cap_mask & CAP_EXTENDED_SPEEDS else 0
     return PortState(
@@ -76,7 +76,7 @@ def parse_port_info(info: bytes, pkeys: bytes) -> PortState:
 
 
 def groups(value: int, count: int) -> str:
-    """A GUID (4 groups) or GID (8 groups) as sysfs writes it.
+    """Format a GUID (4 groups) or GID (8 groups) as sysfs does.
 
     >>> groups(0x0002C90300001000, 4)
     '0002:c903:0000:1000'
@@ -85,7 +85,7 @@ def groups(value: int, count: int) -> str:
 
 
 def port_files(state: PortState, guid: int) -> dict[str, str]:
-    """The files below ports/N/ that the fabric decides."""
+    """Return the files below ports/N/ that depend on the fabric."""
     files = {
         "state": "%d: %s\n" % (state.state, STATES.get(state.state, "<unknown>")),
         "phys_state": "%d: %s\n" % (state.phys_state, PHYS_STATES.get(state.phys_state, "<unknown>")),

@@ -1,11 +1,10 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Asking ibsim for the state of a port, over its control channel (UDP, structures of ibsim.h).
+"""Queries the state of a port from ibsim over its control channel (UDP, structures of ibsim.h).
 
-ibsim has ten places for clients. So the agent takes one only for the few milliseconds of a question,
-and never has more than one request for a place under way: requests pile up at a simulator that is
-stopped, and each would take a place when it goes on.
+ibsim has ten client slots. The agent occupies one only for the few milliseconds of a query and never has more than one slot request in flight: a stopped
+simulator queues the requests, and each would take a slot once it continues.
 """
 
 from __future__ import annotations
@@ -20,22 +19,22 @@ from .portstate import PortState, parse_port_info
 
 PORT = 7070
 MAGIC = 0xDEADBEEF
-LOST_AFTER = 10.0  # seconds after which an unanswered request for a place counts as lost
+LOST_AFTER = 10.0  # seconds after which an unanswered slot request counts as lost
 ERROR, CONNECT, DISCONNECT, GET_PORTINFO, GET_PKEYS = 0, 1, 2, 8, 10
 _CONTROL = struct.Struct("=IIII64s")
 _CLIENT = struct.Struct("=III32s")
 
 
 class SimulatorGone(Exception):
-    """Nothing listens at the simulator's address, or it does not know the node: no cable."""
+    """Nothing listens at the simulator's address, or it does not know the node: there is no cable."""
 
 
 class SimulatorSilent(Exception):
-    """No answer in time; the link may be as it was."""
+    """No answer in time; the link may be unchanged."""
 
 
 class Fabric:
-    """The view of one port. patience: seconds to wait for one answer."""
+    """The fabric as seen from one port. patience: seconds to wait for an answer."""
 
     def __init__(self, address: str, node: str, port: int, patience: float = 5.0) -> None:
         self.address = address
@@ -88,7 +87,7 @@ class Fabric:
         self.socket.send(_CONTROL.pack(MAGIC, place, kind, len(data), data))
 
     def _wait(self, kind: int) -> bytes:
-        """The data of the next answer of a kind; late answers to earlier questions are dropped."""
+        """Return the data of the next answer of a kind. Late answers to earlier queries are dropped."""
         assert self.socket
         deadline = time.monotonic() + self.patience
         while True:

@@ -1,11 +1,10 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A tap device in the shape of an IPoIB interface: link type 32 and a carrier that can be set.
+"""A tap device in the shape of an IPoIB interface: link type 32 and a settable carrier.
 
-The kernel gives a tap of this type no hardware address at all. So the 20 bytes are in the lab's sysfs
-only, the preload library adds them to link messages, and the link-local address that IPv6 would make of
-them is made here.
+The kernel gives a tap of this type no hardware address. The 20 bytes therefore exist in the lab's sysfs only, the preload library adds them to link messages,
+and this module creates the link-local address that IPv6 would derive from them.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ INFINIBAND = 32
 
 @contextlib.contextmanager
 def _another_network_namespace() -> t.Iterator[None]:
-    """What this thread does inside is unseen by the node's network stack."""
+    """Run the body in a network namespace of its own, invisible to the node's network stack."""
     libc = ctypes.CDLL(None, use_errno=True)
     home = os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -53,9 +52,9 @@ def _attach(name: str) -> int:
 
 
 def _make(name: str) -> None:
-    """A persistent tap of link type 32 comes into the node's namespace ready made.
+    """Create a persistent tap of link type 32 and move it into the node's namespace.
 
-    A tap is born as Ethernet, and systemd-networkd never looks at the type of a link again: it would run LLDP on it.
+    A tap starts as Ethernet, and systemd-networkd reads the type of a link only once: it would run LLDP on it.
     """
     with _another_network_namespace():
         fd = _attach(name)
@@ -68,10 +67,10 @@ def _make(name: str) -> None:
 
 
 class Tap:
-    """One interface, held open: a tap has carrier only while somebody holds it."""
+    """One interface, held open: a tap has a carrier only while a process holds it."""
 
     def __init__(self, name: str) -> None:
-        """Make the interface, or take over the one a former agent made."""
+        """Create the interface, or adopt the one that a previous agent created."""
         self.name = name
         self.carrier: bool | None = None
         self._control = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -80,7 +79,7 @@ class Tap:
         self._fd = _attach(name)
 
     def set_carrier(self, on: bool) -> None:
-        """Said only when it changes. An interface that is down has no carrier to set (EINVAL)."""
+        """Set the carrier when it changes. An interface that is down has no carrier to set (EINVAL)."""
         if on == self.carrier:
             return
         fcntl.ioctl(self._fd, _TUNSETCARRIER, struct.pack("i", on))
@@ -96,13 +95,13 @@ class Tap:
 
     @property
     def running(self) -> bool:
-        """Up and with carrier."""
+        """Return whether the interface is up and has a carrier."""
         answer = fcntl.ioctl(self._control, _SIOCGIFFLAGS, struct.pack("16s24x", self.name.encode()))
         flags = int(struct.unpack_from("H", answer, 16)[0])
         return flags & _IFF_UP != 0 and flags & _IFF_RUNNING != 0
 
     def drain(self) -> None:
-        """Throw away what the node sends: nobody is at the other end."""
+        """Discard what the node sends; there is no peer."""
         while True:
             try:
                 os.read(self._fd, 65536)
@@ -121,12 +120,12 @@ class Tap:
 
 
 def link_local_address(address: bytes) -> bytes:
-    """The address that the kernel makes of an InfiniBand port GUID (addrconf_ifid_infiniband)."""
+    """Return the address that the kernel derives from an InfiniBand port GUID (addrconf_ifid_infiniband)."""
     return b"\xfe\x80" + bytes(6) + bytes([address[12] | 2]) + address[13:20]
 
 
 def add_link_local(index: int, address: bytes) -> None:
-    """What IPv6 does by itself on an interface whose hardware address it knows. index: of the interface."""
+    """Add the address that IPv6 itself adds to an interface whose hardware address it knows. index: interface index."""
     local = link_local_address(address)
     attributes = b"".join(struct.pack("HH", 20, kind) + local for kind in (1, 2))  # IFA_ADDRESS, IFA_LOCAL
     body = struct.pack("BBBBI", socket.AF_INET6, 64, _IFA_F_PERMANENT, _RT_SCOPE_LINK, index) + attributes

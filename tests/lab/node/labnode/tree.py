@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The lab's part of sysfs: which files and links an adapter has, and writing them to the tree.
+"""The lab's part of sysfs: the files and links of an adapter, and how they are written to the tree.
 
-Pure functions say what there is (paths relative to the tree's root); Tree puts it there.
+Pure functions return the content (paths relative to the root of the tree); Tree writes it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .node import Hca, Node, Port
 from .portstate import groups
 
 ROOT = "/run/rdmalab"
-ATTRIBUTE_MODE = 0o1644  # the sticky bit marks files whose writes the preload library hands to the agent
+ATTRIBUTE_MODE = 0o1644  # the sticky bit marks files whose writes the preload library passes to the agent
 PCI_IDS = {
     "MT4099": 0x1003, "MT4103": 0x1007, "MT4113": 0x1011, "MT4115": 0x1013, "MT4117": 0x1015, "MT4119": 0x1017,
     "MT4121": 0x1019, "MT4123": 0x101B, "MT4125": 0x101D, "MT4127": 0x101F, "MT4129": 0x1021, "MT4131": 0x1023,
@@ -34,14 +34,14 @@ COUNTERS = (
 
 
 def bridge_directory(node: Node, hca: Hca) -> str:
-    """Each card sits behind a root port of its own; functions of one card share it."""
+    """Return the directory of the root port above a card. Functions of one card share it."""
     cards = sorted({other.pci.rsplit(".", 1)[0] for other in node.hcas})
     bridge = cards.index(hca.pci.rsplit(".", 1)[0])
     return "sys/devices/pci0000:00/0000:00:%02x.%d" % (0x1C + bridge // 8, bridge % 8)
 
 
 def bridge_config(hca: Hca) -> bytes:
-    """Configuration space of the root port above a card, with the PCI Express capability at 0x40."""
+    """Return the configuration space of the root port above a card, with the PCI Express capability at 0x40."""
     bus = int(hca.pci.split(":")[1], 16)
     config = bytearray(4096)
     values = (
@@ -68,17 +68,17 @@ def rdma_directory(node: Node, hca: Hca) -> str:
 
 
 def vpd(hca: Hca) -> bytes:
-    """PCI vital product data: a name, then the read-only part with part and serial number."""
+    """Return PCI vital product data: a name, then the read-only part with part and serial number."""
     fields = b"".join(key + bytes([len(value)]) + value for key, value in ((b"PN", hca.part_number.encode()), (b"SN", b"MT0000X00000")))
     fields += b"RV\x01"
     name = b"InfiniBand adapter"
     head = b"\x82" + len(name).to_bytes(2, "little") + name + b"\x90" + (len(fields) + 1).to_bytes(2, "little") + fields
-    checksum = -(sum(head)) & 0xFF  # RV's first byte makes the sum of all bytes up to it zero
+    checksum = -(sum(head)) & 0xFF  # the first byte of RV makes the sum of all bytes up to and including it zero
     return head + bytes([checksum]) + b"\x78"
 
 
 def pci_files(node: Node, hca: Hca) -> dict[str, str]:
-    """The PCI function, which is there whether or not a driver is."""
+    """Return the files of the PCI function, which exist with or without a driver."""
     base = pci_directory(node, hca)
     device = PCI_IDS[hca.type]
     return {
@@ -123,17 +123,17 @@ def driver_links(node: Node, hca: Hca) -> dict[str, str]:
 
 
 def bind_files(driver: str) -> list[str]:
-    """The attributes of a driver that take a function from it and give one to it."""
+    """Return the attributes of a driver that unbind and bind functions."""
     return ["sys/bus/pci/drivers/%s/%s" % (driver, name) for name in ("bind", "unbind")]
 
 
 def is_ethernet(hca: Hca, port: Port) -> bool:
-    """Whether the card was made with that LINK_TYPE in effect."""
+    """Return whether the current LINK_TYPE of the port is Ethernet."""
     return hca.settings.get("current", {}).get("LINK_TYPE_P%d" % port.number) == "ETH"
 
 
 def rdma_files(node: Node, hca: Hca) -> dict[str, str]:
-    """The RDMA device without what the fabric decides (portstate.port_files)."""
+    """Return the files of the RDMA device that do not depend on the fabric (see portstate.port_files)."""
     base = rdma_directory(node, hca)
     files = {
         base + "/node_type": "1: CA\n",
@@ -162,16 +162,16 @@ def rdma_links(node: Node, hca: Hca) -> dict[str, str]:
 
 
 def hardware_address(hca: Hca, port: Port, gid_prefix: int, qpn: int) -> str:
-    """The 20 bytes of an IPoIB interface: flags and QPN, subnet prefix, port GUID.
+    """Return the 20-byte hardware address of an IPoIB interface: flags and QPN, subnet prefix, port GUID.
 
-    Bit 0x80 of the first byte says that connected mode is possible.
+    Bit 0x80 of the first byte means that connected mode is possible.
     """
     value = (0x80 if hca.connected_capable else 0) << 152 | qpn << 128 | gid_prefix << 64 | port.guid
     return ":".join("%02x" % byte for byte in value.to_bytes(20, "big"))
 
 
 def broadcast_address(gid_prefix: int, pkey: int) -> str:
-    """The IPv4 broadcast group of a partition, RFC 4391 section 4."""
+    """Return the IPv4 broadcast group of a partition, RFC 4391 section 4."""
     scope = 0xFF12 if gid_prefix >> 48 == 0xFE80 else 0xFF15
     value = 0xFFFFFF << 128 | scope << 112 | 0x401B << 96 | (pkey | 0x8000) << 80 | 0xFFFFFFFF
     return ":".join("%02x" % byte for byte in value.to_bytes(20, "big"))
@@ -187,7 +187,7 @@ class Tree:
         return os.path.join(self.root, name)
 
     def read(self, name: str) -> str:
-        """The text, or "" where there is no such file."""
+        """Return the text of a file, "" if it does not exist."""
         try:
             with open(self.path(name), encoding="utf-8") as stream:
                 return stream.read()
@@ -212,7 +212,7 @@ class Tree:
             self.write(name, text)
 
     def link_all(self, links: Mapping[str, str]) -> None:
-        """Both ends are names in the tree; the links are relative and end in the target's name, as sysfs has them."""
+        """Create links. Both ends are paths in the tree; the links are relative and end in the name of the target, as in sysfs."""
         for name, target in links.items():
             path = self.path(name)
             os.makedirs(os.path.dirname(path), exist_ok=True)

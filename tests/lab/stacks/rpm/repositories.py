@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Empty RPM packages with the dependencies that those of a distribution and of the vendor have, as repositories.
+"""Empty RPM packages with the dependencies of the distribution's and the vendor's packages, as repositories.
 
-Runs on a node with rpmbuild and createrepo_c: C(python3 repositories.py /srv/rpm).
+Runs on a node with rpmbuild and createrepo_c: `python3 repositories.py /srv/rpm`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VERBS, RDMACM, PCAP, UMAD = ("%s()(64bit)" % name for name in ("libibverbs.so.1"
 
 
 class Rpm(t.NamedTuple):
-    """A package."""
+    """An RPM package."""
 
     name: str
     version: str
@@ -28,7 +28,7 @@ class Rpm(t.NamedTuple):
 
 
 def _user_space(version: str, release: str) -> list[Rpm]:
-    """What both a distribution and the vendor build from rdma-core. The libraries belong to each other, version by version."""
+    """Return the packages that both a distribution and the vendor build from rdma-core. The libraries require each other in the exact version."""
     whole = "%s-%s" % (version, release)
     return [
         Rpm("rdma-core", whole, ("libibverbs = " + whole,)),
@@ -51,9 +51,9 @@ def _vendor(version: str, release: str, kernel: str) -> list[Rpm]:
 
 
 REPOSITORIES: dict[str, list[Rpm]] = {
-    # libpcap is linked with libibverbs since RHEL 8, and the firewall comes with libpcap.
+    # libpcap links libibverbs since RHEL 8, and the firewall depends on libpcap.
     "distribution": [
-        # Every system has it. zypper can't read a database that has become empty.
+        # Installed on every system. zypper cannot read a database that has become empty.
         Rpm("filesystem", "3.16-2.el9"),
         *_user_space("48.0", "1.el9"),
         Rpm("opensm", "3.3.24-5.el9", (UMAD,)),
@@ -63,7 +63,7 @@ REPOSITORIES: dict[str, list[Rpm]] = {
         Rpm("tk", "8.6.10-9.el9"),
         Rpm("site-lustre", "2.15-1.el9", ("rdma-core = 48.0-1.el9",)),
     ],
-    # As EPEL and the next minor release have them: higher than what a vendor has under the same names.
+    # Packages of EPEL and of the next minor release: newer than the vendor's packages of the same names.
     "updates": [*_user_space("9948.0", "1.el9"), Rpm("opensm", "9903.3.24-5.el9", (UMAD,)), Rpm("ucx", "9901.18.1-1.el9", (VERBS,))],
     "mlnx_ofed": [
         *_vendor("2310mlnx47", "1.2310055", "23.10-OFED.23.10.0.5.5"),
@@ -77,7 +77,7 @@ REPOSITORIES: dict[str, list[Rpm]] = {
 
 
 def spec(rpm: Rpm) -> str:
-    """The source of an empty package."""
+    """Return the spec file of an empty package."""
     version, release = rpm.version.rsplit("-", 1)
     lines = ["Name: " + rpm.name, "Version: " + version, "Release: " + release, "Summary: stand-in", "License: none", "BuildArch: noarch"]
     lines += ["Requires: " + name for name in rpm.requires] + ["Provides: " + name for name in rpm.provides]

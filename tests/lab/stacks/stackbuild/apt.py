@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Repositories for apt: Packages and Release are plain text, gpg signs."""
+"""Repositories for apt: plain-text Packages and Release files, signed by gpg."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ KEY_NAME = "rdma.ofed lab repository"
 
 
 def packages_text(folder: pathlib.Path, pool: pathlib.Path) -> str:
-    """The index of the packages in C(pool); paths in it are relative to C(folder)."""
+    """Return the index of the packages in `pool`, with paths relative to `folder`."""
     paragraphs = []
     for deb in sorted(pool.rglob("*.deb")):
         data = deb.read_bytes()
@@ -42,7 +42,7 @@ def release_text(origin: str, files: t.Mapping[str, bytes]) -> str:
 
 
 class Signer:
-    """A key of its own for every build, without a passphrase and in a folder that goes away."""
+    """A key per build, without a passphrase and in a temporary directory."""
 
     def __init__(self, home: pathlib.Path) -> None:
         self.argv = ["gpg", "--homedir", str(home), "--batch", "--yes", "--quiet", "--pinentry-mode", "loopback", "--passphrase", ""]
@@ -61,7 +61,7 @@ class Signer:
 
 
 def flat(folder: pathlib.Path, origin: str, signer: Signer | None) -> None:
-    """Makes a folder of packages a repository of the form C(deb FOLDER ./)."""
+    """Make a directory of packages a repository of the form `deb FOLDER ./`."""
     data = packages_text(folder, folder).encode()
     files = {"Packages": data, "Packages.gz": gzip.compress(data, 1, mtime=0)}
     for name, content in files.items():
@@ -72,5 +72,5 @@ def flat(folder: pathlib.Path, origin: str, signer: Signer | None) -> None:
 
 
 def scratch() -> tempfile.TemporaryDirectory[str]:
-    """For a key: the socket of its agent wants a short path."""
+    """Return a temporary directory for a key: the socket of its agent needs a short path."""
     return tempfile.TemporaryDirectory(prefix="stk")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A bundle of MLNX_OFED: the tree as the vendor lays it out, and the archive of it."""
+"""A bundle of MLNX_OFED: the vendor's directory tree and its archive."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def _write(root: pathlib.Path, files: t.Mapping[str, str], mode: int = 0o644) ->
 
 
 def catalogue_text(entries: t.Mapping[str, catalog.Entry]) -> str:
-    """What the installer knows."""
+    """Return the catalogue that the installer reads."""
     document = {
         "packages": {name: entry._asdict() for name, entry in entries.items()},
         "groups": {name: list(members) for name, members in catalog.GROUPS.items()},
         "required": list(catalog.REQUIRED),
         "remove": packages.REMOVE.split(),
-        # Installed packages of these names are no reason for 174.
+        # Installed packages of these names do not cause exit status 174.
         "known": [*entries, "mlnx-fw-updater"],
     }
     return json.dumps(document, indent=1)
 
 
 def build(release: Release, distro: str, sources: t.Mapping[str, pathlib.Path], signer: apt.Signer, into: pathlib.Path) -> pathlib.Path:
-    """The archive; the tree that it was made from stays beside it."""
+    """Build the archive and return its path. The source tree stays beside it."""
     root = into / folder_name(release, distro)
     entries = packages.build(release, sources, root / "DEBS")
     for meta in catalog.metapackages(release, entries):

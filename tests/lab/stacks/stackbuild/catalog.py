@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which packages a release has, in which groups, and what each needs: pure data, also for the installer's own use."""
+"""The packages of a release, their groups and dependencies: pure data, which the installer uses as well."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 
 from .releases import Release
 
-# Built from the distribution's packages. opensm's three libraries are one package of the vendor.
+# Built from the distribution's packages. The vendor ships opensm's three libraries as one package.
 CORE = (
     "rdma-core",
     "libibverbs1",
@@ -73,7 +73,7 @@ GROUPS: t.Mapping[str, tuple[str, ...]] = {
     "eth-only": (*SCRIPTS, *KERNEL_CORE, "mstflint", "mft", "mlnx-ethtool", "mlnx-iproute2"),
     "kernel-only": (*SCRIPTS, *KERNEL_CORE, *KERNEL_ULPS, *KERNEL_HPC),
 }
-# Installed only if asked for by --with-NAME, --with-nvmf or --with-nfsrdma.
+# Installed only on request with --with-NAME, --with-nvmf or --with-nfsrdma.
 EXTRA = KERNEL_STORAGE
 ARCH_ALL = ("opensm-doc", "ibsim-doc", "openmpi")
 _STUB_NEEDS = {
@@ -92,7 +92,7 @@ _STUB_NEEDS = {
     "knem": ("knem-dkms",),
     **dict.fromkeys((*KERNEL_ULPS[:3], *KERNEL_STORAGE), ("mlnx-ofed-kernel-dkms",)),
 }
-# What the installer adds from the distribution for all packages. The vendor's list has compilers and autotools, too.
+# Packages that the installer adds from the distribution. The vendor's list also has compilers and autotools.
 REQUIRED = ("m4", "autotools-dev", "chrpath", "lsof", "pciutils")
 DISTRO_NEEDS = {
     "mlnx-ofed-kernel-utils": ("coreutils", "pciutils", "grep", "procps", "kmod", "lsof"),
@@ -107,11 +107,11 @@ class Entry(t.NamedTuple):
     version: str
     arch: str
     mode: str
-    """C(user) or C(kernel)."""
+    """"user" or "kernel" (the package's mode)."""
     needs: tuple[str, ...] = ()
-    """Packages of the release."""
+    """Required packages of the release."""
     distro: tuple[str, ...] = ()
-    """Packages of the distribution that the installer puts there first."""
+    """Packages of the distribution that the installer installs first."""
 
 
 def is_kernel(name: str) -> bool:
@@ -119,7 +119,7 @@ def is_kernel(name: str) -> bool:
 
 
 def _source(name: str) -> str:
-    """The name whose version a package has."""
+    """Return the name of the package that determines the version."""
     if name in ("libopensm", "opensm-doc"):
         return "opensm"
     if name == "kernel-mft-dkms":
@@ -134,12 +134,12 @@ def version(release: Release, name: str) -> str:
 
 
 def package_names() -> list[str]:
-    """All of a release but metapackages and the updater, in the order of the groups."""
+    """Return all package names of a release, in the order of the groups, without metapackages and the updater."""
     return list(dict.fromkeys([name for group in GROUPS.values() for name in group] + list(EXTRA)))
 
 
 def entries(release: Release, repacked: t.Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]]) -> dict[str, Entry]:
-    """The catalogue; C(repacked) has the own and the distribution's dependencies of what was built from Debian's packages."""
+    """Return the catalogue. `repacked` has the dependencies, on the release and on the distribution, of packages built from Debian's."""
     found: dict[str, Entry] = {}
     for name in package_names():
         needs, distro = repacked.get(name, (_STUB_NEEDS.get(name, ()), DISTRO_NEEDS.get(name, ())))
@@ -149,7 +149,7 @@ def entries(release: Release, repacked: t.Mapping[str, tuple[tuple[str, ...], tu
 
 
 def closure(wanted: t.Iterable[str], catalogue: t.Mapping[str, Entry]) -> list[str]:
-    """The wanted packages and what they need, each behind what it needs."""
+    """Return the wanted packages and their dependencies, each after its dependencies."""
     order: list[str] = []
 
     def visit(name: str, above: tuple[str, ...]) -> None:
@@ -173,9 +173,9 @@ class Meta(t.NamedTuple):
 
 
 def metapackages(release: Release, catalogue: t.Mapping[str, Entry]) -> list[Meta]:
-    """As the tree of 5.0 has them: with -user-only for each but kernel-only, and -exact for all and basic.
+    """Return the metapackages of the 5.0 tree: each with a -user-only variant except kernel-only, and -exact variants of all and basic.
 
-    A -user-only package also needs mlnx-ofed-kernel-utils and kernel-mft-dkms there.
+    A -user-only package there also depends on mlnx-ofed-kernel-utils and kernel-mft-dkms.
     """
 
     def meta(name: str, members: t.Iterable[str], relation: str, text: str) -> Meta:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Control files of Debian packages: pure text. A field is a name and a value, continuation lines kept."""
+"""Control files of Debian packages: pure text. A field is a name and a value with its continuation lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ RELATIONS = ("Pre-Depends", "Depends", "Recommends", "Suggests", "Breaks", "Conf
 
 
 def parse(text: str) -> Fields:
-    """The fields of one paragraph, in their order."""
+    """Return the fields of one paragraph in their order."""
     fields: Fields = {}
     name = ""
     for line in text.splitlines():
@@ -36,16 +36,15 @@ def relations(value: str) -> list[str]:
 
 
 def names(value: str) -> list[str]:
-    """The package names of a relation field; of alternatives the first."""
+    """Return the package names of a relation field, the first of each set of alternatives."""
     found = [_RELATION.match(part) for part in relations(value)]
     return [match.group(1) for match in found if match]
 
 
 def revised(fields: t.Mapping[str, str], versions: t.Mapping[str, str], renamed: t.Mapping[str, str]) -> Fields:
-    """A distribution's paragraph as the vendor's: versions, and relations among the vendor's own packages.
+    """Convert a distribution's paragraph to the vendor's: versions, and relations among the vendor's own packages.
 
-    An exact relation gets the vendor's version, a lower bound stays (the vendor's versions are all higher), an upper
-    bound would exclude nothing and is dropped.
+    An exact relation gets the vendor's version. A lower bound stays, because the vendor's versions are all higher. An upper bound is dropped.
     """
     result = dict(fields)
     package = fields["Package"]

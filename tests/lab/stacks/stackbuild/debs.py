@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""dpkg-deb at work: packages made from a folder, and the distribution's packages made into the vendor's."""
+"""Runs dpkg-deb: builds packages from a directory and converts the distribution's packages to the vendor's."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ MAINTAINER = "rdma.ofed lab <lab@example.invalid>"
 
 
 class StackError(Exception):
-    """Says what could not be built, and what to do."""
+    """A build failure with the next step."""
 
 
 class Debian(t.NamedTuple):
-    """What a package is made of, beside its files."""
+    """The metadata of a package."""
 
     name: str
     version: str
@@ -65,7 +65,7 @@ def _write_control(tree: pathlib.Path, fields: t.Mapping[str, str], scripts: t.M
 
 
 def make(package: Debian, files: t.Mapping[str, str | bytes], into: pathlib.Path, executables: t.Collection[str] = ()) -> pathlib.Path:
-    """A package of these files (contents by path)."""
+    """Build a package of these files (contents by path)."""
     with tempfile.TemporaryDirectory() as scratch:
         tree = pathlib.Path(scratch, "tree")
         document = "/usr/share/doc/%s/README" % package.name
@@ -93,9 +93,9 @@ def repack(
     edit: t.Callable[[pathlib.Path], t.Mapping[str, str] | None] = lambda tree: None,
     extra: t.Mapping[str, str] | None = None,
 ) -> control.Fields:
-    """One package of the vendor from one or several of the distribution; returns its fields.
+    """Build one vendor package from one or more packages of the distribution. Returns its fields.
 
-    C(edit) may change the unpacked tree, and returns maintainer scripts if they are not to stay the distribution's.
+    `edit` may change the unpacked tree. It returns maintainer scripts to replace the distribution's.
     """
     with tempfile.TemporaryDirectory() as scratch:
         tree = pathlib.Path(scratch, "tree")
@@ -118,7 +118,7 @@ def repack(
         (tree / "DEBIAN/md5sums").unlink(missing_ok=True)
         kept = tree / "DEBIAN/conffiles"
         conffiles = kept.read_text(encoding="utf-8").split() if kept.exists() else []
-        # A conffile that the edit added is in etc, too.
+        # Conffiles that the edit added are in etc too.
         conffiles = list(dict.fromkeys([*conffiles, *("/" + str(path.relative_to(tree)) for path in (tree / "etc").rglob("*") if path.is_file())]))
         _write_control(tree, found, scripts or {}, conffiles)
         _pack(tree, into, found["Package"], found["Version"], found["Architecture"])

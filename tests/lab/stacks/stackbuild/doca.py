@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The repository of a release of DOCA, and the package that carries the same repository to a node."""
+"""The repository of a DOCA release, and the package that installs the same repository on a node."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ROCE = (*_BASIC, "ibverbs-utils", "rdmacm-utils", "perftest", "mft", "kernel-mf
 
 
 def members(profile: str) -> list[str]:
-    """Packages that a profile depends on."""
+    """Return the packages that a profile depends on."""
     base: t.Sequence[str] = {"doca-host-basic": _BASIC, "doca-roce": _ROCE}.get(profile, catalog.GROUPS["hpc"])
     return [*base, *_EXTRAS.get(profile, ())]
 
 
 def depends(profile: str, entries: t.Mapping[str, catalog.Entry]) -> list[str]:
-    """openmpi is pinned to one version, so it cannot be another one's; for the rest a newer one will do."""
+    """Return a profile's dependencies. openmpi is pinned to an exact version, which only the vendor's package has; others may be newer."""
     parts = []
     for name in members(profile):
         entry = entries.get(name)
@@ -48,7 +48,7 @@ def _host_package(doca: Doca, repository: pathlib.Path, into: pathlib.Path) -> N
 
 
 def build(doca: Doca, sources: t.Mapping[str, pathlib.Path], signer: apt.Signer, into: pathlib.Path) -> pathlib.Path:
-    """The folder of the repository; C(doca-host) and the key are in the folders above it."""
+    """Build the repository and return its directory. doca-host and the key are in the directories above it."""
     shelf = into / "public/repo/doca"
     repository = shelf / doca.version / doca.distro / "x86_64"
     entries = packages.build(doca.release, sources, repository)
@@ -72,7 +72,7 @@ def build(doca: Doca, sources: t.Mapping[str, pathlib.Path], signer: apt.Signer,
 
 
 def dkms_package(version: str, into: pathlib.Path) -> None:
-    """The stand-in of dkms, which needs no compiler."""
+    """Build the stand-in of dkms, which needs no compiler."""
     files: dict[str, str | bytes] = {
         "/usr/sbin/dkms": packages.vendor("dkms.py"),
         "/usr/lib/dkms/kmodfile.py": packages.vendor("kmodfile.py"),

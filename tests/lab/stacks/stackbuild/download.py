@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The distribution's packages, from the mirror that the lab's nodes use: downloaded once, in one of their containers."""
+"""Downloads the distribution's packages once, in a container, from the mirror of the lab's nodes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WANTED = (*CORE, "perftest", "mstflint", "opensm", *MERGED)
 
 
 def node_image() -> str:
-    """The image of a Debian 12 node; made if it is missing."""
+    """Return the image of a Debian 12 node. Builds it if it is missing."""
     return _image.ensure_images(settings()._replace(suite="bookworm"), ("bookworm",)).nodes["bookworm"]
 
 
@@ -30,7 +30,7 @@ def kernel(image: str) -> str:
 
 
 def download(image: str, into: pathlib.Path) -> dict[str, pathlib.Path]:
-    """Files by package name. What is there already is not asked for again."""
+    """Return files by package name. Downloads only missing ones."""
     into.mkdir(parents=True, exist_ok=True)
     found = _present(into)
     missing = sorted(set(WANTED) - set(found))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All packages of one release, in one folder."""
+"""All packages of one release, in one directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import catalog, control, debs
 from .releases import Release
 
 VENDOR = pathlib.Path(__file__).resolve().parents[1] / "vendor"
-# Names that the installer and the uninstaller look for, anywhere in the names of installed packages.
+# Strings that the installer and the uninstaller search for in the names of installed packages.
 REMOVE = (
     "ar-mgr cc-mgr compat-dapl1 dapl1 dapl2-utils dump-pr ibacm ibsim ibsim-utils ibutils ibutils2 ibverbs-utils infiniband-diags libdapl2 libibcm1"
     " libibdm1 libibmad libibmad5 libibmad-dev libibnetdisc5 libibumad libibumad3 libibumad-dev libibverbs1 libibverbs-dev libipathverbs1 libmlx4-1"
@@ -28,7 +28,7 @@ REMOVE = (
 
 
 def vendor(name: str, **words: str) -> str:
-    """A file of ../vendor with its @WORDS@ filled in."""
+    """Return a file of ../vendor with its @WORDS@ filled in."""
     text = (VENDOR / name).read_text(encoding="utf-8")
     if "@FAULTS@" in text:
         text = text.replace("@FAULTS@", (VENDOR / "faults.snippet").read_text(encoding="utf-8").rstrip())
@@ -42,7 +42,7 @@ def _postinst(name: str) -> str:
 
 
 def _opensm(tree: pathlib.Path) -> t.Mapping[str, str]:
-    """The vendor's service is opensmd; nothing of the distribution's units stays."""
+    """Replace the distribution's units by the vendor's service opensmd."""
     for name in ("lib/systemd/system/opensm.service", "lib/systemd/system/opensm@.service", "etc/init.d/opensm", "etc/default/opensm"):
         (tree / name).unlink()
     shutil.copy(VENDOR / "opensmd.service", tree / "lib/systemd/system/opensmd.service")
@@ -129,7 +129,7 @@ def _stub(release: Release, entry: catalog.Entry, files: t.Mapping[str, str | by
 
 
 def build(release: Release, sources: t.Mapping[str, pathlib.Path], into: pathlib.Path) -> dict[str, catalog.Entry]:
-    """The catalogue of what was built. Metapackages and the updater are not in it."""
+    """Build all packages except metapackages and the updater. Returns their catalogue."""
     entries = catalog.entries(release, _userland(release, sources, into))
     files = _files(release)
     for name, entry in entries.items():

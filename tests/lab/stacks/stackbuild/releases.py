@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The releases that are stood in for: which numbers their packages carry."""
+"""The releases that have stand-ins, with the versions of their packages."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import typing as t
 
 
 class Release(t.NamedTuple):
-    """One release of the drivers, as MLNX_OFED and as DOCA-OFED ship them."""
+    """One release of the drivers, as shipped in MLNX_OFED and in DOCA-OFED."""
 
     version: str
-    """As in C(.mlnx): C(23.10-0.5.5.0)."""
+    """Version as in .mlnx: 23.10-0.5.5.0."""
     rdma_core: str
-    """Version of the packages that are built from rdma-core."""
+    """Version of the packages built from rdma-core."""
     others: t.Mapping[str, str]
-    """Of packages with a history of their own."""
+    """Versions of packages with a numbering of their own."""
 
     @property
     def internal(self) -> str:
-        """What ofed_info says as it is packaged: the release without its last number."""
+        """Return the version that the packaged ofed_info prints: the release without its last number."""
         return self.version.rpartition(".")[0]
 
     @property
     def line(self) -> str:
-        """C(23.10)."""
+        """Return the release line, such as 23.10."""
         return self.version.partition("-")[0]
 
     @property
     def build(self) -> str:
-        """The tail of package versions: C(2310055)."""
+        """Return the suffix of package versions, such as 2310055."""
         return "".join(self.internal.replace("-", ".").split("."))
 
     @property
     def kernel(self) -> str:
-        """Of mlnx-ofed-kernel-*: the part before the hyphen is what DKMS knows it by."""
+        """Return the version of mlnx-ofed-kernel-*. DKMS uses the part before the hyphen."""
         return "%s.OFED.%s.1-1" % (self.line, self.internal.replace("-", "."))
 
     @property
@@ -44,7 +44,7 @@ class Release(t.NamedTuple):
         return "%s.OFED.%s" % (self.line, self.internal.replace("-", "."))
 
     def package(self, name: str) -> str:
-        """The version of a package that is not built from rdma-core."""
+        """Return the version of a package that is not built from rdma-core."""
         fixed = {"mlnx-ofed-kernel": self.kernel, "ofed-scripts": self.scripts, "mlnx-fw-updater": self.version}
         return fixed.get(name) or self.others.get(name) or "1.0-1.%s" % self.build
 
@@ -113,15 +113,15 @@ class Doca(t.NamedTuple):
 
     version: str
     build: str
-    """The tail of the version of its own packages."""
+    """Version suffix of DOCA's own packages."""
     release: Release
     distro: str
-    """Name of the directory: with the minor release of the distribution before 3.2."""
+    """Directory name; before 3.2 it includes the minor release of the distribution."""
     kernel_support: bool
-    """doca-extra with doca-kernel-support: before 3.2, which has modules as DKMS sources only."""
+    """Whether doca-extra has doca-kernel-support: true before 3.2, which has modules as DKMS sources only."""
     profiles: tuple[str, ...]
     own_dkms: str
-    """Version of the dkms package that the repository carries, "" for none."""
+    """Version of the dkms package in the repository, "" for none."""
 
     @property
     def full(self) -> str:

@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stand-in for dkms 3.0 in containers, where no compiler is wanted: same commands, tree, texts and exit codes; modules from kmodfile.
+"""Stand-in for dkms 3.0 in containers without a compiler: same commands, tree, output and exit codes; kmodfile creates the modules.
 
 It sources dkms.conf with bash, as dkms does, with STANDIN_DKMS=1 in the environment, and runs MAKE[0] there.
 """
@@ -31,7 +31,7 @@ def fail(status: int, *lines: str) -> int:
 
 
 class Source:
-    """One version of one set of modules."""
+    """One version of a set of modules."""
 
     def __init__(self, name: str, version: str) -> None:
         self.name, self.version = name, version

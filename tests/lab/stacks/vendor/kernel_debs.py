@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages of ready-made modules for one kernel: kernel_debs.py KERNEL FOLDER, where the bundle's other packages are."""
+"""Builds packages of ready-made modules for one kernel: kernel_debs.py KERNEL FOLDER. FOLDER has the bundle's other packages."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Kernel modules without a compiler: what modinfo, depmod and the lab's emulated kernel read of a module, and no code."""
+"""Kernel modules without a compiler: they contain what modinfo, depmod and the lab's emulated kernel read, and no code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pathlib
 import struct
 import typing as t
 
-# What a module of the stack depends on. The whole set, as a module of one stack cannot use the core of another.
+# Dependencies of a stack's module: the whole set, because a module of one stack cannot use the core of another.
 DEPENDS: t.Mapping[str, tuple[str, ...]] = {
     "mlx_compat": (),
     "ib_core": ("mlx_compat",),
@@ -26,9 +26,9 @@ DEPENDS: t.Mapping[str, tuple[str, ...]] = {
     "mlx5_core": ("mlxfw", "mlx_compat"),
     "mlx5_ib": ("mlx5_core", "ib_uverbs", "ib_core", "mlx_compat"),
 }
-# What a vendor's ib_core has, and the distribution's has not.
+# Symbols that a vendor's ib_core exports and the distribution's does not.
 PEER_MEMORY = "ib_register_peer_memory_client"
-# Of the distribution's module: what the hardware is recognised by, and the parameters.
+# Entries of the distribution's module: hardware aliases and parameters.
 TAKEN = ("alias", "parm", "parmtype", "softdep")
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
@@ -36,7 +36,7 @@ _SYMBOL = struct.Struct("<IBBHQQ")
 
 
 def modinfo(image: bytes) -> list[str]:
-    """The entries C(key=value) of a module file."""
+    """Return the key=value entries of a module file."""
     fields = struct.Struct("<16xHHIQQQIHHHHHH").unpack_from(image)
     sections = [_SECTION.unpack_from(image, fields[5] + index * fields[10]) for index in range(fields[11])]
     names = sections[fields[12]][4]
@@ -48,7 +48,7 @@ def modinfo(image: bytes) -> list[str]:
 
 
 def _elf(parts: t.Sequence[tuple[str, int, bytes, int, int]]) -> bytes:
-    """A relocatable file of these sections: name, type, content, link, entry size."""
+    """Return a relocatable file with these sections: name, type, content, link, entry size."""
     names = b"\0" + b"".join(part[0].encode() + b"\0" for part in (*parts, (".shstrtab", 3, b"", 0, 0)))
     body, table = b"", [_SECTION.pack(*[0] * 10)]
     for name, kind, content, link, size in (*parts, (".shstrtab", 3, names, 0, 0)):
@@ -61,7 +61,7 @@ def _elf(parts: t.Sequence[tuple[str, int, bytes, int, int]]) -> bytes:
 
 
 def image(name: str, release: str, version: str, inbox: bytes = b"") -> bytes:
-    """The module of this name; C(inbox) is the distribution's, for its aliases and parameters."""
+    """Return the module with this name. `inbox` is the distribution's module, which provides aliases and parameters."""
     taken = [entry for entry in (modinfo(inbox) if inbox else []) if entry.partition("=")[0] in TAKEN]
     if name == "ib_ipoib":
         taken.append("parmtype=ipoib_enhanced:int")
@@ -70,7 +70,7 @@ def image(name: str, release: str, version: str, inbox: bytes = b"") -> bytes:
 
 
 def module(name: str, release: str, version: str, depends: t.Sequence[str], exported: t.Sequence[str], wanted: t.Sequence[str], more: t.Sequence[str]) -> bytes:
-    """A module with functions for others, that wants functions of others; C(more) are entries of its modinfo."""
+    """Return a module that exports and imports functions. `more` are further entries of its .modinfo."""
     code = hashlib.sha256(("%s %s" % (name, version)).encode()).hexdigest()[:23].upper()
     entries = ["license=Dual BSD/GPL", "version=%s" % version, "srcversion=%s" % code, *dict.fromkeys(more)]
     entries += ["depends=%s" % ",".join(depends), "name=%s" % name, "vermagic=%s SMP preempt mod_unload modversions " % release]
@@ -89,6 +89,6 @@ def module(name: str, release: str, version: str, depends: t.Sequence[str], expo
 
 
 def inbox_module(release: str, name: str, root: str = "/") -> bytes:
-    """The kernel package's module file, empty if it has none (or only a compressed one)."""
+    """Return the kernel package's module file, empty if there is none or only a compressed one."""
     found = sorted(pathlib.Path(root, "lib/modules", release, "kernel").rglob(name + ".ko"))
     return found[0].read_bytes() if found else b""

@@ -3,13 +3,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stand-in for C(mlnxofedinstall) of MLNX_OFED on Debian: same options, order of steps, texts, logs and exit codes.
+"""Stand-in for mlnxofedinstall of MLNX_OFED on Debian: same options, order of steps, output, logs and exit codes.
 
-Faults, as C(KEY=VALUE,KEY) in the environment variable OFED_STANDIN, or in the files /etc/ofed-standin and .faults (beside this
-program): C(space) ends with 28; C(exit=STATUS) ends with that before anything changes; C(device) finds an unsupported card;
-C(slow=SECONDS) before each package; C(slow-build=SECONDS) before each build of modules, C(build) breaks it; C(fail=PACKAGE) and
-C(hang=PACKAGE) are about that package's post-installation; C(firmware=STATUS) is what the firmware updater ends with (2, 171, 173,
-28); C(strict-uninstall) lets the uninstaller end with 174 also for what depends on a listed package.
+Faults are given as KEY=VALUE,KEY in the environment variable OFED_STANDIN, or in the files /etc/ofed-standin and .faults (beside this program): `space` exits
+with 28; `exit=STATUS` exits with that status before any change; `device` finds an unsupported card; `slow=SECONDS` waits before each package;
+`slow-build=SECONDS` waits before each build of modules, `build` makes it fail; `fail=PACKAGE` and `hang=PACKAGE` affect that package's post-installation;
+`firmware=STATUS` is the exit status of the firmware updater (2, 171, 173, 28); `strict-uninstall` makes the uninstaller exit with 174 also for packages that
+depend on a listed one.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def end(message: str, status: int, colour: str = host.RED) -> t.NoReturn:
 
 
 class Installer:
-    """One run."""
+    """One run of the installer."""
 
     def __init__(self, given: options.Options, faults: dict[str, str]) -> None:
         self.given = given
@@ -65,7 +65,7 @@ class Installer:
         self.distro = given.values.get("distro", host.distribution()).lower()
 
     def _prebuilt(self) -> bool:
-        """Does the bundle carry modules for this kernel?"""
+        """Return whether the bundle has modules for this kernel."""
         return any("kver.%s_" % self.kernel in deb.name for deb in self.debs.glob("mlnx-ofed-kernel-modules_*.deb"))
 
     def _dkms(self) -> bool:
@@ -103,7 +103,7 @@ class Installer:
             sys.exit(int(self.faults["exit"]))
 
     def add_kernel_support(self) -> None:
-        """Builds another bundle and hands over to its installer. Whatever goes wrong there is 1 here."""
+        """Build another bundle and run its installer. Any failure there is exit status 1 here."""
         work = "%s/%s-%s-%s" % (self.tmpdir, PACKAGE, self.version, self.kernel)
         name = "%s-%s-%s-ext" % (PACKAGE, self.version, self.distro)
         only = self.given.has("--add-kernel-support-build-only")
@@ -155,7 +155,7 @@ class Installer:
             print("Those packages are removed due to conflicts with %s, do not reinstall them.\n" % PACKAGE, flush=True)
         if not self.force and not self.node.quiet:
             print("Do you want to continue?[y/N]:", end="", flush=True)
-            # One raw character: at the end of the input it is none.
+            # One raw character, empty at the end of the input.
             answer = sys.stdin.read(1)
             print(answer + "\n", flush=True)
             if answer not in ("y", "Y"):
@@ -209,7 +209,7 @@ class Installer:
                 self.verify(real)
 
     def verify(self, name: str) -> None:
-        """Are the modules there, and not the kernel package's own?"""
+        """Check that the modules exist and are not those of the kernel package."""
         self.node.run("/sbin/depmod %s" % self.kernel)
         for module in PROBE:
             file = host.output("/sbin/modinfo -k %s -F filename %s" % (self.kernel, module)).strip()

@@ -3,10 +3,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stand-in for the uninstaller: C(uninstall.sh) of a bundle and C(/usr/sbin/ofed_uninstall.sh) of ofed-scripts.
+"""Stand-in for the uninstaller: uninstall.sh of a bundle and /usr/sbin/ofed_uninstall.sh of ofed-scripts.
 
-As in 5.0, it ends with 174 only for packages whose NAMES contain one of the list's, not for what depends on a listed
-package: those go silently. The fault C(strict-uninstall) (see mlnxofedinstall) makes it refuse these, too.
+As in 5.0, it exits with 174 only for packages whose NAMES contain a listed name, not for packages that depend on a listed one: those are removed silently. The
+fault `strict-uninstall` (see mlnxofedinstall) makes it refuse these too.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def output(command: str) -> str:
 
 
 def listed(states: str) -> list[str]:
-    """Names of the packages whose two letters of state match: what dpkg-query -l shows, in one call for all patterns."""
+    """Return the packages whose two state letters match, as dpkg-query -l shows them, with one call for all patterns."""
     lines = output("dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n'").splitlines()
     return [line.split()[-1] for line in lines if re.match(states, line)]
 
@@ -165,7 +165,7 @@ def main(argv: list[str]) -> int:
         return 172
     known = {"--force", "--unload-modules", "-v", "--verbose", "-q", "--quiet", "--dry-run", "--keep-mft"}
     if set(argv) - known:
-        # Help, and what is misspelt: nothing is done, and that is no error.
+        # Help and misspelt options: no action and no error.
         print(USAGE % sys.argv[0])
         return 0
     os.environ.update(LANG="C", LC_ALL="C")

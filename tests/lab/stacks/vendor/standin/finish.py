@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the installer does after the packages: firmware, and the files that it rewrites."""
+"""The installer's steps after the packages: firmware, and the files that it rewrites."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ UDEV_RULES = pathlib.Path("/etc/udev/rules.d/90-ib.rules")
 
 
 def rewritten_info(text: str, package: str, version: str) -> str:
-    """ofed_info of a packaged release -> that of a bundle: both answers, the headline, and every other OFED-internal."""
+    """Convert ofed_info of a packaged release to that of a bundle: both answers, the headline, and every other OFED-internal."""
     lines = []
     for line in text.splitlines():
         if re.match(r"OFED", line):
@@ -34,7 +34,7 @@ def rewritten_info(text: str, package: str, version: str) -> str:
 
 
 def with_key(text: str, key: str, value: str) -> str:
-    """openib.conf with every line of this key changed; without one it stays as it is, but for POST_START_DELAY."""
+    """Return openib.conf with every line of this key changed. Without such a line only POST_START_DELAY is added."""
     changed, count = re.subn(r"(?m)^(\s*%s=).*$" % re.escape(key), lambda match: match.group(1) + value, text)
     if not count and key == "POST_START_DELAY":
         changed += "\n# Seconds to sleep after openibd start finished and before releasing the shell\n%s=%s\n" % (key, value)
@@ -42,7 +42,7 @@ def with_key(text: str, key: str, value: str) -> str:
 
 
 def with_memlock(text: str) -> str:
-    """limits.conf with a line for each of soft and hard that it says nothing about."""
+    """Return limits.conf with a memlock line for each of soft and hard that it lacks."""
     for kind in ("soft", "hard"):
         if not re.search(r"(?m)^[^#]*%s.*memlock" % kind, text):
             text += "* %s memlock unlimited\n" % kind
@@ -59,7 +59,7 @@ def _edit(path: pathlib.Path, change: t.Callable[[str], str]) -> None:
 
 
 def firmware(node: host.Host, options: Options, debs: pathlib.Path, tmpdir: str) -> int:
-    """The result of the updater, from its log. Without a log it is 1 if an update was wanted, else 0."""
+    """Return the result of the updater from its log. Without a log it is 1 if an update was wanted, else 0."""
     if "mlnx-fw-updater" in options.without:
         return 0
     update = not options.has("--without-fw-update") and options.group != "guest"
@@ -81,7 +81,7 @@ def firmware(node: host.Host, options: Options, debs: pathlib.Path, tmpdir: str)
 
 
 def opensm(node: host.Host, enable: bool) -> None:
-    """The boot links of opensmd: made with --enable-opensm, else taken away, whoever made them."""
+    """Create the boot links of opensmd with --enable-opensm, else remove them, regardless of their origin."""
     if pathlib.Path("/etc/init.d/opensmd").exists():
         node.run("/usr/sbin/update-rc.d " + ("opensmd defaults" if enable else "-f opensmd remove"))
     elif host.installed("opensm"):
@@ -89,7 +89,7 @@ def opensm(node: host.Host, enable: bool) -> None:
 
 
 def settings(node: host.Host, options: Options, package: str, version: str) -> None:
-    """All files but the packages' own, in the installer's order."""
+    """Rewrite all files that no package owns, in the installer's order."""
     tuner, tune = options.has("--enable-affinity"), options.has("--enable-mlnx_tune")
     _edit(OPENIB_CONF, lambda text: with_key(text, "RUN_AFFINITY_TUNER", "yes" if tuner else "no"))
     _edit(OPENIB_CONF, lambda text: with_key(text, "RUN_MLNX_TUNE", "yes" if tune else "no"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the installer does to the node: commands, dpkg's answers, logs and faults."""
+"""The installer's access to the node: commands, dpkg queries, logs and faults."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import typing as t
 
 PREREQUISITE, ERROR, INVALID, NO_SPACE, FOREIGN = 172, 1, 22, 28, 174
 RED, YELLOW, GREEN, RESET = "\033[31m", "\033[33m", "\033[32m", "\033[0m"
-# Never removed, whatever their names contain.
+# Never removed, even if their names match.
 KEPT = re.compile(r"^xen|ovsvf-config|opensmtpd")
 
 
 def faults(bundle: pathlib.Path) -> dict[str, str]:
-    """From the environment, the node and the bundle; handed down in the environment for the packages' scripts."""
+    """Read faults from the environment, the node and the bundle. The environment passes them to the packages' scripts."""
     texts = [os.environ.get("OFED_STANDIN", "")]
     texts += [path.read_text(encoding="utf-8") for path in (pathlib.Path("/etc/ofed-standin"), bundle / ".faults") if path.is_file()]
     pairs = [word.partition("=") for text in texts for word in re.split(r"[,\s]+", text) if word]
@@ -34,7 +34,7 @@ def faults(bundle: pathlib.Path) -> dict[str, str]:
 
 
 def distribution(root: pathlib.Path = pathlib.Path("/")) -> str:
-    """C(ubuntu20.04), C(debian12.5): os-release of Debian has no minor version, and of what is no release yet none that counts."""
+    """Return ubuntu20.04 or debian12.5. Debian's os-release has no minor version, and a testing release none that counts."""
     release: dict[str, str] = dict(re.findall(r'(?m)^(\w+)="?([^"\n]*)"?$', (root / "etc/os-release").read_text(encoding="utf-8")))
     if release.get("ID") != "debian":
         return release.get("ID", "") + release.get("VERSION_ID", "")
@@ -43,7 +43,7 @@ def distribution(root: pathlib.Path = pathlib.Path("/")) -> str:
 
 
 class Host:
-    """One run: its folder of logs, and how much it says."""
+    """One run: its log directory and its verbosity."""
 
     def __init__(self, package: str, tmpdir: str, quiet: bool, verbose: int) -> None:
         self.logs = pathlib.Path(tmpdir) / ("%s.%d.logs" % (package, os.getpid()))
@@ -54,14 +54,14 @@ class Host:
         self.verbose = verbose
 
     def say(self, text: str, show: bool = True, colour: str = "") -> None:
-        """To general.log, and to the terminal if it is to be shown."""
+        """Write to general.log, and to the terminal if the text is to be shown."""
         with self.general.open("a", encoding="utf-8") as log:
             log.write(text + "\n")
         if show:
             print(colour + text + RESET if colour else text, flush=True)
 
     def run(self, command: str, log: pathlib.Path | None = None) -> int:
-        """A shell command; its output goes to the log. Killed by a signal counts as failed."""
+        """Run a shell command with its output in the log. Death by a signal is a failure."""
         with (log or self.general).open("a", encoding="utf-8") as file:
             return subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.STDOUT, check=False).returncode
 
@@ -72,7 +72,7 @@ class Host:
             sys.exit(ERROR)
 
     def install(self, name: str, command: str, hooks: t.Mapping[str, str]) -> None:
-        """dpkg at work for one package, with a log of its own."""
+        """Run dpkg for one package, with a log of its own."""
         self._hook("pre", name, hooks)
         self.say("Running " + command, self.verbose > 0)
         log = self.logs / (name + ".debinstall.log")
@@ -93,7 +93,7 @@ class Host:
                 sys.exit(ERROR)
 
     def collect(self, log: pathlib.Path) -> None:
-        """What a failure appends to the log of the package."""
+        """Append the details of a failure to the log of the package."""
         if not self.quiet:
             print("Collecting debug info...", flush=True)
         with log.open("a", encoding="utf-8") as file:
@@ -109,23 +109,23 @@ class Host:
 
 
 def output(command: str) -> str:
-    """What a shell command prints, whatever its status."""
+    """Return the output of a shell command, regardless of its status."""
     done = subprocess.run(command, shell=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     return done.stdout.decode(errors="replace")
 
 
 def installed(name: str) -> bool:
-    """Also if it is only unpacked or marked for removal."""
+    """Return whether a package is installed; unpacked or marked for removal counts as well."""
     return any(re.match(r"[rhi][iU]", line) for line in output("dpkg-query -l %s" % shlex.quote(name)).splitlines())
 
 
 def listed(states: str) -> list[str]:
-    """Names of the packages whose two letters of state match: what dpkg-query -l shows, in one call for all patterns."""
+    """Return the packages whose two state letters match, as dpkg-query -l shows them, with one call for all patterns."""
     lines = output("dpkg-query -W -f '${db:Status-Abbrev} ${Package}\\n'").splitlines()
     return [line.split()[-1] for line in lines if re.match(states, line)]
 
 
 def dependants(name: str) -> list[str]:
-    """Installed packages that a removal of this one would break, as dpkg tells."""
+    """Return the installed packages that the removal of this one would break, according to dpkg."""
     text = output("dpkg --purge --dry-run %s 2>&1" % shlex.quote(name))
     return [match.group(1).partition(":")[0] for match in re.finditer(r"^\s*(\S+) depends on", text, re.M)]

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of the installer: which it knows, and how loosely it takes the rest."""
+"""The options of the installer, and its lax parsing of unknown ones."""
 
 from __future__ import annotations
 
 import typing as t
 
-# The option of a group is also the name of a file docs/conf/ofed-NAME.conf.
+# The option of a group is also part of the file name docs/conf/ofed-NAME.conf.
 GROUPS = ("all", "hpc", "basic", "guest", "hypervisor", "dpdk", "bluefield", "vma", "xlio", "kernel-only", "eth-only")
 SWITCHES = (
     "--force",
@@ -69,7 +69,7 @@ WITH_VALUE = {
     "--post-start-delay": "post_start_delay",
 }
 
-# What the installer takes and does not tell, and the options of which it does not tell that something stands after them.
+# Options that the installer accepts but does not document, and options documented without their value.
 _NOT_TOLD = (
     "--print-distro",
     "--auto-add-kernel-support",
@@ -85,31 +85,31 @@ _VALUE_NOT_TOLD = ("--distro", "--package-install-options", "--fw-image-dir")
 
 
 class UnknownOption(Exception):
-    """The argument that the installer does not take."""
+    """The argument that the installer does not accept."""
 
 
 class Options(t.NamedTuple):
-    """What was asked for."""
+    """The parsed command line."""
 
     group: str
     given: frozenset[str]
-    """Switches as they were spelled."""
+    """Switches as given."""
     values: dict[str, str]
     without: frozenset[str]
-    """X of every --without-X and --disable-X that is no switch: also misspelt ones."""
+    """X of every --without-X and --disable-X that is no switch, misspelt ones included."""
     extra: frozenset[str]
     """X of every --with-X and --enable-X that is no switch."""
     hooks: dict[str, str]
-    """Scripts by C(pre-install-PACKAGE) and C(post-install-PACKAGE)."""
+    """Scripts by option: pre-install-PACKAGE and post-install-PACKAGE."""
     saved: tuple[str, ...]
-    """The arguments that a second installer gets after --add-kernel-support."""
+    """Arguments for the second installer after --add-kernel-support."""
 
     def has(self, *names: str) -> bool:
         return bool(self.given.intersection(names))
 
 
 def parse(argv: t.Sequence[str]) -> Options:
-    """UnknownOption for the first argument that is none. A value is taken without a look at it."""
+    """Parse the arguments. Raises UnknownOption for the first unknown one. Values are accepted unchecked."""
     group = "all"
     given: list[str] = []
     values: dict[str, str] = {}
@@ -143,7 +143,7 @@ def parse(argv: t.Sequence[str]) -> Options:
 
 
 def usage(program: str, kernel: str, tmpdir: str) -> str:
-    """As the installer prints it: groups, aliases on one line, values of some options only. Some options are not in it."""
+    """Return the installer's usage text: groups, aliases on one line, values of some options only. It omits some options."""
     lines = ["\033[32m", "Usage: %s [-c <packages config_file>|--all|--hpc|--vma|--xlio|--basic|--bluefield] [OPTIONS]" % program, ""]
     lines += ["Installation control:", _row("-k|--kernel <version>", "Default on this system: %s (relevant if --without-dkms is given)" % kernel)]
     lines += [_row("-s|--kernel-sources <path>", "Default on this system: /lib/modules/%s/build (relevant if --without-dkms is given)" % kernel)]
@@ -163,5 +163,5 @@ def usage(program: str, kernel: str, tmpdir: str) -> str:
 
 
 def _row(option: str, text: str) -> str:
-    """An option with its text, on a line of its own where the option is long."""
+    """Return a row of the usage text. The text starts on a line of its own after a long option."""
     return "    %-20s %s" % (option, text) if len(option) <= 20 else "    %s\n%s%s" % (option, 25 * " ", text)

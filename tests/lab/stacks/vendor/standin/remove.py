@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the installer gets rid of the previous stack, and of the distribution's."""
+"""Removes the previous stack and the distribution's packages, as the installer does."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from standin import host
 
 
 class Removal:
-    """What is to go, found by name and by what depends on it."""
+    """The packages to remove, found by name and by dependency."""
 
     def __init__(self, known: t.Container[str]) -> None:
         self.known = known
@@ -39,7 +39,7 @@ class Removal:
                 self._note(dependant, self.dependants)
 
     def look(self, patterns: t.Iterable[str]) -> None:
-        """A pattern is found anywhere in a name: C(openmpi) is also libopenmpi3."""
+        """Find packages. A pattern matches anywhere in a name: openmpi also matches libopenmpi3."""
         installed = host.listed("[rhi][iU]")
         for pattern in patterns:
             for name in [name for name in installed if pattern in name]:
@@ -49,7 +49,7 @@ class Removal:
 
 
 def previous(node: host.Host, package: str, force: bool) -> None:
-    """The uninstaller that the previous version left; it is answered with yes."""
+    """Run the uninstaller of the previous version, answered with yes."""
     program = shutil.which("ofed_uninstall.sh")
     if not program:
         return
@@ -73,7 +73,7 @@ def previous(node: host.Host, package: str, force: bool) -> None:
 
 
 def old_packages(node: host.Host, package: str, catalogue: t.Mapping[str, t.Any], force: bool) -> None:
-    """Previous version, then the distribution's packages, in one apt-get remove; what is left of them is purged one by one."""
+    """Remove the previous version and the distribution's packages with one apt-get remove, then purge the remaining ones one by one."""
     node.say("Removing old packages...", not node.quiet)
     previous(node, package, force)
     removal = Removal(catalogue["known"])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which packages are installed, in which order: pure, on the catalogue that the bundle carries."""
+"""Selects the packages to install and their order: pure, based on the catalogue of the bundle."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class NoPackage(Exception):
 
 
 def kernel_name(name: str, dkms: bool) -> str:
-    """Without DKMS the package of modules has another name."""
+    """Return the package name of the modules, which differs without DKMS."""
     return name if dkms or not name.endswith("-dkms") else name[: -len("-dkms")] + "-modules"
 
 
 def config_names(text: str) -> list[str]:
-    """The packages of a C(name=y) file."""
+    """Return the packages of a file with name=y lines."""
     pairs = [line.strip().partition("=") for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [name.strip() for name, _equals, value in pairs if value.strip() == "y"]
 
 
 def left_out(names: t.Iterable[str], known: t.Mapping[str, t.Any]) -> set[str]:
-    """What was left out, with all that needs it."""
+    """Return the excluded packages with all their dependants."""
     gone = set(names)
     while True:
         more = {name for name in known if name not in gone and gone.intersection(known[name]["needs"])}
@@ -39,7 +39,7 @@ def left_out(names: t.Iterable[str], known: t.Mapping[str, t.Any]) -> set[str]:
 
 
 def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | None) -> tuple[list[str], list[str]]:
-    """The names that the options ask for, and those that no such package is known for (a yellow line each, no error)."""
+    """Return the selected package names, and the unknown ones (a yellow line each, no error)."""
     group = "ovs-dpdk" if options.has("--ovs-dpdk") else options.group
     names = config_names(config) if config is not None else list(catalogue["groups"][group])
     if options.has("--with-nvmf"):
@@ -47,7 +47,7 @@ def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | Non
     if options.has("--with-nfsrdma") and not options.has("--without-nfsrdma"):
         names.append("mlnx-nfsrdma-dkms")
     known = catalogue["packages"]
-    # mlnx-fw-updater is known too: it is installed in a step of its own.
+    # mlnx-fw-updater is known as well: a separate step installs it.
     unknown = sorted(name for name in {*options.without, *options.extra} if name not in known and name != "mlnx-fw-updater" and not name.startswith("-"))
     names = [name for name in names if name not in left_out(options.without, known)]
     names += sorted(name for name in options.extra if name in known)
@@ -58,7 +58,7 @@ def wanted(options: Options, catalogue: t.Mapping[str, t.Any], config: str | Non
 
 
 def ordered(names: t.Iterable[str], catalogue: t.Mapping[str, t.Any], user_only: bool) -> list[str]:
-    """With all that they need, each behind that. A package that was left out comes back if one that was asked for by name needs it."""
+    """Return the packages with their dependencies first. An excluded package returns if a package selected by name needs it."""
     known = catalogue["packages"]
     order: list[str] = []
 

@@ -3,11 +3,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Between the adapters' driver and the simulator, where a real subnet manager manages the ports of the machine.
+"""Connects the adapters' driver to the simulator on machines whose ports a real subnet manager manages.
 
-The driver hands over what leaves a port as a management datagram, and takes what arrives (/dev/ibdummy, fabric.c). For
-the simulator each port is a client, as a program in a container is (simulator/relay.py). The simulator answers for the
-adapter and has the state of its ports, so that is read twice a second and brought to the driver when it has changed.
+The driver passes outgoing management datagrams and receives incoming ones (/dev/ibdummy, fabric.c). Each port is a client of the simulator, like a program in a
+container (simulator/relay.py). The simulator answers for the adapter and holds the state of its ports, so that state is polled twice a second and passed to the
+driver when it changes.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ _LENGTH = struct.Struct(">H")
 _MAGIC = 0xDEADBEEF
 ERROR, CONNECT, GET_PORTINFO, SET_ISSM, GET_PKEYS, REGISTRATIONS = 0, 1, 8, 9, 10, 100
 UNPLUGGED = bytes(32) + b"\x01\x20" + bytes(30) + b"\xff\xff"
-"""PortInfo and P_Keys of a port that nothing is at the other end of: Down, Polling."""
+"""PortInfo and P_Keys of an uncabled port: Down, Polling."""
 
 
 class Record(t.NamedTuple):
-    """What the driver and this program say to each other."""
+    """A message between the driver and this program."""
 
     kind: int
     hca: int
@@ -73,20 +73,20 @@ def is_answer(mad: bytes) -> bool:
 
 
 def transaction(mad: bytes) -> bytes:
-    """What a question and its answer have in common; the first two bytes of the id are the simulator's."""
+    """Return the common key of a request and its answer, without the first two bytes of the ID, which the simulator overwrites."""
     return mad[1:2] + mad[10:16]
 
 
 class Translator:
-    """Datagrams of one port, from the kernel's form into that of the simulator and back. Pure.
+    """Converts the datagrams of one port between the kernel's format and the simulator's. Pure.
 
-    They differ in directed routes: the simulator walks the path itself and leaves the hop pointer at 0.
+    Directed routes differ: the simulator walks the path itself and leaves the hop pointer at 0.
     """
 
     def __init__(self, hca: int, port: int) -> None:
         self.hca, self.port = hca, port
         self.asked: dict[bytes, int] = {}
-        """Questions of this machine to its own adapter, by transaction: the driver waits for the answer under a cookie."""
+        """Requests of this machine to its own adapter, by transaction: the driver waits for the answer with a cookie."""
 
     def to_fabric(self, record: Record) -> bytes:
         mad = record.data
@@ -101,7 +101,7 @@ class Translator:
         return _ADDRESS.pack(lid, 0, source, 0, queue_pair, queue_pair, 0, 0, MAD_SIZE) + mad
 
     def to_kernel(self, packet: bytes) -> Record | None:
-        """None for what the simulator says of a question that got lost: the kernel has time-outs of its own."""
+        """Return the record for the driver, None for the simulator's time-out of a lost request: the kernel has its own time-outs."""
         _to, _, lid, _, _to_queue_pair, queue_pair, status, _, _ = _ADDRESS.unpack_from(packet)
         mad = packet[_ADDRESS.size :]
         cookie = None
@@ -118,7 +118,7 @@ class Translator:
 
 
 class State:
-    """What the driver was told of a port last. Pure."""
+    """The last port state passed to the driver. Pure."""
 
     def __init__(self, hca: int, port: int) -> None:
         self.hca, self.port = hca, port
@@ -126,7 +126,7 @@ class State:
         self.registrations: int | None = None
 
     def news(self, info: bytes, pkeys: bytes, registrations: int) -> Record | None:
-        """For the driver, where anything has changed. Nothing is known of what happened while there was no connection."""
+        """Return a record for the driver if the state has changed. Reregistration requests during a lost connection are unknown."""
         again = registrations != self.registrations
         self.registrations = registrations
         if info + pkeys == self.told and not again:
@@ -140,7 +140,7 @@ class State:
 
 
 class Line:
-    """The connection of one port to the simulator; there are times without one."""
+    """The connection of one port to the simulator, which may be down."""
 
     def __init__(self, driver: Driver, hca: int, port: int, node_id: str) -> None:
         self.driver, self.node_id = driver, node_id
@@ -179,7 +179,7 @@ class Line:
         self.send(_CONTROL.pack(_MAGIC, self.number or 0, kind, len(data), data))
 
     def turn(self, now: float) -> None:
-        """What is due: the connection, and questions about the state of the port."""
+        """Run pending work: connect, and poll the state of the port."""
         if now < self.next_poll:
             return
         self.next_poll = now + POLL_SECONDS
@@ -246,7 +246,7 @@ class Line:
             self.set_sm(bool(record.flag))
         elif self.number is not None:
             self.send(self.translator.to_fabric(record))
-            # What this machine does to its own port is seen at once.
+            # A request of this machine to its own port may change the state, so poll soon.
             if record.kind == ASK:
                 self.next_poll = min(self.next_poll, time.monotonic() + 0.05)
 
