@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carry out a plan."""
+"""Apply a plan for subnet managers."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if t.TYPE_CHECKING:
     AroundStart = t.Callable[[str], t.ContextManager[None]]
     """Takes the name of a unit that starts in the context, and lets it take over from another manager."""
 
-# Where drop-ins of our units are.
+# The folder of a unit's drop-ins is this prefix, the name of the fabric, and ".service.d".
 UNITS = SYSTEMD + "/rdma-opensm@"
-# opensm answers the signal between two steps of a sweep.
+# opensm handles SIGTERM only between two steps of a sweep.
 GRACE_SECONDS = 15
 
 
 def _kill(pid: int) -> None:
-    """SIGTERM, and SIGKILL after a while. A process that has ended by itself is fine."""
+    """Send SIGTERM, then SIGKILL if the process is still alive after GRACE_SECONDS. A process that has already exited is no error."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
         look_until(lambda: os.kill(pid, 0), lambda _there: False, patience=GRACE_SECONDS, pause=0.1)
@@ -45,21 +45,21 @@ def _kill(pid: int) -> None:
 
 
 def _mask(run: Runner, unit: str, *, wanted: bool, systemd: bool) -> None:
-    """A link to /dev/null, made by hand: it must work before the package is installed, and without a running systemd."""
+    """Mask a unit with a symlink to /dev/null, created directly: this must work before the package is installed and without a running systemd."""
     path = "%s/%s" % (SYSTEMD, unit)
     if os.path.islink(path):
         os.unlink(path)
     if not wanted:
         return
     if systemd:
-        # Removes the boot links. A unit that does not exist has none.
+        # Removes the boot links. A unit that does not exist has no boot links.
         Systemd(run).remove_boot_links(unit)
     os.makedirs(SYSTEMD, exist_ok=True)
     os.symlink("/dev/null", path)
 
 
 def _remove_empty(path: str) -> None:
-    """Remove a directory of ours and those above it, as far as they are empty. Other concerns keep files there, too."""
+    """Remove a directory of the role and its parents, as long as they are empty. Other concerns keep files there, too."""
     with contextlib.suppress(OSError):
         while path.startswith((os.path.dirname(SETTINGS), UNITS)):
             os.rmdir(path)
@@ -95,17 +95,17 @@ def apply(
     before_end: BeforeEnd = lambda unit: None,
     around_start: AroundStart = lambda unit: contextlib.nullcontext(),
 ) -> None:
-    """In the order of the plan; systemd re-reads its files before it enables or starts anything."""
+    """Apply the changes in the order of the plan; systemd reloads its unit files before it enables or starts a unit."""
     systemd = systemd_runs()
     stale = False
     for change in plan.changes:
         if change.kind == Kind.FILE:
-            # The configuration may have the keys of the subnet.
+            # opensm.conf may contain the keys of the subnet.
             apply_file(module, change, mode=0o600 if os.path.basename(change.subject) in (CONF, ADOPTED) else 0o644)
             _remove_empty(os.path.dirname(change.subject))
             stale = stale or change.subject.startswith(SYSTEMD)
         elif change.kind in (Kind.PARTITION, Kind.BROADCAST_GROUP):
-            # It goes with its file, and the start that this takes.
+            # The change of its file and the resulting restart carry it out.
             continue
         elif change.kind == Kind.PROCESS:
             before_end(change.subject)

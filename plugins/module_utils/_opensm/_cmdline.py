@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The command line of opensm in terms of the keys of opensm.conf. Pure.
+"""Translate the command line of opensm into keys of opensm.conf. Pure.
 
-opensm reads its file first, and then its arguments, which win. The options are those of `opensm --help` (3.3.24).
+opensm reads its configuration file first and its arguments second; the arguments win. The options are those of `opensm --help` (3.3.24).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typing as t
 
 from ._options import HIDDEN, looks_secret
 
-# The name under which arguments that are not understood are a setting of their own.
+# The pseudo key that stands for all arguments that could not be parsed.
 UNKNOWN = "command_line"
 
 
@@ -23,16 +23,16 @@ class _Option(t.NamedTuple):
     """One option of the command line."""
 
     letter: str
-    """"" for none."""
+    """One letter; "" for none."""
     name: str
     key: str
-    """"" where it changes how opensm runs, and not the fabric."""
+    """The key of opensm.conf; "" for an option that changes how opensm runs and not the fabric."""
     value: str | None
-    """What it sets; None where it takes an argument."""
+    """The value that the option sets; None for an option that takes an argument."""
 
 
 def _options(text: str, value: str | None = None) -> list[_Option]:
-    """From words `letter/name=key`. Without `=`, the key is the name."""
+    """Parse words of the form `letter/name=key`. Without `=`, the key is the name."""
     found = []
     for word in text.split():
         names, sign, key = word.partition("=")
@@ -71,12 +71,12 @@ _SECRET_LETTERS = "".join(option.letter for option in _SECRETS)
 
 
 def _is_secret(name: str) -> bool:
-    """Whether a long option takes a secret. opensm takes the beginning of a name for it."""
+    """Whether a long option takes a secret. opensm accepts abbreviated option names, so prefixes match, too."""
     return looks_secret(name) or any(option.name.startswith(name) for option in _SECRETS)
 
 
 def _shown(arguments: t.Sequence[str]) -> str:
-    """Arguments as they may be shown: without values of secrets, and without words that follow no option."""
+    """The arguments for display: without the values of secret options and without words that follow no option."""
     words = []
     named = False
     for word in arguments:
@@ -96,7 +96,7 @@ def _shown(arguments: t.Sequence[str]) -> str:
 
 
 def keys_of(arguments: t.Sequence[str]) -> dict[str, str]:
-    """The keys that the arguments set; CONFIG for the file that they name. What can't be read is one setting, UNKNOWN."""
+    """The keys that the arguments set. CONFIG holds the configuration file they name; UNKNOWN stands for arguments that can't be parsed."""
     letters = "".join(option.letter + ":" * (option.value is None) for option in _OPTIONS if option.letter)
     long = [option.name + "=" * (option.value is None) for option in _OPTIONS]
     try:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the rest of the collection may ask of this concern. Pure.
+"""The interface of this concern to the rest of the collection. Pure.
 
-A host that runs subnet managers has to ask the live fabric, so the module always runs there. Of all others, a look tells whether
-there is anything to do. Where a refusal depends on the fabric, `asks` says so, and the module runs in check mode before the first change, too.
+On a host that runs subnet managers the module always runs, because it has to query the live fabric. On all other hosts a look tells whether
+anything has to change. Where a refusal depends on the fabric, `asks` returns True and the module also runs in check mode before the first change.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ def foreseen(
     declared: t.Callable[[], t.Mapping[str, t.Any]],
     guids: t.Mapping[str, t.Sequence[str]] = MappingProxyType({}),
 ) -> list[str]:
-    """What the module would refuse on a host, as far as a look tells, in words. `found` may be `Found.public()`.
+    """What the module would refuse on a host, in words, as far as a look can tell. `found` may be `Found.public()`.
 
-    `variables` are those of the host, without problems; `manages` the fabrics whose subnet manager it runs; `declared` gives what `declared_for` returns;
-    `guids` are those of the ports of the host by fabric, where it has several.
+    `variables`: the variables of the host, already validated. `manages`: the fabrics whose subnet manager this host runs. `declared`: returns the
+    result of `declared_for`. `guids`: the host's port GUIDs by fabric, for a host on several fabrics.
     """
     if variables.get("opensm_state", "present") != "present" or not (found.predecessors or found.fabrics or found.unmaskable):
         return []
@@ -76,14 +76,14 @@ def foreseen(
 
 
 def asks(found: Found, variables: t.Mapping[str, t.Any], *, host: str, places: t.Sequence[Place]) -> bool:
-    """Whether the live fabric decides about a refusal, so that it is asked before the first change: a subnet manager of the host starts, or the only
-    one of the site ends. `found` may be `Found.public()`.
+    """Whether a refusal depends on the live fabric, so that the fabric is queried before the first change: either a subnet manager of the host is
+    about to start, or the only subnet manager of the site is about to stop. `found` may be `Found.public()`.
     """
     state = variables.get("opensm_state", "present")
     if state == "present":
         units = [unit_name(place.fabric) for place in places if place.role != RESTING]
         return any(unit not in found.running or unit in found.replaced for unit in units)
-    # One that another host of the inventory is designated for gets its successor in this run.
+    # If another host of the inventory is designated for the fabric, its subnet manager takes over in this run.
     followed = any(place.designated not in ("", host) for place in places)
     return state == "absent" and not followed and not is_true(variables.get("rdma_allow_removal")) and any(map(fabric_of, found.running))
 
@@ -91,14 +91,14 @@ def asks(found: Found, variables: t.Mapping[str, t.Any], *, host: str, places: t
 def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] | None:
     """The complete result of the module with these options; None where the module has to run on the host.
 
-    It need not where no instance is wanted and nothing has to change. `found` may be `Found.public()`.
+    The module need not run where no instance is wanted and nothing has to change. `found` may be `Found.public()`.
     """
     if options["state"] != "absent" and (options["state"], options["instances"]) != ("present", []):
         return None
     try:
         wanted = read_wanted(options)
     except RdmaError:
-        # The module reports it.
+        # The module reports the error.
         return None
     planned = plan(wanted, found)
     if planned or (wanted.present and found.unmaskable):
@@ -107,7 +107,7 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
 
 
 def _problems(subject: Subject) -> list[Problem]:
-    # Only a host that manages a fabric needs a port for that.
+    # A host needs an InfiniBand port only if it manages a fabric.
     return problems(subject.variables, subject.facts, subject.part.part != RESTING)
 
 
@@ -117,7 +117,7 @@ def _refusals(subject: Subject) -> list[str]:
         subject.found,
         subject.variables,
         manages=[each.fabric for each in place.places if each.role != RESTING],
-        # What is declared for a fabric is with its designated host.
+        # The designated host carries the declarations of a fabric.
         declared=lambda: plain(declared_for(subject.host, subject.hostvars, place.election.designated)),
         guids={each.fabric: port_guids({}, subject.facts, each.ports) for each in place.places if each.ports},
     )
@@ -132,7 +132,7 @@ def _published(subject: Subject) -> dict[str, t.Any]:
         "designated": place.part == MASTER,
         "opensm": place.part,
         "opensm_standby": is_true(subject.variables.get("opensm_standby", False)),
-        # In the order in which they take over.
+        # In takeover order.
         "managers": {fabric: list(hosts) for fabric, hosts in place.election.positions.items() if fabric in fabrics},
         "designated_hosts": {each.fabric: each.designated for each in place.places if each.designated},
     }

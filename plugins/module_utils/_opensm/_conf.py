@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""opensm.conf: what it says, what a change of it takes, and how it is shown without its secrets. Pure."""
+"""Parse opensm.conf, tell what a change of it requires, and show it without its secrets. Pure."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from .._plan import Change, Kind, Plan
 from ._options import HIDDEN, split
 
 CONF = "opensm.conf"
-# The keys that were taken over from the subnet manager before ours.
+# Keys adopted from the subnet manager that ours replaced.
 ADOPTED = "adopted.conf"
-# The names of the keys that the inventory declared for the last run, so that a later one can tell which of them it lost.
+# The names of the keys that the inventory declared in the last run, so that a later run can tell which of them are gone.
 DECLARED = "declared-keys"
 
-# States of an opensm that runs, with regard to its files: it goes by them, has to read them again (SIGHUP), or to be restarted.
+# What a running opensm needs to apply its files: nothing, SIGHUP to reread them, or a restart.
 RUNNING, RELOAD, RESTART = "running", "reload", "restart"
 _ORDER = (RUNNING, RELOAD, RESTART)
 
-# Taken over when the file is read again: at SIGHUP, and at every heavy sweep for any other reason. These are the keys
-# with can_update in the table opt_tbl of osm_subnet.c (opensm 3.3.24, https://github.com/linux-rdma/opensm). All others,
-# a vendor's too, are read at the start only.
+# Keys that opensm applies when it rereads the file: at SIGHUP, and at every heavy sweep for any other reason. They are the keys
+# with can_update in the table opt_tbl of osm_subnet.c (opensm 3.3.24, https://github.com/linux-rdma/opensm). All other keys,
+# including those of a vendor's opensm, are read at start-up only.
 _LIVE_TEXT = """
 accum_log_file babbling_port_policy congestion_control connect_roots consolidate_ipv6_snm_req disable_multicast
 do_mesh_analysis drop_event_subscriptions enable_quirks exit_on_fatal fdr10 force_heavy_sweep force_link_speed
@@ -51,12 +51,12 @@ LIVE = frozenset([*_LIVE_TEXT.split(), *_QOS])
 
 
 def parse_conf(text: str) -> dict[str, str]:
-    """The keys with their values as written. The last one of two counts."""
+    """The keys with their values as written. Of duplicate keys the last one counts."""
     return dict(filter(None, map(split, text.splitlines())))
 
 
 def with_key(text: str, key: str, value: t.Any) -> str:
-    """The same file with another value of one key, which is added at the end where it is missing."""
+    """The text with a new value for one key. A missing key is appended."""
     lines = text.splitlines(keepends=True)
     hits = [index for index, line in enumerate(lines) if line.split()[:1] == [key]]
     for index in hits:
@@ -65,18 +65,18 @@ def with_key(text: str, key: str, value: t.Any) -> str:
 
 
 def _normal(value: str) -> str:
-    """0x0a, 0x0A and 10 are the same to opensm."""
+    """Normalise a number: 0x0a, 0x0A and 10 are the same to opensm."""
     found = integer(value)
     return value if found is None else str(found)
 
 
 def same(one: t.Sequence[str], other: t.Sequence[str]) -> bool:
-    """Whether opensm takes both for the same values of a key."""
+    """Whether opensm treats both as the same values of a key."""
     return [_normal(text).lower() for text in one] == [_normal(text).lower() for text in other]
 
 
 def values(text: str) -> dict[str, tuple[str, ...]]:
-    """The values of each key. There are several only where the key stands several times."""
+    """The values of each key. A key has several values only if it occurs several times."""
     found: dict[str, list[str]] = {}
     for key, value in filter(None, map(split, text.splitlines())):
         found.setdefault(key, []).append(_normal(value))
@@ -84,15 +84,15 @@ def values(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def changed_keys(old: str, new: str) -> list[str]:
-    """The keys with another value, the added and the removed ones; sorted. Comments and spelling do not count."""
+    """The keys that were added, removed or changed, sorted. Comments and spelling do not count."""
     before, after = values(old), values(new)
     return sorted(key for key in {**before, **after} if before.get(key) != after.get(key))
 
 
 def effect(old: str, new: str) -> str:
-    """The state of an opensm that runs with `old`, with regard to `new`.
+    """The state of an opensm that runs with the text `old`, with regard to the text `new`: RUNNING, RELOAD or RESTART.
 
-    An opensm that found no file at its start does not look for one later. A removed key keeps its value until the process ends.
+    An opensm that found no file at start-up does not look for one later. A removed key keeps its value until the process ends.
     """
     keys = changed_keys(old, new)
     if not keys:
@@ -102,12 +102,12 @@ def effect(old: str, new: str) -> str:
 
 
 def strongest(effects: t.Iterable[str]) -> str:
-    """The state with regard to several files."""
+    """The state with regard to several files: the strongest of their effects."""
     return max(effects, key=_ORDER.index, default=RUNNING)
 
 
 def redact(old: str, new: str) -> tuple[str, str]:
-    """Both texts for a diff: secrets are hidden, and a change of one still shows."""
+    """Both texts for a diff, with secrets hidden. A changed secret still shows as a change."""
     changed = frozenset(changed_keys(old, new))
 
     def hide(text: str, mark: bool) -> str:
@@ -122,7 +122,7 @@ def redact(old: str, new: str) -> tuple[str, str]:
 
 
 def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, str]:
-    """Both texts for a diff: the keys that are declared or that change, and not the rest of the template, which may have 900 lines."""
+    """Both texts for a diff, reduced to the keys that are declared or that change. The template may have 900 lines."""
     keys = {*declared, *(changed_keys(old, new) if old and new else ())}
 
     def shown(text: str) -> str:
@@ -132,14 +132,14 @@ def of_interest(old: str, new: str, declared: t.Collection[str]) -> tuple[str, s
     return shown(old), shown(new)
 
 
-# What a configuration that goes is known by. The rest of it is what the installed opensm generated.
+# The keys that identify a configuration that is removed. All its other keys are defaults of the installed opensm.
 _TELLING = ("guid", "subnet_prefix", "sm_priority", "log_file", "routing_engine", "qos", "sm_key")
 
 
 def without_secrets(plan: Plan, declared: t.Mapping[str, t.Collection[str]]) -> Plan:
-    """The plan as it may be shown, without secrets. `declared`: by file, its keys that are not the package's defaults.
+    """The plan without secrets, for display. `declared`: by file, the keys that are not the package's defaults.
 
-    Of a configuration that goes, those are the keys that the files beside it name.
+    Of a configuration that is removed, the keys shown are _TELLING and those that the files beside it name.
     """
     going: dict[str, set[str]] = {}
     for change in plan.about(Kind.FILE):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look, plan, ask the fabrics, apply, wait: what the module does, in order."""
+"""Run the steps of the module in order: look, plan, query the fabrics, apply, wait."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _require_tools(run: Runner) -> None:
 
 
 def require_free(found: Found, bounds: t.Sequence[Bound], ports: t.Sequence[Port]) -> None:
-    """Raises Refused where an opensm of others has the port of an instance that does not run yet."""
+    """Raise Refused where an opensm of other software is bound to the port of an instance that does not run yet."""
     for instance, port in bounds:
         for foreign in found.foreign if instance.unit not in found.running else ():
             if instance.guid in foreign.guids or (not foreign.guids and len([each for each in ports if each.infiniband]) == 1):
@@ -70,7 +70,7 @@ def require_free(found: Found, bounds: t.Sequence[Bound], ports: t.Sequence[Port
 
 
 def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
-    """Do it for every fabric before an error ends the run, so that one fabric does not hide what is wrong with the next."""
+    """Call `do` for every fabric before an error ends the run, so that one broken fabric does not hide the problems of the next."""
     wrong: list[RdmaError] = []
     for bound in bounds:
         try:
@@ -81,7 +81,7 @@ def _each(bounds: t.Sequence[Bound], do: t.Callable[[Bound], object]) -> None:
 
 
 def _raise(wrong: t.Sequence[RdmaError]) -> None:
-    """Raise the errors of several fabrics as one, if there are any."""
+    """Raise the errors of several fabrics as one error, if there are any."""
     if len(wrong) > 1:
         kind = Refused if all(isinstance(exc, Refused) for exc in wrong) else RdmaError
         raise kind(". ".join(exc.msg for exc in wrong), **wrong[0].details)
@@ -90,7 +90,7 @@ def _raise(wrong: t.Sequence[RdmaError]) -> None:
 
 
 def _foresee(bounds: t.Sequence[Bound], seen: t.Mapping[Port, FabricFound], found: Found) -> list[str]:
-    """For check mode: raises Refused where the run would. A bare node can't ask the fabric yet, which is no failure."""
+    """For check mode: raise Refused where the run would. A bare node can't query the fabric yet; that is no failure."""
     reasons = []
 
     def look_ahead(bound: Bound) -> None:
@@ -109,7 +109,7 @@ def _foresee(bounds: t.Sequence[Bound], seen: t.Mapping[Port, FabricFound], foun
 
 
 def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
-    """An instance in the shape that the module returns, with the master that `answer` tells of."""
+    """An instance in the shape that the module returns, with the master that `answer` names."""
     instance, port = bound
     entry: dict[str, t.Any] = {key: getattr(instance, key) for key in ("fabric", "role", "unit", "priority")}
     entry.update(port=port.name, port_guid=instance.guid, kept_hosts=list(instance.kept_hosts), missing_hosts=list(instance.missing_hosts))
@@ -122,7 +122,7 @@ def _entry(bound: Bound, answer: SmInfo | None = None) -> dict[str, t.Any]:
 def _settled(
     run: Runner, bounds: t.Sequence[Bound], *, handover: Handover, found: Found, timeout: float, marks: t.Mapping[str, Mark]
 ) -> tuple[list[dict[str, t.Any]], list[str]]:
-    """The instances in the shape that the module returns, once their fabrics are managed, and what to report of them. `marks`: of their logs, by unit."""
+    """Wait until the fabrics are managed. Return the instances in the shape that the module returns, and the notes. `marks`: log positions by unit."""
     ended = list(zip(bounds, settle(run, bounds, timeout=timeout, running=found.running, announce=handover.announce)))
     wrong = [(bound, each) for bound, each in ended if isinstance(each, RdmaError)]
     _raise([each if isinstance(each, Misplaced) else explained(bound, each, since=marks[bound.instance.unit]) for bound, each in wrong])
@@ -133,7 +133,7 @@ def _settled(
 def _heard(
     module: AnsibleModule, run: Runner, bounds: t.Sequence[Bound], *, planned: Plan, found: Found, timeout: float, marks: t.Mapping[str, Mark]
 ) -> list[Finding]:
-    """What the opensm of each instance says of its files, once it has read them. Raises RdmaError where it refuses new partitions: the former ones are back."""
+    """The findings from the log of each instance once it has read its files. Where opensm refuses new partitions, restore the former and raise RdmaError."""
     told = {bound.instance.unit: hear(run, bound, since=marks[bound.instance.unit], sweeps=sweeps_again(planned, bound), timeout=timeout) for bound in bounds}
     _each(bounds, lambda bound: take_back_refused(module, run, bound, told=told[bound.instance.unit], planned=planned, found=found))
     return [finding for bound in bounds for finding in findings(told[bound.instance.unit])]
@@ -162,13 +162,13 @@ def _converge_absent(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict
 
 
 def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dict[str, t.Any]:
-    # A host without a subnet manager may have no port, and needs none.
+    # A host without a subnet manager may have no InfiniBand port, and needs none.
     ports = read_ports()
     bounds = bind(wanted.instances, ports)
-    # The run itself sees what was replaced: after a restart in between, such as by a reboot, no other one is needed.
+    # The look itself detects a replaced program. After a restart in between, such as a reboot, no second restart is needed.
     found = look(run, stack_replaced=module.params["stack_replaced"] and module.check_mode, template=bool(bounds), manages=bool(bounds))
     found.require_maskable()
-    # Before the first change. What no plan reads of it is not asked.
+    # Before the first change. Each attribute is queried only when a plan reads it.
     seen = {bound.port: see(run, bound.port) for bound in bounds}
     bounds = [stand_below(bound, seen[bound.port], found) for bound in bounds]
     owned = {normal_guid(guid) for guids in (module.params.get("known_guids") or {}).values() for guid in guids}
@@ -225,6 +225,6 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
 
 
 def converge(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
-    """The module's result; raises RdmaError."""
+    """Return the result of the module. Raise RdmaError."""
     wanted = read_wanted(module.params)
     return _converge_present(module, run, wanted) if wanted.present else _converge_absent(module, run, wanted)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a subnet manager needs of the inventory: the members of partitions by port GUID, and the names of nodes. Pure.
+"""What a subnet manager needs from the inventory: partition members by port GUID, and node names. Pure.
 
-It reads the variables and facts of all hosts, so only hosts that run one use it.
+This reads the variables and facts of all hosts, so only hosts that run a subnet manager call it.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from ._partitions._file import Absentee
 from ._partitions._input import Inventory, absentees, outline, port_guids, render
 from ._placement import Groups, Hostvars
 
-# The variables by which a host declares what its subnet manager does.
+# The variables with which a host declares the behaviour of its subnet manager.
 _DECLARING = tuple("opensm_%s" % name for name in (*FIRST_CLASS, "options", "secret_options", "root_guids", "qos_policy", "partitions", "fabrics"))
 
 Facts = t.Callable[[str], t.Optional[t.Mapping[str, t.Any]]]
-"""The `rdma` facts of a host; None where this run has gathered none."""
+"""Returns the `rdma` facts of a host; None where this run has gathered none."""
 
 
 def guids_of(fabric: str, host: str, hostvars: Hostvars, *, facts: Facts) -> list[str]:
-    """The port GUIDs of a host on a fabric, from its facts: all of them where it does not declare which ports are on it."""
+    """The port GUIDs of a host on a fabric, from its facts: all of its GUIDs where it does not declare which of its ports are on the fabric."""
     return [str(guid) for guid in port_guids({}, facts(host), fabrics_of(hostvars[host]).get(fabric, ()))]
 
 
 def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Facts, variables: t.Mapping[str, t.Any]) -> tuple[str, list[Absentee]]:
-    """partitions.conf of one fabric, "" where none are declared, and the members that it lacks. Raises InvalidInput."""
+    """partitions.conf of one fabric ("" where no partitions are declared) and the members missing from it. Raises InvalidInput."""
     settings = declared_of(variables, fabric)
     own = "partitions" in settings
     declared = settings["partitions"] if own else variables.get("opensm_partitions")
@@ -52,13 +52,13 @@ def partitions_of(fabric: str, *, groups: Groups, hostvars: Hostvars, facts: Fac
 
 
 def port_guids_of(hosts: t.Iterable[str], facts: Facts) -> dict[str, list[str]]:
-    """The port GUIDs of each host that has any in its facts."""
+    """The port GUIDs of each host whose facts have any."""
     found = {str(host): [str(guid) for guid in port_guids({}, facts(host))] for host in hosts}
     return {host: guids for host, guids in found.items() if guids}
 
 
 def declared_for(host: str, hostvars: Hostvars, designated: t.Mapping[str, str]) -> dict[str, t.Any]:
-    """What the hosts `designated` for the fabrics of a host declare for their subnet managers: keys, and an outline of the partitions."""
+    """What the `designated` hosts of a host's fabrics declare for their subnet managers: keys, and an outline of the partitions."""
     fabrics = fabrics_of(hostvars[host])
     keys: dict[str, None] = {}
     texts: dict[str, str] = {}
@@ -75,7 +75,7 @@ def declared_for(host: str, hostvars: Hostvars, designated: t.Mapping[str, str])
 
 def names_of(hosts: t.Iterable[str], hostvars: Hostvars, facts: Facts) -> dict[str, Hcas | None]:
     """The HCAs of each host with their node GUIDs; None for a host without facts in this run."""
-    # A node whose driver was not loaded yet has facts without an HCA. Its names stay.
+    # The facts of a node whose driver was not loaded yet have no HCA. Its names stay.
     return {str(host): node_guids(hostvars[host], facts(host)) or None for host in hosts}
 
 
@@ -93,7 +93,7 @@ def node_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
 
 
 def _first_name(hca: t.Mapping[str, t.Any], hcas: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """What the driver called an HCA before udev renamed it: the file stays the same when names of devices change."""
+    """The name of an HCA before udev renamed it, so that the file stays the same when device names change."""
     name, driver = str(hca.get("name")), str(hca.get("driver") or "")
     if not is_persistent(name) or not driver:
         return name

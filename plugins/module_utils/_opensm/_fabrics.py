@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which fabrics a host is on, through which of its ports, and what is declared for each of them. Pure.
+"""The fabrics that a host is on, the ports that connect it to them, and the settings declared for each fabric. Pure.
 
-`fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: ["0000:03:00.0/1"], storage: ["0000:04:00.0/1"]}` is the host with
-ports on several. `opensm_fabrics: {storage: {subnet_prefix: ...}}` has what is different for the subnet manager of one.
+`fabric: storage` is the simple case: one fabric. `rdma_fabrics: {ib: ["0000:03:00.0/1"], storage: ["0000:04:00.0/1"]}` is a host with
+ports on several fabrics. `opensm_fabrics: {storage: {subnet_prefix: ...}}` holds the settings that differ for one fabric's subnet manager.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._errors import Problem
 from .._facts._portname import PortName, form_problems, parse
 
 DEFAULT_FABRIC = "ib"
-# Below that of a vendor's opensm that is master and was not told otherwise, 14.
+# Lower than the 14 of a vendor's opensm that is master and has no other value configured.
 DEFAULT_PRIORITY = 13
 DEFAULT_PREFIX = "0xfe80000000000000"
 MAX_PRIORITY = 15
@@ -34,18 +34,18 @@ class Settings(t.NamedTuple):
     """What the subnet managers of one fabric have in common."""
 
     priority: int = DEFAULT_PRIORITY
-    """Of the designated host; each standby has one less than the one before it."""
+    """The priority of the designated host; each standby has one less than the standby before it."""
     subnet_prefix: str = DEFAULT_PREFIX
     log_file: str = ""
-    """"" for the default path."""
+    """Path of the log; "" for the default."""
 
 
 def _text(form: str) -> t.Callable[[t.Any], bool]:
-    """Whether a value is a text of this form."""
+    """A check that a value is a string of this form."""
     return lambda value: isinstance(value, str) and re.fullmatch(form, value) is not None
 
 
-# Becomes part of a unit's name and of file names; systemd leaves these characters as they are.
+# Becomes part of a unit name and of file names; systemd does not escape these characters.
 is_name = _text("[A-Za-z0-9][A-Za-z0-9_.-]{0,30}")
 is_path = _text("/[A-Za-z0-9_./:@-]+")
 is_prefix = _text("0x(?!0{16})[0-9a-fA-F]{16}")
@@ -57,7 +57,7 @@ def is_priority(value: t.Any) -> bool:
 
 _SETTINGS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
     "log_file": (is_path, PATH),
-    # Checked with the partitions of the other fabrics.
+    # Checked together with the partitions of the other fabrics.
     "partitions": (lambda value: True, ""),
     "priority": (is_priority, PRIORITY),
     "subnet_prefix": (is_prefix, 'the upper half of a GID in the form "0xfe80000000000001", in quotes'),
@@ -65,29 +65,29 @@ _SETTINGS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
 
 
 def fabrics_of(variables: t.Mapping[str, t.Any]) -> dict[str, tuple[str, ...]]:
-    """The fabrics of a host with its ports on each, in their order; no ports where `fabric` alone names it.
+    """The fabrics of a host with its ports on each, in declared order; no ports where only `fabric` names the fabric.
 
-    For variables without problems; wrong ones are left out.
+    Expects validated variables; invalid entries are left out.
     """
     declared = variables.get("rdma_fabrics")
     if declared:
         if not isinstance(declared, t.Mapping):
             return {}
-        # Plain texts: tagged strings of ansible-core must not leak into a result that is compared and printed.
+        # Plain strings: tagged strings of ansible-core must not leak into a result that is compared and printed.
         return {str(name): tuple(str(port) for port in ports) for name, ports in declared.items() if is_name(name) and isinstance(ports, (list, tuple))}
     name = variables.get("fabric", DEFAULT_FABRIC)
     return {str(name): ()} if isinstance(name, str) and name else {}
 
 
 def declared_of(variables: t.Mapping[str, t.Any], fabric: str) -> t.Mapping[str, t.Any]:
-    """What `opensm_fabrics` has for one fabric. It may not have been validated: a play can be run without the validation of the site."""
+    """The entry of `opensm_fabrics` for one fabric. It may be invalid: a play can run without the validation of the site."""
     declared = variables.get("opensm_fabrics")
     settings = declared.get(fabric) if isinstance(declared, t.Mapping) else None
     return settings if isinstance(settings, t.Mapping) else {}
 
 
 def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
-    """What is declared for the subnet manager of `fabric`, from variables without problems."""
+    """The settings declared for the subnet manager of `fabric`, from validated variables."""
     own = declared_of(variables, fabric)
     priority = read_int(own.get("priority", variables.get("opensm_priority")), MAX_PRIORITY)
     prefix = own.get("subnet_prefix") or DEFAULT_PREFIX
@@ -96,7 +96,7 @@ def settings_of(variables: t.Mapping[str, t.Any], fabric: str) -> Settings:
 
 
 def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the names of fabrics and with their ports."""
+    """Problems of the fabric names and their ports."""
     name = variables.get("fabric", DEFAULT_FABRIC)
     found = [] if is_name(name) else [Problem("fabric", name, NAME)]
     declared = variables.get("rdma_fabrics")
@@ -129,7 +129,7 @@ def fabric_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with `opensm_fabrics`, and with two fabrics that can't be told apart."""
+    """Problems of `opensm_fabrics`, and of two fabrics that can't be told apart."""
     declared = variables.get("opensm_fabrics")
     if declared is not None and not isinstance(declared, t.Mapping):
         return [Problem("opensm_fabrics", declared, 'a mapping, such as {storage: {subnet_prefix: "0xfe80000000000001"}}')]
@@ -149,7 +149,7 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _prefix_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """A host on two fabrics needs two subnet prefixes, which tell its GIDs apart."""
+    """Problems of a host on two fabrics with the same subnet prefix: GIDs of two fabrics differ only by prefix."""
     found = []
     seen: dict[str, str] = {}
     for fabric in fabrics_of(variables):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The subnet managers of a node as one look found them. Pure."""
+"""The subnet managers of a node, as one look found them. Pure."""
 
 from __future__ import annotations
 
@@ -16,45 +16,45 @@ from ._options import HIDDEN, looks_secret
 from ._partitions._file import outline_of, refusal_of
 from ._places import PUBLIC, SETTINGS, SYSTEMD
 
-# The entry of the record for the package of opensm.
+# The record entry for the package of opensm.
 PACKAGE = "package"
 
 
 class Predecessor(t.NamedTuple):
-    """A subnet manager that ours replaces, what was adopted of one, or ours as the last run declared it."""
+    """A subnet manager that ours replaces, the settings adopted from one, or our own as the last run declared it."""
 
     source: str
-    """Where its keys come from, for messages: the process, its file."""
+    """The source of its keys, for messages: its process or its file."""
     keys: t.Mapping[str, tuple[str, ...]] = {}
-    """The values of the keys of opensm.conf that differ from the defaults; an argument of its command line wins over the file."""
+    """The keys of opensm.conf whose values differ from the defaults. An argument of its command line overrides the file."""
     partitions: str = ""
     """The content of its partitions.conf."""
     partitions_source: str = ""
     guid: str = ""
-    """The port GUID that it is bound to; "" where it chooses by itself."""
+    """The port GUID that it is bound to; "" where it chooses a port itself."""
     runs: bool = True
-    """Otherwise it is what the packages would run with the files that are there."""
+    """Whether it runs. Otherwise it is what the packages would start with the present files."""
     ours: bool = False
 
     @property
     def effective_partitions(self) -> str:
-        """Those that the fabric has of the file: opensm goes on without one that has an error."""
+        """The partitions of the file that take effect: opensm ignores a file that has an error."""
         return "" if self.refusal else self.partitions
 
     @property
     def refusal(self) -> str:
-        """Why opensm does not take the file of partitions, in its words; "" where it does."""
+        """Why opensm refuses the partitions file, in its own words; "" where it accepts it."""
         return refusal_of(self.partitions)
 
 
 class Foreign(t.NamedTuple):
-    """An opensm of other software on this host, such as UFM or a container. It is never stopped here."""
+    """An opensm of other software on this host, such as UFM or a container. The role never stops it."""
 
     pid: int
     owner: str
     """In words: `unit ufm-enterprise.service`."""
     guids: tuple[str, ...] = ()
-    """The ports that it is bound to; none where that is not known."""
+    """The GUIDs of the ports that it is bound to; empty where they are not known."""
 
 
 def _public(name: str, text: str) -> str:
@@ -64,14 +64,14 @@ def _public(name: str, text: str) -> str:
 
 
 class Found(t.NamedTuple):
-    """Units, processes and files."""
+    """Units, processes and files of subnet managers."""
 
     masked: tuple[str, ...] = ()
-    """Those of PACKAGED that can't be started."""
+    """The units of PACKAGED that are masked."""
     running: tuple[str, ...] = ()
-    """Units, ours and packaged ones, that are active or about to be."""
+    """Units, ours and packaged, that are active or activating."""
     replaced: tuple[str, ...] = ()
-    """Those of our units whose program or libraries were removed or replaced since they started."""
+    """Our units whose program or libraries were removed or replaced since they started."""
     enabled: tuple[str, ...] = ()
     """Our instances that start at boot."""
     strays: tuple[int, ...] = ()
@@ -79,34 +79,34 @@ class Found(t.NamedTuple):
     files: t.Mapping[str, str] = {}
     """Our files that exist, with their content."""
     node_names: str = ""
-    """The file of the names of nodes, which is shared."""
+    """The content of the node-name map, which is shared."""
     template: str = ""
-    """What the installed opensm generates; "" before it is installed, and where nothing needs it."""
+    """The configuration that the installed opensm generates; "" before it is installed, and where the template is not needed."""
     unmaskable: tuple[str, ...] = ()
-    """Those of PACKAGED that an administrator has replaced with a unit file of their own."""
+    """The units of PACKAGED that an administrator has replaced with a unit file in /etc."""
     recorded: tuple[str, ...] = ()
-    """What the role is on record for: units that it masked, and PACKAGE."""
+    """What the record of the role holds: units that it masked, and PACKAGE."""
     predecessors: tuple[Predecessor, ...] = ()
-    """The subnet managers of others that run here, or would run with the files that are there."""
+    """The subnet managers not set up by the role that run here or would run with the present files."""
 
     foreign: tuple[Foreign, ...] = ()
     bound: t.Mapping[str, tuple[str, ...]] = {}
-    """By the name of a packaged unit, or the ID of a process of `strays`: the port GUIDs that it is bound to, as far as they are known."""
+    """The port GUIDs that a packaged unit (by name) or a process of `strays` (by ID) is bound to, as far as they are known."""
 
     @property
     def left_alone(self) -> list[str]:
-        """What of others runs here and goes on, in words."""
+        """The subnet managers of others that run here and keep running, in words."""
         words = "an opensm of others (%s, process %d%s) runs here and is left alone: stop it where it belongs, if it is not meant"
         return [words % (foreign.owner, foreign.pid, ", port GUID %s" % ", ".join(foreign.guids) if foreign.guids else "") for foreign in self.foreign]
 
     @property
     def fabrics(self) -> list[str]:
-        """Those with files of ours."""
+        """The fabrics with files of ours."""
         paths = (path[len(SETTINGS) + 1 :].split("/") for path in self.files if path.startswith(SETTINGS + "/"))
         return list(dict.fromkeys(parts[0] for parts in paths if len(parts) == 2))
 
     def public(self) -> Found:
-        """What the plan of a host without a subnet manager depends on. It has no secrets, and a size that does not depend on the fabric."""
+        """The part that the plan of a host without a subnet manager depends on. It has no secrets, and its size does not depend on the fabric."""
         names = BEGIN + END if BEGIN in self.node_names else ""
         files = {path: _public(posixpath.basename(path), text) for path, text in self.files.items()}
         shown = tuple(
@@ -116,6 +116,6 @@ class Found(t.NamedTuple):
         return self._replace(files=files, node_names=names, template="", predecessors=shown)
 
     def require_maskable(self) -> None:
-        """Raises Refused where a unit of an administrator is in the way."""
+        """Raise Refused where a unit file of an administrator prevents masking."""
         if self.unmaskable:
             raise Refused("%s/%s is a unit of your own, which can't be masked: remove it (or rename it) and run again" % (SYSTEMD, self.unmaskable[0]))

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Before a subnet manager ends: another one takes over, so that the fabric is not without a master until standbys notice.
+"""Before a subnet manager stops: let a standby take over, so that the fabric has a master without a gap.
 
-That takes opensm about 40 s by itself (it polls the master every 10 s and gives up after 4 times). A master with the lowest
-priority hands over at once, to a standby with a higher one.
+On its own, opensm needs about 40 s for that: a standby polls the master every 10 s and gives up after 4 failed polls. A master with the lowest
+priority hands over at once to a standby with a higher priority.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ if t.TYPE_CHECKING:
     from ._found import Found
 
 INTERVAL_SECONDS = 0.5
-# How long opensm may take to read its file again.
+# Time for opensm to reread its file.
 READING_SECONDS = 1.0
-# How long a standby may take to notice that a master has ended: sminfo_polling_timeout and polling_retry_number of opensm, and the poll that was answered.
+# Time for a standby to notice that a master has ended: sminfo_polling_timeout times polling_retry_number of opensm, plus the last answered poll.
 POLLING_SECONDS = 50.0
 
 
 @contextlib.contextmanager
 def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
-    """The change for a while. The next start needs the previous content."""
+    """Apply a change to a file, and restore the file afterwards: the next start needs the previous content."""
     try:
         apply_file(module, change, mode=0o600)
         yield
@@ -54,16 +54,16 @@ def _in_file(module: AnsibleModule, change: Change) -> t.Iterator[None]:
 
 
 def _lowest_priority(unit: str) -> Change | None:
-    """None where the unit is not ours, where there is no file, and where it has that priority."""
+    """The change to the lowest priority; None where the unit is not ours, has no file, or already has that priority."""
     path = file_path(fabric_of(unit))
     text = read_text(path) if fabric_of(unit) else ""
     return file_change(path, text, with_key(text, "sm_priority", LOWEST)) if text else None
 
 
 class Handover:
-    """Keeps the fabrics of a host with a master while a plan is carried out.
+    """Keeps a master on the fabrics of a host while a plan is applied.
 
-    `ports`: all of the host. `patience`: how long others may take, in seconds. Check mode neither waits nor tells a subnet manager anything.
+    `ports`: all ports of the host. `patience`: how long to wait for others, in seconds. Check mode neither waits nor signals a subnet manager.
     """
 
     def __init__(self, module: AnsibleModule, run: Runner, found: Found, *, ports: t.Sequence[Port], patience: float) -> None:
@@ -75,38 +75,38 @@ class Handover:
         return has_moved(see(self._run, port))
 
     def _knows(self, port: Port, plan: t.Callable[[FabricFound], bool]) -> bool:
-        """What a plan says of the fabric of a port; no where that can't be asked."""
+        """Apply a predicate to the fabric of a port; False where the fabric can't be queried."""
         with contextlib.suppress(RdmaError):
             return plan(see(self._run, port))
         return False
 
     def _bound(self, stop: Change, taken: t.Collection[str]) -> list[Port]:
-        """The ports that are without a subnet manager of this host after that stop; on those in `taken` another one follows."""
+        """The ports that have no subnet manager of this host after that stop. Ports in `taken` get another instance and are left out."""
         ports = bound_to(stop.subject, self._found, self._ports, free=self._own)
         return [port for port in ports if port.port_guid not in taken]
 
     def _served(self, ports: t.Sequence[Port]) -> list[Port]:
-        """Those of the ports that one subnet manager may be bound to where a master answers; all where none does."""
+        """Of several ports that one subnet manager may be bound to, those where a master answers; all of them where none answers."""
         return [port for port in ports if len(ports) > 1 and self._knows(port, lambda fabric: fabric.master is not None)] or list(ports)
 
     def _alone(self, port: Port, unit: str = "") -> str:
-        """Why nothing is known to follow on a port, in words; "" where something does. `unit`: of ours, which can be told to sweep."""
+        """Why no standby is known to take over on a port, in words; "" where one does. `unit`: our unit, which can be told to sweep."""
         if not can_ask(self._run):
             return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
         try:
             why = alone(see(self._run, port), self._own)
             if why and unit and not self._module.check_mode:
-                # A master may have missed a standby that started. Its sweep finds it.
+                # The master may have missed a standby that started. A sweep finds it.
                 Systemd(self._run).reload(unit)
             return why and look_until(lambda: alone(see(self._run, port), self._own), lambda each: not each, patience=self._patience, pause=INTERVAL_SECONDS)
         except RdmaError as exc:
             return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
 
     def without_heir(self, stops: t.Sequence[Change], taken: t.Collection[str] = ()) -> dict[Change, str]:
-        """Those of `stops`, which stop a unit or process for good, that would leave a fabric without a master, and why.
+        """Those of `stops` that would leave a fabric without a master, with the reason. Each of `stops` stops a unit or process for good.
 
-        `taken`: GUIDs of ports on which another instance of this host follows. Where the fabric can't be asked, or nothing answers, what is
-        there counts as alone: it may be the only one. On a port without a link it serves no fabric, and is not kept.
+        `taken`: GUIDs of ports that another instance of this host takes over. Where the fabric can't be queried or nothing answers, the subnet manager
+        counts as the only one. A subnet manager on a port without a link serves no fabric and is not kept.
         """
         kept: dict[Change, str] = {}
         for stop in stops:
@@ -117,9 +117,9 @@ class Handover:
         return kept
 
     def require_declared(self, stops: t.Mapping[Change, t.Sequence[Port]]) -> None:
-        """Raises Refused where one of `stops` is all that its undeclared fabric has.
+        """Raise Refused where one of `stops` is the only subnet manager of its undeclared fabric.
 
-        It can't go on either: what started it would start another one beside ours.
+        It can't keep running either: whatever started it would start a second one beside ours.
         """
         alone_on = {port: (stop, why) for stop, bound in stops.items() for port in bound for why in [self._alone(port)] if why}
         if alone_on:
@@ -132,7 +132,7 @@ class Handover:
             )
 
     def require_heirs(self, stops: t.Sequence[Change]) -> None:
-        """Raises Refused where what is stopped for good would leave a fabric without a master."""
+        """Raise Refused where a permanent stop would leave a fabric without a master."""
         kept = self.without_heir(stops)
         if kept:
             raise Refused(
@@ -143,9 +143,9 @@ class Handover:
 
     @contextlib.contextmanager
     def followed(self, stops: t.Sequence[Change], taken: t.Collection[str], *, timeout: float) -> t.Iterator[None]:
-        """Around the end of masters: wait until others have taken over. Managers that are not ours hand nothing over, and standbys poll.
+        """Context around the stop of masters: wait until others have taken over. Foreign managers do not hand over, and their standbys have to poll.
 
-        Where the fabric can't be asked before, none is waited for. `taken` is that of `without_heir`. `timeout` is for what comes after the polls.
+        Ports whose fabric can't be queried beforehand are not waited for. `taken` is as in `without_heir`. `timeout` covers the time after the polls.
         """
         timeout += POLLING_SECONDS
         ports = [port for stop in stops for port in self._bound(stop, taken) if self._knows(port, is_here)]
@@ -158,7 +158,7 @@ class Handover:
             )
 
     def before_end(self, unit: str) -> None:
-        """Let a standby take over from a unit of ours, if it is master and there is one; else do nothing."""
+        """Let a standby take over from one of our units, if the unit is master and a standby exists; else do nothing."""
         lowered = _lowest_priority(unit)
         if lowered is None:
             return
@@ -167,16 +167,16 @@ class Handover:
                 continue
             with _in_file(self._module, lowered):
                 Systemd(self._run).reload(unit)
-                # Until the standby has swept, it takes one that starts again for a better master, and both stand by until they poll each other.
-                # One that never takes over notices by itself that this one has ended.
+                # Until the standby has swept, it would take a restarted instance for a better master, and both would stand by until they poll each other.
+                # A standby that never takes over detects the end of this master by polling.
                 comes(functools.partial(self._has_moved, port), self._patience, INTERVAL_SECONDS)
 
     @contextlib.contextmanager
     def joining(self, unit: str, port: Port) -> t.Iterator[None]:
-        """Around a start of a unit of ours that shall replace a master: it starts with the lowest priority, and has its own once it stands by.
+        """Context around the start of one of our units that is to replace a master: it starts with the lowest priority and gets its own as a standby.
 
-        A master hands over to a higher priority as soon as it sees one. One that is still discovering the fabric does not take it, and both
-        would stand by until their polls of each other have failed.
+        A master hands over to a higher priority as soon as it sees one. An instance that is still discovering the fabric does not accept, and both
+        would stand by until their polls of each other fail.
         """
         lowered = _lowest_priority(unit)
         priority = decimal(parse_conf(lowered.before).get("sm_priority", ""), 0) if lowered is not None else 0
@@ -189,13 +189,13 @@ class Handover:
         Systemd(self._run).reload(unit, attempt=True)
 
     def announce(self, unit: str, told: int = 0) -> None:
-        """Tell the master of a standby of ours that it does not know, as opensm does by itself where the priority of a standby rises.
+        """Tell the master about a standby of ours that it does not know, as opensm does when the priority of a standby rises.
 
-        opensm reports itself (IsSM) a moment before it can answer. A master that asks in between, as on a busy node, gets no answer, and
-        does not ask again before its next heavy sweep, which nothing starts by itself.
+        opensm sets IsSM a moment before it can answer. A master that queries it in between, as on a busy node, gets no answer and does not query
+        it again before its next heavy sweep, which nothing triggers.
 
-        Every second time, the standby is restarted: of two that start at the same time, one may take the other for the master, and tell
-        that one instead.
+        Every second announcement restarts the standby instead: of two that start at the same time, one may take the other for the master and
+        announce itself to that one.
         """
         lowered = _lowest_priority(unit)
         systemd = Systemd(self._run)

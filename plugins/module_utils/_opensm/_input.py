@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Problems of the variables of subnet managers. The controller looks for them before a run, and the module again. Pure.
+"""Validate the variables of subnet managers. The controller does so before a run, and the module again on the host. Pure.
 
-What needs no template of opensm.conf is checked here. `_options.problems` checks on the host what the installed opensm takes.
+Only what needs no template of opensm.conf is checked here. `_options.problems` checks on the host what the installed opensm accepts.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ._options import FIRST_CLASS, HIDDEN, is_plain, looks_secret, variable_of, 
 from ._partitions._input import problems as partition_problems
 from ._placement import rank_problems
 
-# Keys that opensm_options must not have, and what to do instead.
+# Keys that opensm_options must not contain, and what to use instead.
 RESERVED: t.Mapping[str, str] = {
     **{key: "set %s instead" % variable_of(key) for key in FIRST_CLASS},
     "daemon": "leave it out: the unit keeps opensm in the foreground, where systemd sees it end",
@@ -42,23 +42,23 @@ RESERVED: t.Mapping[str, str] = {
     "subnet_prefix": "set the subnet_prefix of its fabric in opensm_fabrics instead",
 }
 
-# The engines that start from roots, by the comment of the key root_guid_file in the template, and those that do not.
+# The routing engines that start from root nodes, as in the comment of the key root_guid_file in the template, and the engines that do not.
 _ROOTED = ("updn", "dnup", "ftree")
 _ROOTLESS = ("minhop", "file", "lash", "dor", "torus-2QoS", "nue", "dfsssp", "sssp", "no_fallback")
-# Log flags are a byte of bits. The log size is in MB. A key has 64 bits: without quotes YAML makes a number of it, and an option of type
-# str a decimal text of that.
+# Log flags are a bit mask of one byte. The log size is in MB. A key has 64 bits: without quotes YAML reads it as a number, and an option of
+# type str turns that into decimal text.
 _MAX_FLAGS = 0xFF
 _MAX_LOG = 0xFFF
 _MAX_KEY = (1 << 64) - 1
 
 
 def is_set(value: t.Any) -> bool:
-    """Whether a variable has a value. The role hands empty defaults on; False and 0 are values."""
+    """Whether a variable has a value. The role passes empty defaults on, which count as unset; False and 0 are values."""
     return not (value is None or (isinstance(value, (str, list, tuple, dict)) and not value))
 
 
 def declared_keys(variables: t.Mapping[str, t.Any]) -> list[str]:
-    """The keys of opensm.conf that are declared, by the names of the module's options. The defaults of the role declare nothing."""
+    """The declared keys of opensm.conf, by the names of the module's options. The defaults of the role declare nothing."""
     own = [key for key in FIRST_CLASS if key != "log_max_size" and variables.get(key) not in (None, False, "", [], ())]
     for name in ("options", "secret_options"):
         own += [str(key) for key in variables.get(name) or {}]
@@ -66,7 +66,7 @@ def declared_keys(variables: t.Mapping[str, t.Any]) -> list[str]:
 
 
 def _or_empty(good: t.Callable[[t.Any], bool], *empty: t.Any) -> t.Callable[[t.Any], bool]:
-    """A check that also accepts null and the `empty` values, which mean the same as a missing variable."""
+    """A check that also accepts null and the `empty` values. They mean the same as an unset variable."""
     return lambda value: value is None or value in empty or good(value)
 
 
@@ -84,7 +84,7 @@ def _is_guid_mapping(value: t.Any) -> bool:
 
 
 def both_allowed(variables: t.Mapping[str, t.Any]) -> bool:
-    """Whether opensm.conf lets a port be a full and a limited member at once."""
+    """Whether opensm.conf allows a port to be a full and a limited member at once."""
     options = variables.get("opensm_options")
     return isinstance(options, dict) and is_true(options.get("allow_both_pkeys"))
 
@@ -98,8 +98,8 @@ def _partition_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     return found
 
 
-# A variable that is not there has its default. An empty one has none, and would reach the module, so it is checked. Of the empty values,
-# only null and those of the variable's own kind mean the same.
+# An unset variable has its default. An empty one has no default and would reach the module, so it is checked. Of the empty values, only
+# null and those of the variable's own type count as unset.
 _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
     "opensm_port": (_or_empty(lambda value: parse(value) is not None, ""), FORM),
     "opensm_priority": (_fabrics.is_priority, _fabrics.PRIORITY),
@@ -122,7 +122,7 @@ _CHECKS: t.Mapping[str, tuple[t.Callable[[t.Any], bool], str]] = {
 
 
 def _need_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What has to be true because of another variable."""
+    """Problems of variables that require another variable."""
     outranks, has_policy = is_true(variables.get("opensm_outrank_foreign_master")), is_set(variables.get("opensm_qos_policy"))
     needs = (
         ("opensm_allow_foreign_master", outranks, "opensm_outrank_foreign_master takes over from a foreign master"),
@@ -189,7 +189,7 @@ def _named(ports: t.Sequence[t.Mapping[str, t.Any]]) -> str:
 
 
 def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
-    """What keeps a subnet manager from being bound to the declared port; "" for a name or a GUID that is not declared."""
+    """Why a subnet manager can't be bound to the declared port. `name` or `guid` is "" where it is not declared."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
     problems = []
     if guid and normal_guid(guid) not in {port["port_guid"] for port in infiniband}:
@@ -207,7 +207,7 @@ def port_problems(name: str, guid: str, ports: t.Sequence[t.Mapping[str, t.Any]]
 
 
 def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[t.Mapping[str, t.Any]]) -> list[Problem]:
-    """Every port in `rdma_fabrics` has to be there: it is a cable in that fabric, whether this host manages it or not."""
+    """Problems of ports in `rdma_fabrics` that do not exist: each one is a cable in that fabric, whether or not this host manages it."""
     infiniband = [port for port in ports if port["link_layer"] == "InfiniBand"]
     found = []
     owners: dict[str, str] = {}
@@ -223,9 +223,9 @@ def _declared_port_problems(variables: t.Mapping[str, t.Any], ports: t.Sequence[
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, manages: bool = False) -> list[Problem]:
-    """What is wrong with the variables of one host, by their role names.
+    """Problems of the variables of one host, by their role names.
 
-    `facts` is the `rdma` fact. The port of a subnet manager is looked up only for a host that runs one, `manages`.
+    `facts` is the `rdma` fact. The port of a subnet manager is looked up only if the host `manages` a fabric.
     """
     found = _value_problems(variables)
     if found or facts is None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the installed opensm can't do for the adapters of its host, as its template tells. Pure.
+"""What the installed opensm can't do for the adapters of its host, judged by its template. Pure.
 
-Distributions have opensm 3.3, and vendors one of their own. The latter has the key virt_enabled, without which virtual functions of ConnectX-4 and later
-stay down, and the comment of force_link_speed_ext lists the speeds that a build knows.
+Distributions ship opensm 3.3; vendors ship a build of their own. The vendor's build has the key virt_enabled, without which virtual functions of
+ConnectX-4 and later stay down, and the comment of force_link_speed_ext lists the link speeds that a build knows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ if t.TYPE_CHECKING:
     from .._facts._ports import Port
 
 _VIRTUAL = "virt_enabled"
-# Those that some build does not know.
+# Link speeds that some builds do not know.
 _NEW = ("HDR", "NDR", "XDR")
 _ADVICE = "the opensm of DOCA-OFED or MLNX_OFED (ofed_source), UFM, or a managed switch can"
 
 
 def lacks(template: str, ports: t.Iterable[Port], virtual: t.Collection[str]) -> list[str]:
-    """In words. `ports` are those that it may be bound to, `virtual` the adapters with virtual functions. Without a template, nothing is known."""
+    """The limits, in words. `ports`: those it may be bound to. `virtual`: the adapters with virtual functions. Empty without a template."""
     if not template:
         return []
     found = []

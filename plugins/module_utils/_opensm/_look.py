@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at the subnet managers of a node: units, files, processes, and what those of others go by. Reads only."""
+"""Look at the subnet managers of a node: units, files, processes, and the settings of foreign subnet managers. Read-only."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ if t.TYPE_CHECKING:
 WANTS = _places.SYSTEMD + "/multi-user.target.wants"
 
 _UNIT = re.compile(r"^(?:rdma-opensm@.+|opensmd?(?:@.+)?)\.service$")
-# Replacing a stack removes program and libraries, and a process goes on with what it has in memory.
+# Replacing a stack deletes the program and libraries on disk, but a process keeps running the copies in memory.
 _LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
-# Where builds of opensm look for their files: Debian's and the vendor's, and that of Red Hat and SUSE. The template names the right one.
+# Where builds of opensm look for their files: Debian and the vendor in the first, Red Hat and SUSE in the second. The template names the right one.
 FOLDERS = ("/etc/opensm", "/etc/rdma")
-# Where package managers put files of administrators that they take away.
+# Suffixes under which package managers keep an administrator's modified files.
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
 
 def _apart(processes: t.Iterable[Process], units: t.Collection[str]) -> list[Process]:
-    """Those that belong to none of `units`."""
+    """The processes that belong to none of `units`."""
     return [process for process in processes if not process.units & set(units)]
 
 
 def _bound(processes: t.Sequence[Process], running: t.Sequence[str], strays: t.Iterable[Process]) -> dict[str, tuple[str, ...]]:
-    """See `Found.bound`. A unit without a process of its own starts others, and goes with them."""
+    """See `Found.bound`. A template unit without a process of its own starts instances, and stops with them."""
     found: dict[str, tuple[str, ...]] = {str(process.pid): process.guids for process in strays}
     packaged = [unit for unit in running if not _places.fabric_of(unit)]
     for unit in packaged:
@@ -67,28 +67,28 @@ def _runs_replaced(pid: int, root: str) -> bool:
 
 
 def _read_template(run: Runner) -> str:
-    """What the installed opensm generates; "" where none is installed."""
+    """The configuration that the installed opensm generates; "" where none is installed."""
     if not run.has("opensm"):
         return ""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, CONF)
-        # Without `-F` opensm would give its present configuration as the defaults.
+        # Without `-F` opensm would write its present configuration as the defaults.
         run(["opensm", "-F", "/dev/null", "-c", path])
         return read_text(path)
 
 
 class _Reader:
-    """Reads what subnet managers go by. Without the template of the installed opensm, its defaults are not known."""
+    """Reads the settings of subnet managers. Without the template of the installed opensm, the defaults are unknown."""
 
     def __init__(self, root: str, template: str = "") -> None:
         self._root = root
         self._defaults = values(template)
         named = self._defaults.get("partition_config_file", ())
-        # A build that was replaced had its files elsewhere.
+        # A replaced build kept its files elsewhere.
         self._folders = tuple(dict.fromkeys([*(os.path.dirname(path) for path in named), *FOLDERS]))
 
     def of_process(self, pid: int) -> Predecessor:
-        """The settings of an opensm that runs."""
+        """The settings of a running opensm."""
         place = under(self._root, "/proc/%d" % pid)
         arguments = keys_of(attribute(place, "cmdline").rstrip("\0").split("\0")[1:])
         try:
@@ -98,10 +98,10 @@ class _Reader:
         return self.read("process %d" % pid, ("", *_SAVED), arguments=arguments, folder=folder)
 
     def read(self, name: str, saved: t.Sequence[str], *, arguments: t.Mapping[str, str] = MappingProxyType({}), folder: str = "/") -> Predecessor:
-        """`saved`: the ends of the names that the files may have, by preference."""
+        """Read the files of a subnet manager. `saved`: suffixes that the file names may have, in order of preference."""
 
         def choose(named: str | None, default: str) -> tuple[str, str]:
-            """The first file of that name that is there, else where it would be; and its content."""
+            """The path and content of the first file of that name that exists; else the default path and ""."""
             paths = [os.path.normpath(os.path.join(folder, named))] if named is not None else ["%s/%s" % (place, default) for place in self._folders]
             paths = [path + end for end in saved for path in paths]
             contents = ((path, read_text(under(self._root, path))) for path in paths if os.path.isfile(under(self._root, path)))
@@ -125,22 +125,22 @@ class _Reader:
 
 
 def _read_predecessors(run: Runner, root: str, foreign: t.Sequence[int], *, files: bool) -> tuple[Predecessor, ...]:
-    """Those that run; where none does, and `files` count, those that the files of an installed opensm are for."""
+    """The running subnet managers; where none runs and `files` is true, the one that the files of an installed opensm configure."""
 
     def read(reader: _Reader) -> list[Predecessor]:
         found = [reader.of_process(pid) for pid in foreign]
         if files and not foreign and run.has("opensm"):
-            # What the installed opensm would start with comes after what one before it did: a package may have put its own files there.
+            # Saved files of an earlier build come first, and the files of the installed opensm last: a package may have replaced the earlier files.
             found = [reader.read("", [end]) for end in (*reversed(_SAVED), "")]
         return [predecessor for predecessor in found if predecessor.runs or predecessor.keys or predecessor.partitions]
 
-    # The defaults take a process, so they are only found out where they count.
+    # Reading the defaults takes a process, so they are read only when they matter.
     found = read(_Reader(root))
     return tuple(read(_Reader(root, _read_template(run))) if any(predecessor.keys for predecessor in found) else found)
 
 
 def _read_hidden(path: str) -> str:
-    """Stands for the content of a file, which takes no permission to read it; "" where read_text gives that."""
+    """HIDDEN as a placeholder for the content of a file, without read permission; "" where read_text returns ""."""
     return HIDDEN if os.path.isfile(path) and os.path.getsize(path) else ""
 
 
@@ -151,12 +151,12 @@ def virtual_functions(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ..
 
 
 def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: bool = False, template: bool = False, manages: bool = True) -> Found:
-    """One process, systemctl; the rest is read from files. Without a running systemd there are no running units.
+    """One look. It takes one process, systemctl; the rest is read from files. Without a running systemd no unit counts as running.
 
     `public`: only what may leave the node, see `Found.public()`.
-    `stack_replaced`: report all of our units as running a replaced program, for check mode, where it still is on disk.
-    `template`: let the installed opensm generate its configuration, too.
-    `manages`: whether a subnet manager of ours may run here. Otherwise files of others that do not run are not read, since nothing takes their place.
+    `stack_replaced`: report all of our units as running a replaced program. For check mode, where the old program is still on disk.
+    `template`: also let the installed opensm generate its configuration.
+    `manages`: whether a subnet manager of ours may run here. If not, files of foreign managers that do not run are not read, since nothing replaces them.
     """
     running: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
@@ -196,5 +196,5 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
-    """The look of the concern: what may leave the node."""
+    """The look of the concern, reduced to what may leave the node."""
     return look(node.run, node.root, public=True, manages=hints["manages"])

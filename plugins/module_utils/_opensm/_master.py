@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who a subnet manager is, and which of two wins the election. Pure.
+"""Identify a subnet manager, and tell which of two wins the election. Pure.
 
-A port GUID says it where it is known. Otherwise the node description does: rdma-ndd begins it with the name of the host.
+The port GUID identifies it where it is known. Otherwise the node description does: rdma-ndd starts it with the host name.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import typing as t
 from .._codes import normal_guid
 from .._foreign import hexadecimal
 
-# What an HCA says of itself until rdma-ndd gives it the name of its host: the board or the driver.
+# Node descriptions before rdma-ndd sets the host name: the board or the driver.
 _NAMELESS = re.compile(r"^(MT\d+\b|ConnectX|Mellanox|NVIDIA|Connect-IB|HFI)", re.IGNORECASE)
 
 
@@ -24,7 +24,7 @@ LOWEST = 0
 
 
 class Known(t.NamedTuple):
-    """Who may be master besides this very port."""
+    """Which subnet managers may be master besides the one on this port."""
 
     own: frozenset[str] = frozenset()
     """Port GUIDs of this host."""
@@ -34,14 +34,14 @@ class Known(t.NamedTuple):
     """The hosts of the inventory."""
     anyone: bool = False
     outranked: bool = False
-    """Whether a stranger gives way where the priority of ours is higher."""
+    """Whether ours may outrank a stranger that has a lower priority."""
     guids_of: t.Mapping[str, t.Sequence[str]] = {}
-    """All port GUIDs of the hosts of the inventory for which they are known."""
+    """All known port GUIDs of the hosts of the inventory."""
     elsewhere: frozenset[str] = frozenset()
-    """Port GUIDs on other fabrics: a master on one of them means that a cable is in the wrong one."""
+    """Port GUIDs on other fabrics: a master on one of them means that a cable is in the wrong fabric."""
 
     def host(self, guid: str, description: str) -> str:
-        """The host of the inventory with that port GUID. Its name in a description counts only where its GUIDs are not known."""
+        """The host of the inventory with that port GUID. The host name in a node description counts only for hosts whose GUIDs are unknown."""
         owner = next((host for host, guids in self.guids_of.items() if guid in guids), "")
         return owner or host_of(description, [host for host in self.hosts if not self.guids_of.get(host)])
 
@@ -61,9 +61,9 @@ class Master(t.NamedTuple):
     description: str
     """Node description; "" where the node did not answer."""
     host: str = ""
-    """Of the inventory; "" for a stranger, and where only the GUID is known."""
+    """The inventory name; "" for a stranger, and where only the GUID is known."""
     known: bool = False
-    """Whether it is on a host of the inventory."""
+    """Whether it runs on a host of the inventory."""
 
     def __str__(self) -> str:
         return "port GUID %s, LID %d, node description %r" % (self.guid, self.lid, self.description or "(no answer)")
@@ -73,17 +73,17 @@ class Master(t.NamedTuple):
         return self.host or self.guid
 
     def details(self) -> dict[str, t.Any]:
-        """In the shape that a module returns."""
+        """The master in the shape that a module returns."""
         return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "node_description": self.description, "host": self.host}
 
 
 def names_host(description: str) -> bool:
-    """Whether a node description has the name of a host."""
+    """Whether a node description contains a host name."""
     return bool(description) and not _NAMELESS.match(description)
 
 
 def host_of(description: str, hosts: t.Iterable[str]) -> str:
-    """The one of `hosts` that a node description such as `node1 mlx5_0` belongs to, with or without domain; "" for a stranger."""
+    """The host, out of `hosts`, that a node description such as `node1 mlx5_0` belongs to, with or without domain; "" for a stranger."""
     words = description.split()
     if not words:
         return ""
@@ -94,16 +94,16 @@ def host_of(description: str, hosts: t.Iterable[str]) -> str:
 
 
 def runs_on(guid: str, description: str, *, guids: t.Collection[str], names: t.Iterable[str]) -> bool | None:
-    """Whether a subnet manager runs on the host with these port GUIDs and names; None where nothing tells."""
+    """Whether a subnet manager runs on the host with these port GUIDs and names; None where that can't be told."""
     if guids:
         return guid in guids
     hosts = [name for name in names if name]
     if not hosts or not names_host(description):
         return None
-    # The name is not always the first word: rdma-ndd has a format that sites change.
+    # The host name is not always the first word: sites change the format of rdma-ndd.
     return any(host_of(word, hosts) for word in re.split(r"[\s;:,]+", description))
 
 
 def outranks(one: tuple[int, str], other: tuple[int, str]) -> bool:
-    """Whether the first wins the election. Each is `(priority, port GUID)`; of equal priorities the lower GUID wins."""
+    """Whether `one` wins the election against `other`. Each is `(priority, port GUID)`; at equal priority the lower GUID wins."""
     return one[0] > other[0] or (one[0] == other[0] and hexadecimal(one[1], 0) < hexadecimal(other[1], 0))

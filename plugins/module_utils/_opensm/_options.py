@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Options of opensm by key, on top of the template that the installed opensm writes. Pure.
+"""Set keys of opensm.conf on top of the template that the installed opensm writes. Pure.
 
-The template is the authority: builds differ in their keys (a vendor's has more), in their defaults and in the engines
-that they route with. It also shows what each key takes: its value shows the kind, its comment the choices. Nothing comes
-from another version.
+The template is authoritative: builds differ in their keys (a vendor's build has more), their defaults and their routing engines. It also
+shows what each key accepts: the default value shows the type, the comment the choices. Nothing is taken from
+another version.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from .._errors import Problem, label, nearest, require_none
 from .._foreign import BOOLEAN, is_boolean, is_true
 from .._host._files import HEADER
 
-# How opensm shows a text that is not set.
+# How opensm writes a string that is not set.
 UNSET = "(null)"
 HIDDEN = "(hidden)"
 # The variables that hold secrets.
 SECRET = frozenset(("opensm_sm_key", "opensm_secret_options"))
 
-# Keys with an option of the module, and a variable of the role, of their own.
+# Keys that have an option of the module and a variable of the role of their own.
 FIRST_CLASS = ("routing_engine", "qos", "sm_key", "log_max_size", "log_flags")
 
-# What the name of a secret may have in it, and the keys with such names that are none.
+# Words in the names of keys that hold a secret, and the exceptions: keys with such a name and no secret.
 _SECRET_WORDS = re.compile("key|seed|pass|secret|token")
 _PLAIN = ("m_key_lease_period", "m_key_lookup", "m_key_protection_level")
 
-# opensm reads a line into a buffer of this size, with its end; the rest would become a line of its own.
+# opensm reads a line into a buffer of this size, including its end; the remainder would become a line of its own.
 _LINE = 1022
 
-# The kinds that the default value alone shows.
+# The kinds that the default value alone reveals.
 _FORMS: t.Mapping[str, str] = {
     "boolean": "TRUE|FALSE",
     "hex": "0x[0-9a-fA-F]+",
@@ -52,10 +52,10 @@ _ENGINES = re.compile(r"Supported engines: ([\w-]+ *(?:, *[\w-]+ *)*)")
 # A vendor's list: "dfsssp (EXPERIMENTAL), ar_updn (AR)".
 _REMARK = re.compile(r"\([A-Z]+\)")
 
-# Understood by opensm, and not listed in its template.
+# Choices that opensm accepts and its template does not list.
 _MORE_CHOICES = {"routing_engine": ("no_fallback",)}
 
-# Narrower than the kind. Outside of these opensm uses its default and goes on (osm_subn_verify_config).
+# Ranges narrower than the type allows. Outside of them opensm falls back to its default and continues (osm_subn_verify_config).
 _RANGES: t.Mapping[str, tuple[tuple[int, int], ...]] = {
     "console_port": ((1, 65535),),
     "fdr10": ((0, 2),),
@@ -90,7 +90,7 @@ class Option(t.NamedTuple):
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Of numbers: what the field of opensm holds, as far as the template shows."""
+        """The ranges of a number: what the field of opensm holds, as far as the template shows."""
         if self.key in _RANGES:
             return _RANGES[self.key]
         if self.kind == "signed":
@@ -100,20 +100,20 @@ class Option(t.NamedTuple):
 
 
 def looks_secret(key: t.Any) -> bool:
-    """Whether a key that may be a secret's, such as a misspelled one or one of another build, is shown without its value."""
+    """Whether to hide the value of a key. Unknown keys, such as a misspelled key or one of another build, are judged by their name."""
     text = str(key).lower()
     return is_secret(key) or (text not in _PLAIN and _SECRET_WORDS.search(text.replace("pkey", "")) is not None)
 
 
 def variable_of(key: t.Any) -> str:
-    """The variable of role opensm that sets a key. Problems name it."""
+    """The variable of the role opensm that sets a key; for messages."""
     if key in FIRST_CLASS:
         return "opensm_%s" % key
     return "%s.%s" % ("opensm_secret_options" if is_secret(key) else "opensm_options", label(key))
 
 
 def split(line: str) -> tuple[str, str] | None:
-    """Key and value of a line as opensm reads it; None for a comment or an empty one. A `#` ends a line anywhere."""
+    """Key and value of a line as opensm reads it; None for a comment or an empty line. A `#` anywhere ends the line."""
     words = line.split("#", 1)[0].split(None, 1)
     if not words:
         return None
@@ -137,7 +137,7 @@ def _kind(key: str, value: str, comment: str) -> tuple[str, tuple[str, ...]]:
 
 
 def parse_template(text: str) -> dict[str, Option]:
-    """The keys of a template, in its order. The comment of a key is the block of lines right above it."""
+    """The keys of a template, in its order. The comment of a key is the block of lines directly above it."""
     options: dict[str, Option] = {}
     comment: list[str] = []
     for line in text.splitlines():
@@ -155,30 +155,30 @@ def parse_template(text: str) -> dict[str, Option]:
 
 
 def _is_line(value: t.Any, key: str) -> bool:
-    """Whether opensm reads this text back unchanged."""
+    """Whether opensm reads this value back unchanged."""
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         return False
     text = str(value)
     if not is_plain(text) or split("%s %s" % (key, text)) != (key, text):
         return False
-    # opensm counts bytes.
+    # opensm counts bytes, not characters.
     return len(("%s %s" % (key, text)).encode("utf-8")) <= _LINE
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is one line without a comment, wherever it stands. A character that is no text is not printable either."""
+    """Whether a text is one printable line without a comment. Surrogates, which encode no character, are not printable."""
     return bool(text) and text.isprintable() and "#" not in text
 
 
 def words(value: t.Any) -> list[t.Any]:
-    """A list, or a text of words with commas or blanks between them."""
+    """The items of a list, or the words of a text, separated by commas or whitespace."""
     if isinstance(value, (list, tuple)):
         return list(value)
     return [word for word in re.split(r"[,\s]+", value) if word] if isinstance(value, str) else [value]
 
 
 def _unset(value: t.Any, option: Option) -> bool:
-    """Whether it unsets an option that opensm can do without. With others opensm would take `(null)` for a value, or crash."""
+    """Whether the value unsets an optional key. For other keys opensm would take `(null)` as the value, or crash."""
     return value in (None, "", UNSET) and option.default == UNSET and option.kind in ("text", "choices")
 
 
@@ -199,7 +199,7 @@ def _inwords(option: Option) -> str:
 
 
 def _texts(option: Option, value: t.Any) -> list[str] | None:
-    """The value as opensm reads it, a text for each line; None for what the option does not take. Only a pair can have several lines."""
+    """The value as opensm reads it, one string per line; None for a value that the key does not accept. Only a pair can have several lines."""
     kind = option.kind
     if _unset(value, option):
         return [UNSET]
@@ -225,7 +225,7 @@ def _texts(option: Option, value: t.Any) -> list[str] | None:
 
 
 def problems(declared: t.Mapping[t.Any, t.Any], options: t.Mapping[str, Option]) -> list[Problem]:
-    """What is wrong with the values by key."""
+    """Problems of the declared values, by key."""
     found = []
     for key, value in declared.items():
         name = variable_of(key)
@@ -246,7 +246,7 @@ def _untyped(value: t.Any) -> str:
 
 
 def render(template: str, declared: t.Mapping[str, t.Any]) -> str:
-    """The template with the declared keys set in their places, and all else as it was; without a template, the keys alone.
+    """The template with the declared keys set in place and all else unchanged; without a template, the declared keys alone.
 
     Raises InvalidInput for keys and values that the template does not allow.
     """

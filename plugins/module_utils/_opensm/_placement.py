@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which host runs the subnet manager of a fabric, and which of them a host runs. Pure, and from inventory alone.
+"""Elect the host that runs the subnet manager of a fabric, and tell the part of each host. Pure, and from the inventory alone.
 
-The answer must be the same on every host, in every run: under --limit, with serial, with the free strategy and in
-ansible-pull. So it depends on groups and host variables, never on the hosts of a play or on facts.
+The answer must be the same on every host and in every run: under --limit, with serial, with the free strategy and in
+ansible-pull. Therefore it depends on groups and host variables, never on the hosts of a play or on facts.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Hostvars = t.Mapping[str, t.Mapping[str, t.Any]]
 
 
 class Member(t.NamedTuple):
-    """A host that may run the subnet manager of a fabric; a host on two fabrics is two members."""
+    """A host that may run the subnet manager of a fabric. A host on two fabrics is two members."""
 
     host: str
     fabric: str
     rank: int | None = None
-    """Lower is better; hosts without one come after those with, in the order of the group."""
+    """Lower is better. Hosts without a rank follow those with one, in the order of the group."""
     standby: bool = False
     """Whether it runs a standby where it is not designated."""
     settings: Settings = Settings()
 
 
 def lines_of(members: t.Iterable[Member]) -> dict[str, list[Member]]:
-    """The members of each fabric by rank: the designated one, then those that take over."""
+    """The members of each fabric by rank: the designated host, then those that take over."""
     lines: dict[str, list[Member]] = {}
     for member in members:
         lines.setdefault(member.fabric, []).append(member)
@@ -53,21 +53,21 @@ def lines_of(members: t.Iterable[Member]) -> dict[str, list[Member]]:
 
 
 def priority_at(settings: Settings, position: int) -> int:
-    """The priority in the election at that place in the line. They differ, because a tie would be decided by GUID."""
+    """The priority in the election at that position in the line. Priorities differ, because the GUID would break a tie."""
     return settings.priority - position
 
 
 class Election(t.NamedTuple):
-    """Who manages the fabrics of a site. Hosts that rest are not in it, so it is small however many the group has."""
+    """Who manages the fabrics of a site. Hosts that rest are left out, so the size does not depend on that of the group."""
 
     positions: t.Mapping[str, t.Mapping[str, int]] = MappingProxyType({})
-    """By fabric, the places in the line of its designated host, which is the first and has 0, and of its standbys."""
+    """By fabric, the positions of its designated host, which has 0, and of its standbys."""
     sound: bool = True
-    """Whether the variables of all members are right and no two are designated for one fabric."""
+    """Whether the variables of all members are valid and no fabric has two designated hosts."""
 
     @property
     def fabrics(self) -> list[str]:
-        """Those with a designated host."""
+        """The fabrics with a designated host."""
         return sorted(self.positions)
 
     @property
@@ -77,7 +77,7 @@ class Election(t.NamedTuple):
 
 
 def elect(members: t.Iterable[Member]) -> Election:
-    """Who manages the fabrics that have `members`: the lowest rank, else the first of the group. `conflicts` finds ties."""
+    """Elect the managers of all fabrics that have `members`: the lowest rank, else the first host of the group. `conflicts` reports ties."""
     lines = lines_of(members)
     return Election(
         {fabric: {member.host: position for position, member in enumerate(line) if position == 0 or member.standby} for fabric, line in lines.items()}
@@ -85,7 +85,7 @@ def elect(members: t.Iterable[Member]) -> Election:
 
 
 def conflicts(members: t.Sequence[Member]) -> list[Problem]:
-    """Fabrics with two designated hosts, because several share the lowest rank, and standbys that are none."""
+    """Problems of fabrics with two designated hosts, because several share the lowest rank, and of standbys that could never take over."""
     found = []
     for fabric, line in sorted(lines_of(members).items()):
         lowest = line[0].rank
@@ -98,7 +98,7 @@ def conflicts(members: t.Sequence[Member]) -> list[Problem]:
 
 
 def _rivals(line: t.Sequence[Member]) -> list[Problem]:
-    """Standbys that would win over a member before them, or would split the subnet."""
+    """Standbys that would outrank a member before them, or would split the subnet."""
     first, found = line[0], []
     least = priority_at(first.settings, 0)
     for position, member in enumerate(line[1:], 1):
@@ -119,7 +119,7 @@ def _rivals(line: t.Sequence[Member]) -> list[Problem]:
 
 
 def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -> list[Problem]:
-    """Those of the fabrics of `host` that have no host that may run their subnet manager. `covered` are those that have one."""
+    """Problems of the fabrics of `host` that have no host that may run their subnet manager. `covered`: the fabrics that have one."""
     missing = [fabric for fabric in fabrics if fabric not in covered]
     if missing and not covered:
         hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
@@ -131,14 +131,14 @@ def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -
 
 
 def unmanaged(managed: t.Sequence[str], settings: t.Any) -> list[Problem]:
-    """Settings in `opensm_fabrics` for a fabric that is not among those `managed`, which nothing would read."""
+    """Problems of settings in `opensm_fabrics` for a fabric that is not in `managed`: nothing would read them."""
     named = [fabric for fabric in settings if isinstance(fabric, str)] if isinstance(settings, t.Mapping) else []
     hint = "no host of group %s is on such a fabric, by its rdma_fabrics or its fabric" % GROUP
     return [Problem("opensm_fabrics", fabric, ", ".join(managed), hint) for fabric in named if fabric not in managed]
 
 
 def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
-    """Hosts `designated` for a fabric outside of `hosts`, which is `group`: no play would start their subnet manager, and all others would rest."""
+    """Problems of `designated` hosts outside of `hosts`, the group `group`: no play would start their subnet manager, and all others would rest."""
     names = frozenset(hosts)
     hint = "%s is designated for fabric %s, and would never be configured: put it into group %s, too"
     return [
@@ -149,9 +149,9 @@ def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: 
 
 
 def read_members(groups: Groups, hostvars: Hostvars, spoken: t.Collection[str] = ()) -> tuple[list[Member], list[Problem]]:
-    """The hosts of group `opensm`, and what is wrong with their variables, except for the `spoken`, which report it themselves.
+    """The hosts of group `opensm`, and the problems of their variables. Hosts in `spoken` report their own problems.
 
-    It reads only this group and the variables of its hosts: it runs for every host of a play, and the names alone of 10,000 hosts
+    Only this group and the variables of its hosts are read: this runs for every host of a play, and the names alone of 10,000 hosts
     take 60 ms in a template of ansible-core 2.19.
     """
     members: list[Member] = []
@@ -172,7 +172,7 @@ def read_members(groups: Groups, hostvars: Hostvars, spoken: t.Collection[str] =
 
 
 def members_for(fabrics: t.Collection[str], groups: Groups, hostvars: Hostvars, *, host: str) -> list[Member]:
-    """All members, where each of `fabrics`, which are those of `host`, has exactly one designated host. Raises InvalidInput."""
+    """All members. Raises InvalidInput unless each of `fabrics`, the fabrics of `host`, has exactly one designated host."""
     members, found = read_members(groups, hostvars)
     found += conflicts([member for member in members if member.fabric in fabrics])
     require_none(found or uncovered({member.fabric for member in members}, host, fabrics))
@@ -180,7 +180,7 @@ def members_for(fabrics: t.Collection[str], groups: Groups, hostvars: Hostvars, 
 
 
 def rank_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with `opensm_rank`: a number, or one for each fabric of the host."""
+    """Problems of `opensm_rank`, which is a number, or one number for each fabric of the host."""
     rank = variables.get("opensm_rank")
     if rank is None or read_int(rank) is not None:
         return []
@@ -202,11 +202,11 @@ class Place(t.NamedTuple):
     """The designated host; "" where the fabric has none."""
     priority: int = 0
     ports: tuple[str, ...] = ()
-    """Those of the host on the fabric; none where it has one fabric and does not declare its ports."""
+    """The ports of the host on the fabric; none where it has one fabric and does not declare its ports."""
 
 
 def places_of(host: str, election: Election, variables: t.Mapping[str, t.Any]) -> list[Place]:
-    """The place of `host` in each of its fabrics, in the order in which it names them. `variables` are those of its own."""
+    """The place of `host` in each of its fabrics, in declared order. `variables`: those of the host."""
     found = []
     for fabric, ports in fabrics_of(variables).items():
         position = election.positions.get(fabric, {}).get(host)
@@ -217,7 +217,7 @@ def places_of(host: str, election: Election, variables: t.Mapping[str, t.Any]) -
 
 
 def part_of(places: t.Sequence[Place]) -> str:
-    """The foremost of a host's parts: a host that is designated for one fabric and stands by for another is designated."""
+    """The foremost part of a host: a host that is designated for one fabric and a standby on another is designated."""
     roles = {place.role for place in places}
     return next((role for role in ROLES if role in roles), RESTING)
 
@@ -229,7 +229,7 @@ def instances_of(
     *,
     own_guids: t.Mapping[str, t.Sequence[str]] = MappingProxyType({}),
 ) -> list[dict[str, t.Any]]:
-    """The option `instances` of the module. `guids`: port GUIDs by fabric and member, as far as facts are known; `own_guids`: those of the host by fabric."""
+    """The option `instances` of the module. `guids`: known port GUIDs by fabric and member; `own_guids`: those of the host, by fabric."""
     found = []
     for place in places:
         if place.role == RESTING:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the files and units of subnet managers are. Pure."""
+"""Paths and unit names of subnet managers. Pure."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from ._conf import ADOPTED, CONF, DECLARED
 SYSTEMD = "/etc/systemd/system"
 TEMPLATE = SYSTEMD + "/rdma-opensm@.service"
 SETTINGS = "/etc/rdma-ofed/opensm"
-# What else this role has done on the host, and takes back: a line for each.
+# What else the role has done on the host and can undo, one entry per line.
 RECORD = SETTINGS + "/record"
 ROTATION = "/etc/logrotate.d/rdma-opensm"
 
 PARTITIONS, ROOT_GUIDS, QOS_POLICY = "partitions.conf", "root-guids.conf", "qos-policy.conf"
-# opensm reads the content of these again at a heavy sweep: partitions in osm_prtn_make_partitions (but a group that is there stays as it is,
-# also while the process stands by), the policy in osm_qos_setup, the
-# roots whenever routes are computed (osm_ucast_updn.c, osm_ucast_ftree.c).
+# opensm rereads the content of these files at a heavy sweep: the partitions in osm_prtn_make_partitions (an existing group stays as it is,
+# also while opensm is standby), the policy in osm_qos_setup, the root GUIDs whenever routes are computed (osm_ucast_updn.c,
+# osm_ucast_ftree.c).
 READ_AGAIN = (PARTITIONS, ROOT_GUIDS, QOS_POLICY)
-# The statements about partitions that were taken over from the subnet manager before ours, as those in ADOPTED.
+# The statements about partitions adopted from the subnet manager that ours replaced, like the keys in ADOPTED.
 ADOPTED_PARTITIONS = "adopted-partitions.conf"
 RECORDS = (ADOPTED, ADOPTED_PARTITIONS, DECLARED)
-# They have no secrets.
+# Files without secrets.
 PUBLIC = (PARTITIONS, ADOPTED_PARTITIONS, DECLARED)
 FILES = (CONF, *READ_AGAIN, *RECORDS)
 
-# Units of packages: distributions have the first and the last, MLNX_OFED the first or the second.
+# Units of packages: distributions ship the first and the last, MLNX_OFED the first or the second.
 PACKAGED = ("opensm.service", "opensmd.service", "opensm@.service")
 
 
@@ -36,16 +36,16 @@ def unit_name(fabric: str) -> str:
 
 
 def fabric_of(unit: str) -> str:
-    """The fabric of a unit of ours; "" for others."""
+    """The fabric of one of our units; "" for other units."""
     prefix, suffix = unit_name("\0").split("\0")
     return unit[len(prefix) : -len(suffix)] if unit.startswith(prefix) and unit.endswith(suffix) else ""
 
 
 def file_path(fabric: str, name: str = CONF) -> str:
-    """One of FILES of a fabric."""
+    """The path of one of FILES of a fabric."""
     return "%s/%s/%s" % (SETTINGS, fabric, name)
 
 
 def silence_path(fabric: str) -> str:
-    """A drop-in of the unit of a fabric."""
+    """The path of a drop-in of the fabric's unit."""
     return "%s/%s.d/rdma-ofed-secrets.conf" % (SYSTEMD, unit_name(fabric))

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what a node has of subnet managers to what it shall have. Pure.
+"""Plan the changes from the subnet managers that a node has to those it is to have. Pure.
 
-Nothing in a plan depends on whether a package is installed yet, so check mode before the installation gives the same changes as
+No part of a plan depends on whether a package is installed, so check mode before the installation predicts the same changes as
 the run.
 """
 
@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
     from .._facts._ports import Port
     from ._wanted import Wanted
 
-# States of a unit or process, besides those of _conf.py. A unit that is replaced runs a program that no longer is on disk.
+# States of a unit or process, besides those of _conf.py. A replaced unit runs a program that is no longer on disk.
 STOPPED, REPLACED = "stopped", "replaced"
 
 
@@ -44,13 +44,13 @@ def _masks(found: Found, stay: t.Collection[str]) -> list[Change]:
 
 
 def _record(found: Found, entries: t.Collection[str]) -> Change | None:
-    """The record with these entries, and without any, none."""
+    """The change to a record with these entries; without entries, the record is removed."""
     texts = [HEADER + "".join(entry + "\n" for entry in sorted(set(lines))) if lines else "" for lines in (found.recorded, entries)]
     return file_change(_places.RECORD, *texts)
 
 
 def _removal(wanted: Wanted, found: Found) -> Plan:
-    """What the role set up goes: its units and files, and the masks that it is on record for. Subnet managers of others stay."""
+    """Remove what the role set up: its units, its files, and the masks on record. Subnet managers of others stay."""
     ours = [unit for unit in found.running if _places.fabric_of(unit)]
     return Plan(
         changes_of(
@@ -81,8 +81,8 @@ _UNITS: t.Mapping[str, t.Mapping[str, str]] = {
 
 
 def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], files: t.Mapping[str, str]) -> list[Change]:
-    """Of our own instances: the partitions that go while the instance stays, and then the groups that get another MTU, rate or service level
-    while their partition stays, and a process has them.
+    """Of instances that stay: the partitions that are removed, then the broadcast groups of remaining partitions that get another MTU, rate or
+    service level while a process has them.
     """
     lost, regroupings = [], []
     for instance in instances:
@@ -96,7 +96,7 @@ def _partition_changes(found: Found, instances: t.Iterable[_unit.Instance], file
 
 
 def require_consent(wanted: Wanted, found: Found) -> None:
-    """Raises Refused where the last partition besides the default one goes, by its file, without a word about it."""
+    """Raise Refused where the file loses its last partition besides the default one, and the user has not consented."""
     for instance in wanted.instances if not wanted.allow_removal else ():
         path = instance.path(_places.PARTITIONS)
         after = instance.files()[path]
@@ -112,9 +112,9 @@ def require_consent(wanted: Wanted, found: Found) -> None:
 
 
 def _named(wanted: Wanted, found: Found, *, stays: bool) -> str:
-    """The wanted file of the names of nodes. `stays`: an instance that is not wanted stays, and goes on reading the file."""
+    """The wanted node-name map. `stays`: an unwanted instance keeps running and keeps reading the file."""
     if not wanted.instances:
-        # A file that has none of ours is not touched.
+        # A file without entries of ours is left untouched.
         return found.node_names if stays or _nodenames.BEGIN not in found.node_names else _nodenames.render(found.node_names, {})
     return found.node_names if wanted.node_names is None else _nodenames.render(found.node_names, *wanted.node_names)
 
@@ -129,12 +129,12 @@ def _state(found: Found, instance: _unit.Instance, files: t.Mapping[str, str]) -
 
 
 def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
-    """Exactly the wanted instances run, and start at boot. Without any, no subnet manager runs here and no package can start one.
+    """The changes after which exactly the wanted instances run and start at boot. Without instances, no subnet manager runs and no package can start one.
 
-    Nothing of ours is left where it shall not be `present`.
+    If `present` is false, nothing of ours is left.
 
-    `stay`: units and process IDs that stay as they are, because otherwise the fabric would have no subnet manager.
-    Raises InvalidInput for options that the installed opensm does not take.
+    `stay`: units and process IDs that stay as they are, because the fabric would otherwise have no subnet manager.
+    Raises InvalidInput for options that the installed opensm does not accept.
     """
     if not wanted.present:
         return _removal(wanted, found)
@@ -158,12 +158,12 @@ def plan(wanted: Wanted, found: Found, stay: t.Collection[str] = ()) -> Plan:
         *(switch(unit, unit in found.enabled, True) for unit in texts),
         *(Change(Kind.UNIT, instance.unit, STATE, _state(found, instance, texts[instance.unit]), RUNNING) for instance in instances),
     )
-    # The record comes first: what is not on record stays when all is taken back.
+    # The record comes first: a later removal takes back only what is on record.
     return Plan(changes_of(_record(found, [*found.recorded, *new, *([PACKAGE] if wanted.package_installed else [])]), *masks, *changes))
 
 
 def started(plan: Plan) -> list[str]:
-    """The units that the plan starts or restarts. One that only reads its files again goes on."""
+    """The units that the plan starts or restarts. A unit that only rereads its files is not among them."""
     return [change.subject for change in plan.about(Kind.UNIT, STATE) if change.after == RUNNING and change.before != RELOAD]
 
 
@@ -173,7 +173,7 @@ def stopped(plan: Plan) -> list[Change]:
 
 
 def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collection[str] = ()) -> list[Port]:
-    """The ports with a link that a unit, or a process by its ID, may be bound to. One that is not ours may be bound to any of those in `free`."""
+    """The linked ports that a unit, or a process by its ID, may be bound to. A foreign one may be bound to any port in `free`."""
     text = found.files.get(_places.file_path(_places.fabric_of(unit)), "")
     guid = parse_conf(text).get("guid", "")
     guids = found.bound.get(unit, (guid,) if guid else free)
@@ -181,7 +181,7 @@ def bound_to(unit: str, found: Found, ports: t.Sequence[Port], *, free: t.Collec
 
 
 def undeclared(stops: t.Sequence[Change], found: Found, *, ports: t.Sequence[Port], declared: t.Collection[str]) -> dict[Change, list[Port]]:
-    """Those of `stops`, of packages or by hand, that are known to be bound to a port of no declared fabric, and these ports."""
+    """Those of `stops`, packaged or started by hand, that are known to be bound to a port outside every declared fabric, with these ports."""
     others = {stop: bound_to(stop.subject, found, ports) for stop in stops if stop.subject in found.bound}
     left = {stop: [port for port in bound if port.port_guid not in declared] for stop, bound in others.items()}
     return {stop: bound for stop, bound in left.items() if bound}

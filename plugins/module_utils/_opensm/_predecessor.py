@@ -4,10 +4,10 @@
 
 """The settings of a subnet manager that ours replaces: which of them would be lost, and which are kept. Pure.
 
-The fabric has them now, from a file that an administrator wrote or from a command line. What the inventory declares takes their
-place. All others are named, and the run is refused, until each is declared, given up by name, or adopted. What was adopted, and
-what the inventory declared, is written down on the host: later runs read it there as they read a predecessor, so what the inventory has
-lost since is named, too.
+The fabric has these settings now, from an administrator's file or from a command line. Declarations in the inventory replace them. All
+others are named, and the run is refused until each one is declared, given up by name, or adopted. Adopted settings, and the keys that
+the inventory declared, are recorded on the host. Later runs treat that record as a predecessor, so they also name what the inventory
+has lost since.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from ._unit import MASTER_PRIORITY, Instance
 if t.TYPE_CHECKING:
     from ._wanted import Wanted
 
-# The role decides these by the inventory, or they are about the host and not about the fabric.
+# Keys that the role sets from the inventory, or that concern the host and not the fabric.
 _OWN_TEXT = """
 guid sm_priority log_file log_max_size force_log_flush accum_log_file dump_files_dir daemon partition_config_file node_name_map_name config
 """
 _OWN = frozenset((*_OWN_TEXT.split(), MASTER_PRIORITY))
-# No run of ours may have them: RESERVED in _input.py says why.
+# Keys that none of our instances may have: RESERVED in _input.py says why.
 _NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
 
 
-# Keys that are not declared by their own names.
+# Keys that a variable of another name declares.
 _VARIABLES: t.Mapping[str, str] = {
     "subnet_prefix": "the subnet_prefix in opensm_fabrics",
     "root_guid_file": "opensm_root_guids",
@@ -44,18 +44,18 @@ _VARIABLES: t.Mapping[str, str] = {
 }
 
 
-# The source of a setting of ours, for messages.
+# The source of our own settings, for messages.
 BEFORE = "declared in an earlier run"
 
 
 class Setting(t.NamedTuple):
-    """One setting that the fabric has now, and that nothing declares."""
+    """One setting that the fabric has now and that nothing declares."""
 
     name: str
-    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`, where a keyword of members counts as a flag. It is given up by this name."""
+    """A key of opensm.conf, `partition NAME`, or `partition NAME FLAG`, where a member keyword counts as a flag. The setting is given up by this name."""
     value: str
     source: str
-    """The file or the process that it comes from."""
+    """The file or process that it comes from."""
     adoptable: bool = True
 
     @property
@@ -66,14 +66,14 @@ class Setting(t.NamedTuple):
         return "%s: %s (%s)" % (self.name, self.shown, self.source) if self.value != HIDDEN else "%s (%s)" % (self.name, self.source)
 
     def variable(self) -> str:
-        """What declares it."""
+        """The variable that declares it."""
         if self.name.startswith(PREFIX):
             return "opensm_partitions"
         return _VARIABLES.get(self.name) or variable_of(self.name)
 
 
 def _keys(predecessor: Predecessor, instance: Instance | None, declared: t.Collection[str]) -> list[Setting]:
-    """Keys that are neither declared nor as they will be anyway."""
+    """The keys that are not declared and differ from what the instance will have anyway."""
     ours = values("".join("%s %s\n" % pair for pair in instance.values().items())) if instance is not None else {}
     return [
         Setting(key, ", ".join(own), predecessor.source, key not in _NEVER)
@@ -90,17 +90,17 @@ def _words_of(rule: Rule) -> str:
 
 
 def _partitions(predecessor: Predecessor, declared: str) -> list[tuple[Rule, Setting]]:
-    """Rules of partitions that are not declared, and flags and members by keyword that the declared ones don't have.
+    """Partition rules that are not declared, and flags and keyword members that the declared rules lack.
 
-    A default partition with all ports as full members is no setting: that is what opensm does by itself. Its broadcast group counts,
-    because with a file opensm makes that only where the file says so.
+    A default partition with all ports as full members is no setting: opensm does that on its own. Its broadcast group counts,
+    because with a file opensm creates the group only where the file says so.
     """
     kept = {rule.identity: rule for rule in parse_partitions(declared)}
     lost = []
     text = predecessor.effective_partitions
     source = predecessor.partitions_source if text else predecessor.source
     if predecessor.ours:
-        # What opensm does by itself, and details of a partition that stays, are as the inventory has them now.
+        # The default partition, and details of a partition that stays, follow the present inventory.
         gone = [rule for rule in parse_partitions(text) if rule.identity not in kept and rule.pkey != DEFAULT_PKEY]
         return [(rule, Setting(PREFIX + rule.name, _words_of(rule), source)) for rule in gone]
     for rule in parse_partitions(text or (WITHOUT if predecessor.runs else "")):
@@ -121,13 +121,13 @@ class Legacy(t.NamedTuple):
 
     settings: tuple[Setting, ...] = ()
     keys: t.Mapping[str, tuple[str, ...]] = {}
-    """Those of the settings that can be adopted, with their values."""
+    """The keys that can be adopted, with their values."""
     partitions: str = ""
     """The statements about partitions that can be adopted."""
 
 
 def legacy(predecessors: t.Sequence[Predecessor], wanted: Wanted, *, instance: Instance | None) -> Legacy:
-    """What the instance that takes their place would not have. `instance`: None where none runs on this host."""
+    """The settings that the successor would lack. `instance`: the successor; None where none runs on this host."""
     lost: dict[str, Setting] = {}
     keys: dict[str, tuple[str, ...]] = {}
     texts: dict[str, str] = {}
@@ -149,11 +149,11 @@ def legacy(predecessors: t.Sequence[Predecessor], wanted: Wanted, *, instance: I
 
 
 def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predecessor]:
-    """What earlier runs wrote down for a fabric: what they adopted and, with `declared`, what the inventory declared for the last one."""
+    """The records of earlier runs for a fabric: what they adopted and, if `declared`, what the inventory declared for the last run."""
     paths = {name: file_path(fabric, name) for name in FILES}
     texts = {name: found.files.get(path, "") for name, path in paths.items()}
     conf, adopted, records = texts[CONF], texts[ADOPTED], []
-    # A look for the controller has the names of keys, and the partitions. Where the file is missing, there is nothing to lose.
+    # A look for the controller holds the names of keys, and the partitions. Where opensm.conf is missing, there is nothing to lose.
     now = values(conf) if conf not in ("", HIDDEN) else {}
     names = [key for key in texts[DECLARED].splitlines() if not key.startswith("#")]
     keys = {key: now.get(key, (HIDDEN,)) for key in names if conf and (conf == HIDDEN or key in now)}
@@ -166,14 +166,14 @@ def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predeces
 
 
 def dropped_files(found: Found) -> list[str]:
-    """The files of partitions that a subnet manager of others has, and goes on without, in words."""
+    """The partitions files of foreign subnet managers that opensm ignores because of errors, in words."""
     words = "opensm does not take %s (%s): the fabric has the default partition alone, and nothing of that file is kept"
     others = (predecessor for predecessor in found.predecessors if predecessor.refusal and not predecessor.ours)
     return list(dict.fromkeys(words % (predecessor.partitions_source, predecessor.refusal) for predecessor in others))
 
 
 def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
-    """The instance with the adopted keys that the installed opensm takes, and the others with their values, as they may be shown."""
+    """The instance with the adopted keys that the installed opensm accepts, and the other keys with their values, without secrets."""
     options = parse_template(template)
     wrong = [key for key, value in instance.adopted_values.items() if template and problems({key: value}, options)]
     shown = {key: Setting(key, ", ".join(instance.adopted[key]), "").shown for key in wrong}
@@ -181,7 +181,7 @@ def fit(instance: Instance, template: str) -> tuple[Instance, dict[str, str]]:
 
 
 def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> None:
-    """Raises Refused for settings that would be lost."""
+    """Raise Refused for settings that would be lost."""
     if not settings:
         return
     shown = ", ".join("'%s'" % setting.name if " " in setting.name else setting.name for setting in settings)
@@ -202,7 +202,7 @@ def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> 
 
 
 def inherit(wanted: Wanted, found: Found) -> Wanted:
-    """The wanted state with what is adopted. Raises Refused for settings that nothing declares, gives up or adopts.
+    """The wanted state with the adopted settings. Raises Refused for settings that nothing declares, gives up or adopts.
 
     The instances of `wanted` are bound to their ports.
     """
@@ -211,20 +211,20 @@ def inherit(wanted: Wanted, found: Found) -> Wanted:
     guids = {instance.guid for instance in wanted.instances}
     loose = [predecessor for predecessor in found.predecessors if predecessor.guid not in guids]
     for position, instance in enumerate(wanted.instances):
-        # One that is bound to no port that is known here may have been the manager of the first fabric.
+        # A predecessor that is bound to no known port may have managed the first fabric.
         own = _written_down(found, instance.fabric, declared=not wanted.allow_removal)
         own += [predecessor for predecessor in loose if position == 0 and predecessor.guid not in instance.known.elsewhere]
         own += [predecessor for predecessor in found.predecessors if predecessor.guid == instance.guid]
         left = legacy(own, wanted, instance=instance)
         if wanted.adopt:
-            # What the role itself sets comes from the declaration alone.
+            # Settings that the role itself sets come from the declaration alone.
             instance = instance._replace(adopted=left.keys, adopted_partitions=left.partitions)
         refused += [setting for setting in left.settings if not (wanted.adopt and setting.adoptable)]
         instances.append(instance)
     _require_none(list({setting.name: setting for setting in refused}.values()), adopt=wanted.adopt, here=True)
     ours = {instance.fabric for instance in wanted.instances}
     others = [record for fabric in found.fabrics if fabric not in ours for record in _written_down(found, fabric, declared=not wanted.allow_removal)]
-    # Without an instance here, only a manager that runs is replaced. The manager of another fabric is measured by what that one has.
+    # Without an instance here, only a running manager is replaced. The manager of another fabric is compared with that fabric's declarations.
     served = [not wanted.instances or predecessor.guid in wanted.instances[0].known.elsewhere for predecessor in loose]
     elsewhere = [*others, *(predecessor for predecessor, other in zip(loose, served) if predecessor.runs and other)]
     _require_none(legacy(elsewhere, wanted, instance=None).settings, adopt=wanted.adopt, here=False)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The processes named opensm of a node: whose they are, and which ports they have. Reads only."""
+"""The opensm processes of a node: their owners and their ports. Read-only."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from .._foreign import decimal, shown
 from .._host._files import under
 from ._cmdline import keys_of
 
-# Of each cgroup hierarchy, the one that systemd names units in.
+# Of each cgroup hierarchy, the one in which systemd names units.
 # Scopes and slices of container engines, and of virtual machines.
 _CONTAINER = re.compile(r"(?:docker|libpod|crio|cri-containerd|lxc|nspawn|machine)\b|kubepods")
-# Services in which administrators start processes of their own.
+# Services from which administrators start processes by hand.
 _BY_HAND = re.compile(r"(?:sshd?(?:@.*)?|crond?|atd|rc-local|rc\.local|user@\d+|getty@.*|serial-getty@.*|ansible-.*|awx-.*)\.service\Z")
-# A vendor's appliance, as it is installed on a host.
+# A vendor's appliance that is installed on a host.
 _APPLIANCE = "/opt/ufm/"
 _DEVICES = "/dev/infiniband/"
 _DEVICE = re.compile(r"(?:umad|issm)\d{1,4}\Z")
 
 
 class Process(t.NamedTuple):
-    """One opensm of this very PID namespace. Those of other namespaces, as of most containers, are not seen."""
+    """One opensm in this PID namespace. Processes of other namespaces, as in most containers, are not visible."""
 
     pid: int
     units: frozenset[str]
-    """The words of its cgroups: its unit is one of them."""
+    """The components of its cgroup paths. Its unit is one of them."""
     owner: str
-    """The unit, container or program of others that it is a part of; "" for a packaged one and for one that was started by hand."""
+    """The foreign unit, container or program that it belongs to; "" for a packaged unit and for a process started by hand."""
     guids: tuple[str, ...]
-    """The ports that it has opened, else the one that its command line names; none where neither tells."""
+    """The GUIDs of the ports that it has opened, else of the port on its command line; empty where neither tells."""
 
 
 def owner_of(path: t.Sequence[str], program: str) -> str:
-    """Whose a process is that belongs to no unit of ours or of a package; "" for one that was started by hand."""
+    """The owner of a process that belongs to no unit of ours or of a package; "" for a process started by hand."""
     containers = [part for part in path if _CONTAINER.search(part)]
     if containers:
         return "container %s" % shown(containers[-1][:80])
@@ -66,7 +66,7 @@ def _opened(root: str, pid: str) -> tuple[str, ...]:
 
 
 def _named(root: str, pid: str) -> tuple[str, ...]:
-    """The port GUID of its command line."""
+    """The port GUID on its command line."""
     guid = keys_of(attribute(under(root, "/proc"), pid, "cmdline").rstrip("\0").split("\0")[1:]).get("guid", "")
     number = decimal(guid)
     guid = guid if number is None else hex(number)
@@ -74,7 +74,7 @@ def _named(root: str, pid: str) -> tuple[str, ...]:
 
 
 def read_processes(root: str) -> list[Process]:
-    """All of them."""
+    """All opensm processes of the node."""
     proc = under(root, "/proc")
     own = link_name(proc, "self/ns/pid")
     top = attribute(proc, "1", "cgroup")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Everything that a node can tell about subnet managers: its own, and those that its ports see. Reads only."""
+"""Report the subnet managers of a node, and those that its ports see. Read-only."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _manager(fabric: FabricFound, manager: _sminfo.SmInfo, known: Known) -> dict
 
 
 def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str, t.Any]:
-    """What one port sees of its fabric. Where it can't be asked, `problem` says why."""
+    """What one port sees of its fabric. Where the fabric can't be queried, `problem` says why."""
     base: dict[str, t.Any] = {key: getattr(port, key) for key in ("port_guid", "state", "phys_state", "lid", "sm_lid")}
     groups = port.gid.split(":")
     prefix = "0x%s" % "".join(groups[:4]) if len(groups) == 8 else ""
@@ -77,14 +77,14 @@ def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str,
         problem = missing(fabric) or ("" if alive else "the master answers, and its activity count stays: it hangs")
         return {**base, "master": master, "alive": alive, "managers": managers, "problem": problem}
     except RdmaError as exc:
-        # The tools of infiniband-diags explain themselves over several lines.
+        # The error messages of infiniband-diags span several lines.
         return {**base, "problem": "; ".join(exc.msg.splitlines())}
 
 
 def report(run: Runner, *, names: t.Sequence[str], inventory: Known, root: str = "/") -> dict[str, t.Any]:
-    """The module's result. `names`: of ports, none for all InfiniBand ports; raises InvalidInput for one that is not there.
+    """The result of the module. `names`: port names; none for all InfiniBand ports. Raises InvalidInput for a port that does not exist.
 
-    `inventory`: its hosts, which are named as such.
+    `inventory`: the hosts of the inventory, which are reported by name.
     """
     started = time.monotonic()
     ports = [port for port in read_ports(root) if port.infiniband]

@@ -27,9 +27,9 @@ def result(
     instances: t.Sequence[Instance] = (),
     deviations: t.Sequence[Finding] = (),
 ) -> dict[str, t.Any]:
-    """The result of the module. It shows no secrets, and of opensm.conf what is declared or changes. `recorded`: what the role is on record for.
+    """The result of the module, without secrets; opensm.conf is reduced to what is declared or changes. `recorded`: the record of the role.
 
-    `deviations`: what the subnet managers made of their files, and not as declared.
+    `deviations`: where the subnet managers did not apply their files as declared.
     """
     declared = {instance.path(CONF): tuple(instance.values()) for instance in instances}
     return {

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The batches of a rolling run: groups in their order, hosts of the subnet manager last and alone. Pure.
+"""The batches of a rolling run: groups in their order, hosts with a subnet manager last and one at a time. Pure.
 
-Linear in hosts. Only hosts with work to do are in batches, so a run that is resumed continues where it stopped.
+The time is linear in the number of hosts. Batches hold only hosts that need work, so a resumed run continues where it stopped.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ class Batch(t.NamedTuple):
     """Hosts that are out of service at the same time."""
 
     label: str
-    """The group, STANDBY or DESIGNATED."""
+    """The name of the group, STANDBY or DESIGNATED."""
     hosts: tuple[str, ...]
 
 
 def sizes(serial: t.Any, count: int) -> list[int]:
-    """The size of each batch of `count` hosts. `serial` is as Ansible takes it: numbers and percentages, the last one repeats."""
+    """The size of each batch of `count` hosts. `serial` is as in Ansible: numbers and percentages, of which the last one repeats."""
     steps = list(serial) if isinstance(serial, (list, tuple)) else [serial]
     found: list[int] = []
     left = count
@@ -55,7 +55,7 @@ def _cut(label: str, hosts: t.Sequence[str], serial: t.Any) -> list[Batch]:
 
 
 def batches(hosts: t.Sequence[str], *, order: t.Sequence[str], groups: Groups, members: t.Sequence[Member], serial: t.Any) -> tuple[Batch, ...]:
-    """The batches of `hosts`. `order` has names of groups: a host belongs to the first that has it. Without names, all are one group."""
+    """The batches of `hosts`. `order` names groups: a host belongs to the first group that contains it. Without names, all hosts are one group."""
     standby, designated = managers(members)
     managing = {*standby, *designated}
     left = dict.fromkeys(host for host in hosts if host not in managing)
@@ -73,7 +73,7 @@ def batches(hosts: t.Sequence[str], *, order: t.Sequence[str], groups: Groups, m
 
 
 def problems(order: t.Any, *, groups: Groups, hosts: t.Sequence[str], members: t.Sequence[Member]) -> list[Problem]:
-    """What keeps `order`, the value of `rdma_upgrade_groups`, from being a list of groups that has every host."""
+    """Why `order`, the value of `rdma_upgrade_groups`, is no list of groups that together contain every host."""
     name = "rdma_upgrade_groups"
     if not isinstance(order, (list, tuple)) or not all(isinstance(group, str) for group in order):
         return [Problem(name, order, "a list of names of groups")]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the subnet managers of a host's fabrics are, and what is wrong with that. Pure, and from the inventory alone."""
+"""Find the subnet managers of a host's fabrics and the problems of their placement. Pure, and from the inventory alone."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class Placement(t.NamedTuple):
     """The subnet managers of a site, as far as one host is concerned."""
 
     places: list[Place]
-    """What the host is in each of its fabrics."""
+    """The place of the host in each of its fabrics."""
     own: list[Problem]
-    """What is wrong with this host's place: its fabric has no subnet manager."""
+    """Problems of this host's place: its fabric has no subnet manager."""
     common: list[Problem]
-    """What is wrong with the group as a whole; empty but for the one host that reports it."""
+    """Problems of the group as a whole; empty except on the one host that reports them."""
     election: Election
 
     @property
     def shared(self) -> Election:
-        """What is the same for all hosts."""
+        """The part that is the same for all hosts."""
         return self.election
 
     @property
     def first(self) -> Place:
-        """The place in the first fabric of the host; without a name where it has no fabric."""
+        """The place in the first fabric of the host; its fabric name is "" where the host has none."""
         return self.places[0] if self.places else Place("", RESTING, "")
 
     @property
@@ -63,10 +63,10 @@ class Placement(t.NamedTuple):
 
 
 def _as_declared(known: Election, host: str, groups: Groups, *, hostvars: Hostvars, variables: Mapping[str, t.Any]) -> Election:
-    """Who is elected, where a play gives the host another C(opensm_standby) than its inventory does, which is all that the others know."""
+    """The election, where a play sets another opensm_standby for the host than its inventory, which is all that other hosts know."""
     standby = is_true(variables.get("opensm_standby", False))
     seats = [known.positions.get(fabric, {}).get(host) for fabric in fabrics_of(variables)]
-    # The designated host has seat 0, whatever it says.
+    # The designated host has position 0, whatever its opensm_standby.
     differs = None in seats if standby else any(seats)
     if not differs or host not in groups.get(GROUP, ()):
         return known
@@ -83,14 +83,14 @@ def placement(
     playing: Sequence[str] | None = None,
     known: Election | None = None,
 ) -> Placement:
-    """Where the subnet managers of a host's fabrics are. Only the variables of the group's members are read.
+    """The subnet managers of a host's fabrics. Only the variables of the group's members are read.
 
-    One host reports for all: it is given the hosts that are `playing`, which validate their own variables. It alone looks at
-    the hosts of the whole site: that would be quadratic if every host did it. `known`: who was elected, if another host has read it.
+    One host reports for all: it gets the hosts that are `playing`, which validate their own variables. Only that host examines
+    the hosts of the whole site: if every host did, the cost would be quadratic. `known`: the election, if another host has already read it.
     """
-    # Wrong names are reported among the problems of the host.
+    # Invalid names are reported with the problems of the host.
     fabrics = fabrics_of(variables)
-    # With these a site says that a switch or another host manages the subnet.
+    # These states mean that a switch or another host manages the subnet.
     absent = variables.get("opensm_state", "present") in ("absent", "unmanaged")
     common: list[Problem] = []
     if known is None:
@@ -101,7 +101,7 @@ def placement(
         common = faults + tied
     places = places_of(host, _as_declared(known, host, groups, hostvars=hostvars, variables=variables), variables)
     missing = uncovered(known.fabrics, host, fabrics) if known.sound and not absent else []
-    # Where no fabric has one, that is the same for all hosts.
+    # If no fabric has a manager, the problem is the same for all hosts.
     own, of_all = (missing, []) if known.fabrics else ([], missing)
     if playing is None:
         return Placement(places, own, [], known)
@@ -109,7 +109,7 @@ def placement(
     if known.fabrics and known.sound and not absent:
         common += unmanaged(known.fabrics, variables.get("opensm_fabrics"))
     group = variables.get("rdma_hosts") or ALL
-    # A pattern that is not the name of a group selects a part of the hosts: it does not tell which are outside.
+    # A pattern that is no group name selects a part of the hosts, so it does not tell which hosts are outside.
     if isinstance(group, str) and group in groups:
         inside = {fabric: designated for fabric, designated in known.designated.items() if not (absent and fabric in fabrics)}
         common += outsiders(inside, groups[group], group)
@@ -117,6 +117,6 @@ def placement(
 
 
 def survey(subject: Subject, playing: Sequence[str] | None, shared: t.Any) -> Placement:
-    """The part of a host in the site; `shared` is the election that another host has read."""
+    """The part of a host in the site. `shared`: the election that another host has read."""
     known = None if shared is None else Election(*shared)
     return placement(subject.host, groups=subject.groups, hostvars=subject.hostvars, variables=subject.variables, playing=playing, known=known)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An instance of opensm: its systemd unit (our own, because the packaged ones report "active" while nothing runs) and its files. Pure."""
+"""An instance of opensm: its files and its systemd unit. The unit is our own, because packaged units report "active" while nothing runs. Pure."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ._options import render
 from ._partitions._file import Absentee, recall, regrouped
 from ._placement import MASTER
 
-# A key of a vendor's opensm (5.6.0), read at the start only: what a master announces where that is higher than its sm_priority, by default 14.
-# It would hand over to no host below that. With 0 a master announces its sm_priority, as others do.
+# A key of a vendor's opensm (5.6.0), read at start-up only: the priority that a master announces if it exceeds its sm_priority, by default 14.
+# The master would hand over to no host below that. With 0 a master announces its sm_priority, as other builds do.
 MASTER_PRIORITY = "master_sm_priority"
 
-# With it opensm writes each line of its log at once. Otherwise the end of a sweep is told when the buffer is full, which takes weeks.
+# With this key opensm flushes each line of its log at once. Otherwise the end of a sweep is logged when the buffer is full, which takes weeks.
 FLUSH = "force_log_flush"
 
-# openibd may unload a driver that an initramfs has brought, so it comes first.
-# The process stays in the foreground, so systemd sees it end. A driver can come late, so opensm is only started once
-# there is its own port: each start without it would count towards the limit.
-# One that ends again and again stays down: with each start it would take the fabric back from the standby.
-# It needs files of root and management datagrams, and no capability. It is not confined to device nodes by class, because the name
-# of that class differs between kernels. Only root may read what it writes: the log has the key of a manager that does not match.
+# openibd may unload a driver that the initramfs has loaded, so it comes first.
+# The process stays in the foreground, so systemd notices when it ends. A driver can load late, so opensm is started only once its port
+# exists: each start without the port would count towards the start limit.
+# An opensm that crashes repeatedly stays down: with each start it would take the fabric back from the standby.
+# It needs root's files and management datagrams, and no capability. It is not confined to device nodes by class, because the name of that
+# class differs between kernels. Only root may read what it writes: the log contains the key of a manager whose key does not match.
 UNIT_TEXT = (
     HEADER
     + """\
@@ -75,8 +75,8 @@ WantedBy=multi-user.target
 """
 )
 
-# opensm writes each key that differs from its default, secret ones too, to its output and to syslog; where syslog takes nothing, it
-# tries the console. Its own log, which only root can read, has everything that is needed.
+# opensm writes each key that differs from its default, secrets included, to stdout and to syslog, or to the console if syslog accepts nothing.
+# Its own log, which only root can read, has everything that is needed.
 SILENCE_TEXT = (
     HEADER
     + """\
@@ -101,14 +101,14 @@ _ROTATED = """\
 
 
 class Instance(t.NamedTuple):
-    """One subnet manager of this host: opensm binds to one port, so a fabric is an instance."""
+    """One subnet manager of this host. opensm binds to one port, so each fabric has an instance."""
 
     fabric: str
     guid: str
-    """Port GUID, never the node GUID. The declared one, "" for any, until the instance is bound."""
+    """Port GUID, never the node GUID. Until the instance is bound: the declared GUID, "" for any."""
     priority: int
     log_file: str = ""
-    """"" for the default path."""
+    """Path of the log; "" for the default."""
     role: str = MASTER
     subnet_prefix: str = DEFAULT_PREFIX
     options: t.Mapping[str, t.Any] = {}
@@ -120,20 +120,20 @@ class Instance(t.NamedTuple):
     port: str = ""
     """The declared port; "" for any."""
     designated: str = ""
-    """The host that shall be master, for messages; "" where it is not known."""
+    """The host that is to be master, for messages; "" where unknown."""
     known: Known = Known()
     absentees: tuple[Absentee, ...] = ()
     """Members of partitions whose ports are not known in this run."""
     kept_hosts: tuple[str, ...] = ()
-    """Those of them that keep their ports by the file that is there."""
+    """The absentees that keep their ports from the present file."""
     missing_hosts: tuple[str, ...] = ()
-    """Those that the partitions are made without."""
+    """The absentees that the partitions are rendered without."""
     declared: frozenset[str] = frozenset()
-    """The keys of opensm.conf that the inventory declares, of this fabric or another one of the host."""
+    """The keys of opensm.conf that the inventory declares for this fabric or another fabric of the host."""
     adopted: t.Mapping[str, tuple[str, ...]] = {}
-    """Keys of the subnet manager before this one, which nothing declares."""
+    """Undeclared keys of the previous subnet manager."""
     adopted_partitions: str = ""
-    """Statements about partitions, likewise."""
+    """Undeclared partition statements of the previous subnet manager."""
 
     @property
     def unit(self) -> str:
@@ -145,20 +145,20 @@ class Instance(t.NamedTuple):
 
     @property
     def adopted_values(self) -> dict[str, t.Any]:
-        """As they are declared."""
+        """The adopted keys in the form of declared ones."""
         return {key: own[0] if len(own) == 1 else list(own) for key, own in self.adopted.items()}
 
     def path(self, name: str) -> str:
         return _places.file_path(self.fabric, name)
 
     def values(self) -> dict[str, t.Any]:
-        """The keys of opensm.conf that are ours. It names the file of partitions even where there is none, so a new one needs no restart."""
+        """The keys of opensm.conf that the role sets. They name the partitions file even where there is none, so a new file needs no restart."""
         keys: dict[str, t.Any] = {
             "guid": self.guid,
             "subnet_prefix": self.subnet_prefix,
             "sm_priority": self.priority,
             "log_file": self.log,
-            # A last resort, in MB, where nothing rotates it.
+            # A last resort, in MB, where nothing rotates the log.
             "log_max_size": 128,
             "dump_files_dir": "/var/cache/opensm/%s/" % self.fabric,
             "partition_config_file": self.path(_places.PARTITIONS),
@@ -175,12 +175,12 @@ class Instance(t.NamedTuple):
         return sorted(key for key in self.declared - elsewhere if key in values)
 
     def recalling(self, files: t.Mapping[str, str], owned: t.Collection[str] = ()) -> Instance:
-        """The instance with the ports of absentees, as far as its present file has them. `owned`: port GUIDs that are known in this run."""
+        """The instance with the ports of absentees from its present file, where it has them. `owned`: port GUIDs known in this run."""
         found = recall(self.partitions, files.get(self.path(_places.PARTITIONS), ""), self.absentees, owned=owned)
         return self._replace(partitions=found.text, kept_hosts=found.kept, missing_hosts=found.missing) if self.absentees else self
 
     def conf(self, template: str = "") -> str:
-        """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for what that does not allow."""
+        """The text of opensm.conf, made from the template of the installed opensm. Raises InvalidInput for keys and values that it does not allow."""
         own: dict[str, t.Any] = {MASTER_PRIORITY: 0, FLUSH: True}
         known = parse_conf(template)
         return render(template, {**{key: value for key, value in own.items() if key in known}, **self.values()})
@@ -214,5 +214,5 @@ def file_effect(path: str, before: str, after: str) -> str:
 
 
 def rotation_text(instances: t.Iterable[Instance]) -> str:
-    """For logrotate. opensm reopens its log on SIGUSR1."""
+    """The logrotate configuration. opensm reopens its log on SIGUSR1."""
     return HEADER + "".join(_ROTATED % (instance.log, instance.unit) for instance in instances)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of the module, checked and in the form that the planner compares. Pure."""
+"""Validate the options of the module and bring them into the form that the planner compares. Pure."""
 
 from __future__ import annotations
 
@@ -24,35 +24,35 @@ if t.TYPE_CHECKING:
 
 Options = t.Mapping[str, t.Any]
 
-# Options whose values are checked as the variables of the role that they come from; those of an entry of `instances` next.
+# Options that are checked like the role variables that they come from; next, those of an entry of `instances`.
 _CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_options", *FIRST_CLASS)
 _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
 _WHOLE = "because of one error opensm drops the whole file"
 
 
 class Wanted(t.NamedTuple):
-    """What shall run on a node."""
+    """The subnet managers that are to run on a node."""
 
     instances: tuple[Instance, ...] = ()
     node_names: tuple[t.Mapping[str, Hcas | None], t.Mapping[str, str]] | None = None
-    """The HCAs of hosts, None for one that this run knows nothing of, whose names stay; and the declared names by node GUID. None where the file
-    stays as it is.
+    """The HCAs of hosts and the declared names by node GUID. The HCAs are None for a host that is unknown in this run, which keeps its names. None where
+    the file stays as it is.
     """
     present: bool = True
-    """False where nothing of ours shall be left."""
+    """False where nothing of ours is to be left."""
     wait_timeout: float = 60
     """Seconds."""
     declared: frozenset[str] = frozenset()
     """The keys of opensm.conf that the inventory declares for the fabrics of this host."""
     partitions: str = ""
-    """The declared partitions of all of its fabrics, as far as their P_Keys and flags matter."""
+    """The declared partitions of all its fabrics, as far as their P_Keys and flags matter."""
     give_up: frozenset[str] = frozenset()
-    """The names of settings of a predecessor that may be lost."""
+    """The names of predecessor settings that may be lost."""
     adopt: bool = False
-    """Whether settings of a predecessor are kept that nothing declares."""
+    """Whether undeclared settings of a predecessor are kept."""
     allow_removal: bool = False
     package_installed: bool = False
-    """Whether the role has just installed the package, or, if not `present`, has yet to remove it."""
+    """Whether the role has just installed the package or, if not `present`, still has to remove it."""
 
 
 class Bound(t.NamedTuple):
@@ -63,12 +63,12 @@ class Bound(t.NamedTuple):
 
 
 def _variables(options: Options, names: t.Sequence[str]) -> dict[str, t.Any]:
-    """Options by the names of the role's variables, which people write and problems name."""
+    """Options by the names of the role's variables, which users write and problems name."""
     return {"opensm_%s" % name: options[name] for name in names if options.get(name) is not None}
 
 
 def _problems(options: Options) -> list[Problem]:
-    """What is wrong with the options, beyond their types."""
+    """Problems of the options, beyond their types."""
     found = problems(_variables(options, _CHECKED))
     seen: set[str] = set()
     for item in options["instances"] or ():
@@ -124,7 +124,7 @@ def _instance(item: Options, options: Options) -> Instance:
 
 
 def read_wanted(options: Options) -> Wanted:
-    """The wanted state. Raises InvalidInput with everything that is wrong, by the names of the role's variables."""
+    """The wanted state. Raises InvalidInput with all problems, by the names of the role's variables."""
     common = Wanted(
         wait_timeout=options["wait_timeout"],
         allow_removal=bool(options.get("allow_removal")),
@@ -145,7 +145,7 @@ def read_wanted(options: Options) -> Wanted:
 
 
 def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound]:
-    """Each instance with its port. Raises InvalidInput with everything that has none."""
+    """Bind each instance to its port. Raises InvalidInput that lists all instances without a port."""
     found: list[Bound] = []
     wrong: list[Problem] = []
     facts = [port._asdict() for port in ports]
@@ -155,7 +155,7 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
             wrong += missing
             continue
         declared = [name for name in (instance.port, instance.guid) if name]
-        # A named port is taken, whatever its device is for.
+        # A declared port is used whatever its device is reserved for.
         usable = sorted((port for port in ports if (port.infiniband if declared else port.in_fabric)), key=lambda port: bool(port.apart))
         port = next(port for port in usable if all(find(name, [port._asdict()]) is not None for name in declared))
         holder = next((bound for bound in found if bound.port.name == port.name), None)
@@ -165,7 +165,7 @@ def bind(instances: t.Iterable[Instance], ports: t.Sequence[Port]) -> list[Bound
         found.append(Bound(instance._replace(guid=port.port_guid), port))
     require_none(wrong)
     own, taken = frozenset(port.port_guid for port in ports), frozenset(bound.instance.guid for bound in found)
-    # The other ports of this host with an instance are on other fabrics.
+    # Other ports of this host that have an instance are on other fabrics.
     return [
         Bound(instance._replace(known=instance.known._replace(own=own, elsewhere=instance.known.elsewhere | taken - {instance.guid})), port)
         for instance, port in found

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What opensm made of its files, in words, for people. Pure. Nothing reads these texts back."""
+"""Words for what opensm made of its files, for people. Pure. Nothing parses these texts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ FORMS: t.Mapping[Code, Form] = {
 
 
 def filled(finding: Finding) -> Form:
-    """The words of a finding of FORMS."""
+    """The filled-in form of a finding of FORMS."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail, "subject": finding.subject}
     return FORMS[finding.code].filled(fields)
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at the fabric of a port: the one place where subnet managers are asked who and what they are. Reads only, and never waits."""
+"""Look at the fabric of a port: the only place that queries subnet managers for their identity and state. Read-only; never waits."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 class FabricFound:
     """What a port sees of its fabric in one look.
 
-    Each part takes a process, so it is asked when a plan reads it, and an attribute once. It raises RdmaError where the fabric can't be asked.
+    Each attribute takes a process, so it is queried when a plan first reads it, and only once. Raises RdmaError where the fabric can't be queried.
     """
 
     def __init__(self, run: Runner, port: Port, root: str = "/") -> None:
@@ -38,27 +38,27 @@ class FabricFound:
 
     @property
     def master(self) -> SmInfo | None:
-        """The one that answers, if it is master."""
+        """The subnet manager that answers, if it is the master."""
         return self.answer if self.answer is not None and self.answer.is_master else None
 
     @functools.cached_property
     def managers(self) -> tuple[SmInfo, ...] | None:
-        """All that the master knows, with those that have ended since it last looked at all ports; None while no master answers."""
+        """All subnet managers that the master knows, including those that ended since its last heavy sweep; None while no master answers."""
         return _saquery.sm_records(self._run, self.port.device, self.port.port) if self.master is not None else None
 
     @functools.cached_property
     def is_alive(self) -> bool:
-        """Whether the one that answers works: then it counts each of its datagrams, and the answer to a second question is one."""
+        """Whether the subnet manager that answers is alive: a live one increments its activity counter between two queries."""
         after = _sminfo.query(self._run, self.port.device, self.port.port)
         before = self.answer
         return after is not None and (before is None or after.guid != before.guid or after.activity != before.activity)
 
     def reply(self, lid: int) -> SmInfo | None:
-        """What the subnet manager at a LID says of itself; None where none answers there."""
+        """The SMInfo of the subnet manager at a LID; None where none answers."""
         return _sminfo.query(self._run, self.port.device, self.port.port, lid=lid)
 
     def description(self, lid: int) -> str:
-        """The name that the node at a LID has for itself; "" where it does not answer."""
+        """The node description of the node at a LID; "" where it does not answer."""
         return _smpquery.answer(self._run, self.port.device, self.port.port, lid=lid) or ""
 
 
@@ -68,5 +68,5 @@ def see(run: Runner, port: Port, root: str = "/") -> FabricFound:
 
 
 def can_ask(run: Runner) -> bool:
-    """Whether the tools are there that ask a fabric for its subnet managers."""
+    """Whether the tools that query a fabric for its subnet managers are installed."""
     return run.has("sminfo") and run.has("saquery")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Judge who is master of a fabric, and who may be. Pure."""
+"""Judge who is the master of a fabric and who may be. Pure."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if t.TYPE_CHECKING:
 
 
 class Misplaced(Refused):
-    """A port is in another fabric than it is declared on."""
+    """A port is connected to another fabric than the one it is declared on."""
 
 
 def missing(fabric: FabricFound) -> str:
-    """What keeps the fabric from having exactly one master, in words; "" if it has one, whichever it is."""
+    """Why the fabric does not have exactly one master, in words; "" if it has one, no matter which."""
     now, answer = fabric.now, fabric.answer
     if now.phys_state != "LinkUp":
         return "the port has no link (physical state %s): check the cable and the other end" % (now.phys_state or "unknown")
@@ -46,7 +46,7 @@ def missing(fabric: FabricFound) -> str:
 
 
 def identify(bound: Bound, fabric: FabricFound, manager: SmInfo) -> Master:
-    """Who that subnet manager is: by GUID where that is known, else by its node description."""
+    """Identify a subnet manager: by port GUID where that is known, else by its node description."""
     known = bound.instance.known
     description = fabric.description(manager.lid)
     host = known.host(manager.guid, description)
@@ -54,7 +54,7 @@ def identify(bound: Bound, fabric: FabricFound, manager: SmInfo) -> Master:
 
 
 def require_allowed(bound: Bound, master: Master) -> None:
-    """Raises Refused for a stranger: no subnet manager is started beside one."""
+    """Raise Refused for a stranger: no subnet manager is started beside one."""
     if master.known or bound.instance.known.anyone:
         return
     raise Refused(
@@ -66,9 +66,9 @@ def require_allowed(bound: Bound, master: Master) -> None:
 
 
 def intruder(bound: Bound, fabric: FabricFound) -> SmInfo | None:
-    """The subnet manager of another fabric that a port meets: the one that answers it, or one that stands by.
+    """The subnet manager of another fabric that a port meets: the one that answers it, or a standby.
 
-    The one that answers counts in each state: of two that start at the same time, both may stand by for a while.
+    The one that answers counts in any state: of two that start at the same time, both may be standby for a while.
     """
     elsewhere = bound.instance.known.elsewhere
     if not elsewhere:
@@ -91,10 +91,10 @@ def misplaced(bound: Bound, fabric: FabricFound, met: SmInfo) -> Misplaced:
 
 
 def stand_below(bound: Bound, fabric: FabricFound, found: Found) -> Bound:
-    """The instance with the lowest priority where a foreign master is allowed, and not to be outranked.
+    """The instance with the lowest priority, where a foreign master is allowed and must not be outranked.
 
-    That stays where the foreign master is away for a while: it would otherwise find one that it can't win over. Raises Refused where even the
-    lowest priority would win.
+    The instance keeps that priority while the foreign master is away: otherwise the foreign master would come back to a manager that it can't win
+    against. Raises Refused where even the lowest priority would win.
     """
     instance = bound.instance
     if not instance.known.anyone or instance.known.outranked:
@@ -118,7 +118,7 @@ def stand_below(bound: Bound, fabric: FabricFound, found: Found) -> Bound:
 
 
 def guard(bound: Bound, fabric: FabricFound) -> Master | None:
-    """Before a subnet manager is started: raises Refused for a stranger, and names the host of the inventory that is master now."""
+    """Before a subnet manager starts: raise Refused for a stranger; return the current master if it runs on a host of the inventory."""
     answer = fabric.answer
     if answer is not None and answer.guid in bound.instance.known.elsewhere:
         raise misplaced(bound, fabric, answer)
@@ -130,9 +130,9 @@ def guard(bound: Bound, fabric: FabricFound) -> Master | None:
 
 
 def require_one_key(bound: Bound, fabric: FabricFound, found: Found) -> None:
-    """Raises Refused where a new key would make two masters: managers with different keys ignore each other (osm_sminfo_rcv.c).
+    """Raise Refused where a new key would create two masters: managers with different keys ignore each other (osm_sminfo_rcv.c).
 
-    Standbys have to end before the master gets the key, and come back with it.
+    Standbys have to stop before the master gets the key, and start again with it.
     """
     instance = bound.instance
     if instance.unit not in found.running or "sm_key" not in changed_keys(found.files.get(instance.path(CONF), ""), instance.conf(found.template)):

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is left to do on a fabric, as one look at it tells: before a subnet manager ends or starts again, and until one is settled. Pure.
+"""What remains to be done on a fabric, from one look at it: before a subnet manager stops or restarts, and until the fabric is settled. Pure.
 
-A fabric is settled with exactly one master, the one that inventory wants. Where a host alone can't bring that about (the old master still has to
-hand over), nothing is left to wait for. It is reported.
+A fabric is settled when it has exactly one master, and that is the master the inventory wants. Where a host alone can't bring that about, because
+the old master still has to hand over, there is nothing to wait for, and the state is reported.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ if t.TYPE_CHECKING:
 
 
 def has_moved(fabric: FabricFound) -> bool:
-    """Whether the fabric has a master, and on another port."""
+    """Whether the fabric has a master, and it is on another port."""
     return fabric.master is not None and fabric.master.guid != fabric.port.port_guid
 
 
 def heirs(fabric: FabricFound, own: t.Collection[str]) -> list[str]:
-    """Port GUIDs of the standbys on other hosts that a master hands over to. It never does so to one of the lowest priority.
+    """Port GUIDs of the standbys on other hosts that a master hands over to. A master never hands over to a standby of the lowest priority.
 
-    Each has to answer: the master keeps the record of a standby that has ended, until it next looks at all ports.
+    Each standby has to answer: the master keeps the record of a standby that has ended until its next heavy sweep.
     """
     standbys = [record for record in fabric.managers or () if record.guid not in own and record.is_standby and record.priority > LOWEST]
     replies = [fabric.reply(record.lid) for record in standbys]
@@ -38,7 +38,7 @@ def heirs(fabric: FabricFound, own: t.Collection[str]) -> list[str]:
 
 
 def alone(fabric: FabricFound, own: t.Collection[str]) -> str:
-    """Why nothing is known to follow the subnet manager of the port, in words; "" where something does. `own`: the port GUIDs of its host."""
+    """Why no standby is known to take over from the port's subnet manager, in words; "" where one does. `own`: the port GUIDs of its host."""
     if has_moved(fabric) or heirs(fabric, own):
         return ""
     if fabric.master is not None:
@@ -47,22 +47,22 @@ def alone(fabric: FabricFound, own: t.Collection[str]) -> str:
 
 
 def is_here(fabric: FabricFound) -> bool:
-    """Whether the subnet manager of the port is master."""
+    """Whether the subnet manager on the port is the master."""
     return fabric.master is not None and fabric.master.guid == fabric.port.port_guid
 
 
 def can_hand_over(fabric: FabricFound) -> bool:
-    """Whether the subnet manager of the port is master, and one of another port would take over at once."""
+    """Whether the subnet manager on the port is the master and a standby on another port would take over at once."""
     return is_here(fabric) and bool(heirs(fabric, [fabric.port.port_guid]))
 
 
 def takes_over(fabric: FabricFound, priority: int) -> bool:
-    """Whether a master on another port hands over to one of this priority that starts on the port."""
+    """Whether a master on another port hands over to a subnet manager of this priority that starts on the port."""
     return has_moved(fabric) and fabric.master is not None and fabric.master.priority <= priority
 
 
 def has_joined(fabric: FabricFound) -> bool:
-    """Whether the subnet manager on the port has found out who is master."""
+    """Whether the subnet manager on the port has discovered the master."""
     reply = fabric.reply(fabric.port.lid)
     return reply is not None and (reply.is_standby or reply.is_master)
 
@@ -73,15 +73,15 @@ class Election(t.NamedTuple):
     wait: str = ""
     """What is not right yet, in words; "" where there is nothing to wait for."""
     note: str = ""
-    """What is settled, but not as inventory wants it, in words."""
+    """Why the fabric is settled, but not as the inventory wants it, in words."""
     unknown: bool = False
     """Whether the master does not know this instance."""
     late: bool = False
-    """Whether another one is master in its place, and hands over only when the role has run there."""
+    """Whether another subnet manager is master instead, and hands over only after the role has run on its host."""
 
 
 def election(fabric: FabricFound, instance: Instance) -> Election:
-    """Whether the fabric is managed as it shall be, as far as this instance can bring that about."""
+    """Whether the fabric is managed as declared, as far as this instance can bring that about."""
     wrong = missing(fabric)
     answer = fabric.answer
     if wrong or answer is None:
@@ -107,14 +107,14 @@ def election(fabric: FabricFound, instance: Instance) -> Election:
 
 
 def plan(bound: Bound, fabric: FabricFound, *, new: bool) -> Election:
-    """What is left until the fabric of an instance has one master, and the instance its place. `new`: the instance did not run before, and
+    """What remains to be done until the fabric of an instance has one master and the instance its place. `new`: the instance did not run before, so
     others may still give way to it.
 
-    Raises Refused where the master is a stranger that was not allowed, Misplaced where the port meets one of another fabric.
+    Raises Refused where the master is a stranger that is not allowed, and Misplaced where the port meets a subnet manager of another fabric.
     """
     instance, answer = bound.instance, fabric.answer
     met = intruder(bound, fabric)
-    # Of two that start at the same time, one has to give way: each compares the same figures, whichever of them is master at the moment.
+    # Of two that start at the same time, one has to give way: both compare the same priority and GUID, no matter which is master at the moment.
     if met is not None and not (new and outranks((instance.priority, instance.guid), (met.priority, met.guid))):
         raise misplaced(bound, fabric, met)
     found = election(fabric, instance)

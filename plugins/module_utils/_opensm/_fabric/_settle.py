@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""After a subnet manager is started: wait until the fabric has exactly one master, and it is the one that inventory wants.
+"""After a subnet manager starts: wait until the fabric has exactly one master, and it is the one the inventory wants.
 
-The fabrics of a host are waited for together, so that none is left alone until another one is settled.
+The fabrics of a host are waited for together, so that no fabric is left waiting for another.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
     from ._found import FabricFound
 
 INTERVAL_SECONDS = 0.5
-# The part of the time to wait after which the master is told of an instance that it does not know, each time.
+# After this fraction of the timeout, the master is told about an instance that it does not know; again after each further fraction.
 PATIENCE = 0.15
 
 
@@ -45,18 +45,18 @@ class _Wait:
     def __init__(self, bound: Bound, *, timeout: float, new: bool) -> None:
         self.bound, self.new, self.timeout = bound, new, timeout
         self.end: Settled | RdmaError | None = None
-        # Standbys that start at the same time have different priorities, and so do not stay in step.
+        # Standbys that start at the same time have different priorities, so their announcements do not coincide.
         self._patience = timeout * PATIENCE * (1 + (MAX_PRIORITY - bound.instance.priority) / 10)
         self._deadline = time.monotonic() + timeout
         self._due, self._told = time.monotonic() + self._patience, 0
 
     def look(self, run: Runner, announce: t.Callable[[str, int], None]) -> Settled | None:
-        """One look; None where the fabric is not settled yet. Raises RdmaError where it will not be, or not in time."""
+        """One look; None while the fabric is not settled. Raises RdmaError where it can't settle or the time is up."""
         (instance, port), fabric, in_time = self.bound, see(run, self.bound.port), time.monotonic() < self._deadline
         try:
             left = plan(self.bound, fabric, new=self.new and in_time)
         except Misplaced:
-            # Before there was a subnet manager, the wrong cable could not be seen. It must not run in another fabric.
+            # The wrong cable could not be detected before a subnet manager ran. The instance must not run in another fabric.
             if self.new:
                 Systemd(run).disable_and_stop(instance.unit)
             raise
@@ -76,10 +76,10 @@ class _Wait:
 def settle(
     run: Runner, bounds: t.Sequence[Bound], *, timeout: float, running: t.Collection[str], announce: t.Callable[[str, int], None]
 ) -> list[Settled | RdmaError]:
-    """Look until each fabric has one master and each instance its place; in their order, the error of a fabric tells what was seen last.
+    """Look until each fabric has one master and each instance its place. Returns one result per instance, in order; an error says what was seen last.
 
-    Of two hosts whose cables are swapped, the one that is outranked on a fabric leaves it at once, whatever it still waits for on another.
-    `running`: the units that ran before. `announce` tells the master of a unit, and takes how often it has done so.
+    Of two hosts whose cables are swapped, the outranked one leaves the fabric at once, whatever it still waits for on another fabric.
+    `running`: the units that ran before. `announce` tells the master about a unit; its second argument is the number of announcements so far.
     """
     waits = [_Wait(bound, timeout=timeout, new=bound.instance.unit not in running) for bound in bounds]
 
@@ -91,5 +91,5 @@ def settle(
                 wait.end = exc
         return [wait.end for wait in waits if wait.end is not None]
 
-    # Each wait ends in time by itself, with an error.
+    # Each wait ends with an error of its own when its time is up.
     return look_until(look, lambda ended: len(ended) == len(waits), patience=math.inf, pause=INTERVAL_SECONDS)

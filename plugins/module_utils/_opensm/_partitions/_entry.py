@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions as the inventory declares them: what one entry may contain. Pure."""
+"""Partitions as the inventory declares them: what an entry may contain. Pure."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ KEYWORDS = ("ALL", "ALL_CAS", "ALL_SWITCHES", "ALL_ROUTERS", "SELF")
 MEMBERSHIPS = ("full", "limited", "both")
 DEFAULT_PKEY = 0x7FFF
 
-# opensm keeps 31 characters; a first digit would make the name a P_Key.
+# opensm keeps 31 characters. A name that starts with a digit would be read as a P_Key.
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,30}\Z")
 
-# A member has one of these, and its membership if that is not the partition's.
+# A member has exactly one of these keys, and a membership if it differs from the partition's.
 WHO = ("host", "group", "port_guid", "keyword")
 _KEYS = ("name", "pkey", "ipoib", "rate", "mtu", "sl", "scope", "membership", "members", "isolate")
 _IPOIB_ONLY = ("rate", "mtu", "scope")
@@ -28,17 +28,17 @@ _MAX_SL = 15
 
 
 class Member(t.NamedTuple):
-    """A member before hosts are resolved to ports."""
+    """A member, before hosts are resolved to ports."""
 
     kind: str
     """One of WHO."""
     name: str
-    """A host, a group, a keyword, or a GUID in its normal form."""
+    """A host, a group, a keyword, or a normalised GUID."""
     membership: str
 
 
 class Partition(t.NamedTuple):
-    """A checked entry. Numbers are the codes of partitions.conf, None for the default of opensm."""
+    """A validated entry. Numbers are the codes of partitions.conf; None stands for the default of opensm."""
 
     name: str
     pkey: int
@@ -99,7 +99,7 @@ def _values(where: str, entry: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def entry_problems(where: str, entry: t.Any) -> list[Problem]:
-    """What is wrong with one entry by itself; `where` is its path, `opensm_partitions[0]`."""
+    """Problems of one entry on its own; `where` is its path, such as `opensm_partitions[0]`."""
     if not isinstance(entry, dict):
         return [Problem(where, entry, "a mapping with %s" % ", ".join(_KEYS))]
     found = unknown_keys(where, entry, _KEYS)
@@ -125,7 +125,7 @@ def _read_member(member: t.Mapping[str, t.Any], default: str) -> Member:
 
 
 def read_entry(entry: t.Mapping[str, t.Any]) -> Partition:
-    """A checked entry. A member without a membership has that of the partition, which is `full` by default."""
+    """Parse a validated entry. A member without a membership inherits that of the partition, which is `full` by default."""
     scope = entry.get("scope")
     default = entry.get("membership") or "full"
     return Partition(

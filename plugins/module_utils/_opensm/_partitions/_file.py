@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The text of partitions.conf. Pure.
+"""Read and write the text of partitions.conf. Pure.
 
-As others write it: its rules by P_Key, and what of them differs from what opensm does without the file. As we write it: the members, and those
-of hosts that a run knows nothing of. The file on the node that runs the subnet manager has the port GUIDs of each host from the run before.
+Files of others are read into rules by P_Key, compared with what opensm does without a file. Files of ours are written with the members that are
+known in this run, plus the port GUIDs that the present file on the subnet manager's node has for all other hosts.
 """
 
 from __future__ import annotations
@@ -18,50 +18,50 @@ from ..._foreign import decimal, hexadecimal, integer
 from ._entry import DEFAULT_PKEY, KEYWORDS
 from ._grammar import Statement, read_file
 
-# What opensm takes where a rule says nothing: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
+# The defaults of opensm for flags that a rule leaves out: 10 Gb/s, 2048 bytes, service level 0, link-local scope.
 _DEFAULTS: t.Mapping[str, str] = {"rate": "3", "mtu": "4", "sl": "0", "scope": "2"}
-# Those that all builds have in common. A vendor's has another rate.
+# Defaults that all builds share. A vendor's build has another default rate.
 _COMMON: t.Mapping[str, str] = {flag: _DEFAULTS[flag] for flag in ("mtu", "sl")}
 _GROUP = ("mtu", "rate", "sl")
-# Of the rule itself, not of its group.
+# Flags of the rule itself, not of its multicast group.
 _SILENT = ("ipoib", "defmember")
-# What opensm knows besides.
+# All other flags that opensm knows.
 _FLAGS = ("indx0", "mtu", "rate", "sl", "scope", "Q_Key", "TClass", "FlowLabel")
 _EVERYONE = ("ALL", "ALL_CAS")
 _MEMBERSHIPS = ("", "limited", "full", "both")
-# With a file, opensm itself adds these to the default partition.
+# With a file, opensm itself adds these members to the default partition.
 _ADDED: t.Mapping[str, str] = {"ALL": "limited", "SELF": "full"}
-# Letters of a host in a comment, each of up to four bytes. Names in the DNS have up to 253.
+# The longest host name in a comment, in characters of up to four bytes. DNS names have up to 253.
 _MOST = 255
-# In an outline, in the place of the members by GUID.
+# Replaces the members by GUID in an outline.
 _LEFT_OUT = "# %d ports are left out here\n"
 _COUNTED = re.compile("# ([0-9]{1,7}) ports are left out here\n")
-# What opensm makes without a file.
+# The partition that opensm creates without a file.
 WITHOUT = "Default=0x%04x, ipoib : ALL=full;" % DEFAULT_PKEY
 
 
 class Rule(t.NamedTuple):
-    """All that a file says of one partition."""
+    """All that a file says about one partition."""
 
     name: str
     pkey: int
-    """Without the membership bit; 0 where opensm makes one from the name."""
+    """Without the membership bit; 0 where opensm derives the P_Key from the name."""
     flags: t.Mapping[str, str] = {}
-    """As they are written, numbers in decimal."""
+    """The flags as written, with numbers in decimal."""
     members: t.Mapping[str, str] = {}
     """Membership by GUID or keyword."""
     text: str = ""
-    """The statements as they are written. What opensm reads may depend on where a line ends."""
+    """The statements as written. What opensm reads may depend on where a line ends."""
     ipoib: bool = False
-    """Whether it has a broadcast group."""
+    """Whether the partition has an IPoIB broadcast group."""
     entries: tuple[tuple[str, str], ...] = ()
-    """The members in their order: opensm takes the last one that a port is in."""
+    """The members in file order: the last entry that matches a port counts."""
     lost: tuple[str, ...] = ()
-    """Members that opensm drops, as they are written."""
+    """Members that opensm drops, as written."""
 
     @property
     def size(self) -> int:
-        """How many members it has. An outline tells how many it has left out."""
+        """The number of members. An outline tells how many it leaves out."""
         counted = None if any(who not in KEYWORDS for who in self.members) else _COUNTED.search(self.text)
         return len(self.members) + (decimal(counted[1], 0) if counted else 0)
 
@@ -72,35 +72,35 @@ class Rule(t.NamedTuple):
 
     @property
     def open(self) -> bool:
-        """Whether every port is a full member, as without the file."""
+        """Whether every port is a full member, as without a file."""
         return any(self.members.get(keyword) == "full" for keyword in _EVERYONE)
 
     @property
     def keywords(self) -> dict[str, str]:
-        """The members by keyword, as they are written."""
+        """The members by keyword, as written."""
         return {who: membership for who, membership in self.members.items() if who in KEYWORDS}
 
     def membership(self, keyword: str) -> str:
-        """Of the ports that a keyword stands for; "" for none. Those by GUID do not count."""
+        """The membership of the ports that a keyword stands for; "" for none. Members by GUID do not count."""
         held = {**(_ADDED if self.pkey == DEFAULT_PKEY else {}), **self.keywords}
         return held.get(keyword) or max((held.get(general, "") for general in _EVERYONE), key=_rank)
 
     def demotes(self, before: Rule) -> dict[str, str]:
-        """The keywords with a higher membership in `before`, and that membership."""
+        """The keywords that have a higher membership in `before`, with that membership."""
         return {who: held for who, held in before.keywords.items() if _rank(held) > _rank(self.membership(who))}
 
     @property
     def identity(self) -> tuple[int, str]:
-        """A partition is its P_Key. A name counts only where there is none."""
+        """The identity of a partition: its P_Key, or its name where it has no P_Key."""
         return (self.pkey, "" if self.pkey else self.name.lower())
 
     def is_named(self, text: str) -> bool:
-        """Whether that is its name, or its P_Key with or without the membership bit."""
+        """Whether `text` is the name, or the P_Key with or without the membership bit."""
         return text.lower() == self.name.lower() or (self.pkey != 0 and pkey_base(text) == self.pkey)
 
 
 def _rank(membership: str) -> int:
-    """opensm takes a word that it does not know for limited."""
+    """The rank of a membership. opensm treats an unknown word as limited."""
     return _MEMBERSHIPS.index(membership) if membership in _MEMBERSHIPS else 1
 
 
@@ -110,10 +110,10 @@ def _normal(value: str) -> str:
 
 
 def _rule(statement: Statement) -> Rule:
-    """One statement: `name=0x8001, ipoib, mtu=5 : ALL=full, 0x1=limited`."""
+    """Parse one statement: `name=0x8001, ipoib, mtu=5 : ALL=full, 0x1=limited`."""
     pkey = (statement.key or 0) & DEFAULT_PKEY
     if not pkey and statement.name == "Default":
-        # opensm has made a partition of that name by then.
+        # opensm has already created the partition of that name.
         pkey = DEFAULT_PKEY
     written = {flag: _normal(value) for flag, value in statement.flags if flag not in _SILENT}
     flags = [flag for flag, _value in statement.flags]
@@ -122,7 +122,7 @@ def _rule(statement: Statement) -> Rule:
 
 
 def parse_partitions(text: str) -> list[Rule]:
-    """The partitions of a file in its order; statements about the same one are put together. None where opensm drops the file."""
+    """The partitions of a file in its order, with all statements about one partition merged. Empty where opensm drops the file."""
     found: dict[tuple[int, str], Rule] = {}
     for rule in map(_rule, read_file(text).statements):
         first = found.get(rule.identity)
@@ -135,12 +135,12 @@ def parse_partitions(text: str) -> list[Rule]:
 
 
 def refusal_of(text: str) -> str:
-    """Why opensm drops the whole file, in its words; "" where it takes it."""
+    """Why opensm drops the whole file, in its own words; "" where it accepts the file."""
     return read_file(text).error
 
 
 def objections_to(text: str) -> tuple[str, ...]:
-    """All that opensm objects to in a file, in its words."""
+    """Everything that opensm objects to in a file, in its own words."""
     found = read_file(text)
     return (found.error,) if found.error else found.remarks
 
@@ -154,7 +154,7 @@ def _outlined(rule: Rule) -> str:
 
 
 def outline_of(text: str) -> str:
-    """The partitions of a file with the number of the members by GUID instead of these, so that the size does not depend on it."""
+    """The partitions of a file with the number of members by GUID instead of the GUIDs, so that the size does not depend on the members."""
     return "".join(map(_outlined, parse_partitions(text))) or "# none\n"
 
 
@@ -162,7 +162,7 @@ PREFIX = "partition "
 
 
 def names_rule(names: t.Iterable[str], rule: Rule) -> bool:
-    """Whether one of the names is `partition NAME` or `partition P_KEY` for it."""
+    """Whether one of the names is `partition NAME` or `partition P_KEY` of the rule."""
     return any(name.startswith(PREFIX) and rule.is_named(name[len(PREFIX) :].strip()) for name in names)
 
 
@@ -171,7 +171,7 @@ def _group_flag(rule: Rule, flag: str) -> str:
 
 
 class Regrouping(t.NamedTuple):
-    """A property of the broadcast group of a partition that changes."""
+    """A property of a partition's broadcast group that changes."""
 
     rule: Rule
     flag: str
@@ -182,7 +182,7 @@ class Regrouping(t.NamedTuple):
 
 
 def regrouped(before: str, after: str) -> list[Regrouping]:
-    """What changes of groups that both texts have; "" for no file. opensm makes a group once, and takes these from the file at that time only."""
+    """The changed properties of groups that both texts have; "" for no file. opensm reads them only when it creates a group."""
     old = {rule.identity: rule for rule in parse_partitions(before or WITHOUT) if rule.ipoib}
     new = [rule for rule in parse_partitions(after or WITHOUT) if rule.ipoib and rule.identity in old]
     rows = [Regrouping(rule, flag, _group_flag(old[rule.identity], flag), _group_flag(rule, flag)) for rule in new for flag in _GROUP]
@@ -190,7 +190,7 @@ def regrouped(before: str, after: str) -> list[Regrouping]:
 
 
 def gone(before: str, after: str) -> list[Rule]:
-    """The partitions of the first text that the second does not have. Without any text there is the default partition."""
+    """The partitions of the first text that the second lacks. A missing file stands for the default partition."""
     kept = {rule.identity for rule in parse_partitions(after)}
     return [rule for rule in parse_partitions(before) if rule.identity not in kept and (after or rule.pkey != DEFAULT_PKEY)]
 
@@ -211,22 +211,22 @@ class Absentee(t.NamedTuple):
 
 
 class Recalled(t.NamedTuple):
-    """A text with the members that an earlier one tells of."""
+    """A rendered text, completed with members from an earlier text."""
 
     text: str
     kept: tuple[str, ...] = ()
     """Hosts whose port GUIDs come from the earlier text."""
     missing: tuple[str, ...] = ()
-    """Hosts that neither has."""
+    """Hosts that are in neither text."""
 
 
 def _shown(host: str) -> str:
-    """As a comment: opensm reads lines of up to 4094 bytes, and the rest of a longer one is a line of its own."""
+    """The host name as a comment, shortened: opensm reads lines of up to 4094 bytes and treats the remainder as a line of its own."""
     return "".join(letter if letter.isprintable() else "?" for letter in host)[:_MOST]
 
 
 def definition(head: str, members: t.Sequence[Line]) -> str:
-    """One definition. Each member has a line, for a readable diff, and because opensm reads lines of up to 4094 characters."""
+    """One partition definition. Each member has a line of its own, for a readable diff and because opensm reads lines of up to 4094 characters."""
     if not members:
         return "# %s has no members.\n" % head
     lines = []
@@ -241,15 +241,15 @@ def _members(block: str) -> list[Line]:
 
 
 def _placed(member: Line) -> tuple[int, str]:
-    """Keywords, ports by GUID, and SELF, as they are rendered."""
+    """Sort key of a member: keywords first, then ports by GUID, then SELF."""
     who = member[0]
     return (2 if who == "SELF" else 1 if is_guid(who) else 0, who if is_guid(who) else "")
 
 
 def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.Collection[str] = ()) -> Recalled:
-    """A rendered text with the absentees, by the port GUIDs that the text before it has for them.
+    """Complete a rendered text with the absentees, using the port GUIDs that the previous text has for them.
 
-    `owned`: GUIDs that are known in this run. A port that moved to another host, or is a member by itself, stays as it is.
+    `owned`: GUIDs known in this run. A port that moved to another host, or is a member itself, stays as it is.
     """
     elsewhere = frozenset(owned)
     known: dict[str, set[str]] = {}
@@ -267,6 +267,6 @@ def recall(text: str, before: str, absentees: t.Sequence[Absentee], *, owned: t.
             block = definition(head[1], sorted(members, key=_placed)).rstrip("\n")
         blocks.append(block)
     hosts = sorted({absentee.host for absentee in absentees})
-    # A name that is not in the text as it is, such as one with a control character, may be that of another host there.
+    # A host name that the comment could not hold unchanged, such as one with a control character, may match another host's comment.
     kept = tuple(host for host in hosts if known.get(host))
     return Recalled("\n\n".join(blocks) + "\n" if text else "", kept, tuple(host for host in hosts if host not in kept))

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""partitions.conf as opensm itself reads it. Pure.
+"""Parse partitions.conf exactly as opensm does. Pure.
 
-The rules are those of osm_prtn_config.c (opensm 3.3.24, https://github.com/linux-rdma/opensm): it goes by lines, separates by commas alone, takes words that
-are cut short, and drops the whole file because of one error.
+The rules are those of osm_prtn_config.c (opensm 3.3.24, https://github.com/linux-rdma/opensm): it reads line by line, separates by commas only,
+accepts abbreviated words, and drops the whole file because of one error.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import typing as t
 from ..._foreign import integer
 from ._entry import KEYWORDS
 
-# In the order in which opensm compares them with the beginning of a word.
+# In the order in which opensm compares them with an abbreviated word.
 _GROUP_FLAGS = ("mtu", "rate", "scope", "Q_Key", "TClass", "sl", "FlowLabel")
 _FLAGS = (*_GROUP_FLAGS, "ipoib", "defmember")
-# The one flag that must not be cut short.
+# The one flag that must not be abbreviated.
 _INDEX = "indx0"
 _MEMBERSHIPS = ("full", "both", "limited")
-# fgets into a buffer of 4096, less one byte by a slip: what is longer is two lines.
+# fgets into a buffer of 4096 bytes, less one because of an off-by-one error: anything longer becomes two lines.
 LINE = 4094
 _BLANK = " \t\n"
 _DIGITS = tuple("0123456789")
@@ -31,35 +31,35 @@ _MAX_GUID = (1 << 64) - 1
 
 
 class Statement(t.NamedTuple):
-    """One definition. Several of one partition add up."""
+    """One definition. Several definitions of one partition add up."""
 
     name: str
     key: int | None
-    """The number as it is written, 16 bits; None for none."""
+    """The number as written, 16 bits; None where there is none."""
     flags: tuple[tuple[str, str], ...]
-    """Flag by its full name, and value; without those that opensm does not know."""
+    """Full flag names with their values, without flags that opensm does not know."""
     members: tuple[tuple[str, str], ...]
-    """Keyword or GUID (`0x` and 16 digits), and membership, in their order: the last one of a port counts."""
+    """Keyword or GUID (`0x` and 16 digits) with its membership, in order: the last entry of a port counts."""
     groups: tuple[str, ...]
-    """Multicast groups besides that of IPoIB, as they are written."""
+    """Multicast groups other than that of IPoIB, as written."""
     text: str
-    """As it is written, with its comments."""
+    """The text as written, with its comments."""
     lost: tuple[str, ...] = ()
-    """Members behind a multicast group on its line, as they are written: opensm takes them for flags of the group, and drops them."""
+    """Members after a multicast group on the same line, as written: opensm takes them for flags of the group and drops them."""
 
 
 class File(t.NamedTuple):
-    """All definitions, or why opensm drops them all."""
+    """All definitions, or the reason why opensm drops them."""
 
     statements: tuple[Statement, ...] = ()
     error: str = ""
-    """In the words of opensm, with the number of the line; "" where it takes the file."""
+    """The error in the words of opensm, with the line number; "" where it accepts the file."""
     remarks: tuple[str, ...] = ()
-    """What it complains about, and goes on; likewise."""
+    """The warnings that do not stop it, in its words and with line numbers."""
 
 
 class _Wrong(Exception):
-    """opensm gives the file up here."""
+    """opensm stops parsing the file here."""
 
 
 def _pair(text: str) -> tuple[str, str | None]:
@@ -68,7 +68,7 @@ def _pair(text: str) -> tuple[str, str | None]:
 
 
 def _meant(word: str, known: t.Sequence[str]) -> str:
-    """The first of `known` that the word begins; "" for none."""
+    """The first of `known` that starts with the word; "" for none."""
     return next((name for name in known if name.startswith(word)), "")
 
 
@@ -80,13 +80,13 @@ def _is_multicast(text: str) -> bool:
 
 
 def _is_member(word: str) -> bool:
-    """Whether it would be one where members are."""
+    """Whether the word would be a member in a place where members are allowed."""
     who = _pair(word)[0]
     return bool(who) and not _meant(who, _GROUP_FLAGS) and bool(_meant(who, KEYWORDS) or integer(who))
 
 
 class _Open:
-    """A definition that has begun."""
+    """A definition that has begun and has not ended."""
 
     def __init__(self, head: str) -> None:
         first, *rest = head.split(",")
@@ -116,12 +116,12 @@ class _Open:
             self.flags.append((meant, value or ""))
 
     def read(self, text: str) -> str:
-        """A part of one line, up to the semicolon. Returns what opensm complains about, "" for nothing."""
+        """Parse a part of one line, up to the semicolon. Returns the complaint of opensm; "" for none."""
         words = text.split(",")
         for index, word in enumerate(words):
             who, value = _pair(word)
             if who == "mgid":
-                # It takes the rest of the line: what follows are its flags.
+                # The multicast group takes the rest of the line as its flags.
                 self.lost += [other.strip(_BLANK) for other in words[index + 1 :] if _is_member(other)]
                 if not _is_multicast(value or ""):
                     return 'mgid "%s": gid is not multicast' % (value or "")
@@ -133,7 +133,7 @@ class _Open:
     def _member(self, who: str, value: str | None) -> None:
         if not who or "NONE".startswith(who):
             return
-        # A word that opensm does not know is limited membership, and an empty one is the beginning of the first.
+        # An unknown word means limited membership. An empty word abbreviates the first membership.
         held = self.default if value is None else _meant(value, _MEMBERSHIPS) or "limited"
         keyword = _meant(who, KEYWORDS)
         guid = None if keyword else integer(who)
@@ -146,18 +146,18 @@ class _Open:
 
 
 def _lines(text: str) -> t.Iterator[str]:
-    """As fgets gives them. Only a line feed ends a line."""
+    """The lines as fgets returns them. Only a line feed ends a line."""
     for line in re.findall(r"[^\n]*\n|[^\n]+", text):
         for start in range(0, len(line), LINE):
             yield line[start : start + LINE]
 
 
 def read_file(text: str) -> File:
-    """What opensm makes of the text. Without any definition it goes on as without the file."""
+    """Parse the text as opensm does. Without any definition opensm continues as without a file."""
     found: list[Statement] = []
     remarks: list[str] = []
     current: _Open | None = None
-    # What the present definition consists of.
+    # The raw text of the present definition.
     raw: list[str] = []
     number = 0
     try:
@@ -168,7 +168,7 @@ def read_file(text: str) -> File:
                 ends = index < len(pieces) - 1
                 rest = piece.lstrip(_BLANK)
                 if rest or ends or current is not None:
-                    # A comment within a definition is a part of it.
+                    # A comment within a definition is part of it.
                     raw.append(piece + ";" if ends else line[len(plain) - len(piece) :])
                 if not rest and not ends:
                     continue

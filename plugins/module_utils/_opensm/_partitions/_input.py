@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From declared partitions to partitions.conf, with hosts of the inventory resolved to their ports. Pure.
+"""Turn declared partitions into partitions.conf, with hosts of the inventory resolved to their ports. Pure.
 
-opensm drops the whole file because of one error, and every port becomes a full member of the default partition. It silently
-leaves out a partition that it can't fill. So everything that can be wrong is found here.
+Because of one error, opensm drops the whole file, and every port becomes a full member of the default partition. It silently
+leaves out a partition that it can't fill. Therefore every possible error is found here.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from ._entry import DEFAULT_PKEY, KEYWORDS, Member, Partition, entry_problems, r
 from ._file import Absentee, Line, definition
 
 VARIABLE = "opensm_partitions"
-# Many hosts each, which need to talk to each other. Switches and routers do not.
+# Keywords that stand for many hosts, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
 _OTHERS = "every port that is not named"
 
 
 class Inventory(t.NamedTuple):
-    """What the members of partitions are looked up in, for one fabric."""
+    """What partition members are looked up in, for one fabric."""
 
     groups: t.Mapping[str, t.Collection[str]]
-    """Hosts of each group; `all` has every host."""
+    """The hosts of each group; `all` has every host."""
     guids: t.Mapping[str, t.Collection[str]] | None = None
     """Port GUIDs of each host, from `port_guids`. None before facts are gathered: then no host is reported as missing."""
     elsewhere: t.Collection[str] = ()
@@ -44,13 +44,13 @@ class Resolved(t.NamedTuple):
     keywords: tuple[tuple[str, str], ...]
     """Keyword and membership, from the most general to `SELF`."""
     ports: tuple[Line, ...]
-    """GUID, membership and host ("" for a bare GUID), by GUID."""
+    """GUID, membership and host ("" for a bare GUID), sorted by GUID."""
 
 
 def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None, ports: t.Collection[str] = ()) -> tuple[str, ...]:
     """The port GUIDs of a host: the declared `opensm_port_guids`, else those of the InfiniBand ports in its `rdma` fact.
 
-    `ports` are the declared names of its ports on the fabric, if only some are. One too many is harmless: opensm skips a
+    `ports`: the declared names of the host's ports on the fabric, if only some are on it. A superfluous GUID is harmless: opensm skips a
     port that is not on its fabric.
     """
     declared = variables.get("opensm_port_guids")
@@ -64,21 +64,21 @@ def port_guids(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | 
 
 
 def _hosts(member: Member, inventory: Inventory) -> list[str]:
-    """Those that a host or a group stands for."""
+    """The hosts that a member, a host or a group, stands for."""
     if member.kind == "host":
         return [member.name]
     return [host for host in inventory.groups.get(member.name, ()) if host not in inventory.elsewhere]
 
 
 def _claims(partition: Partition, inventory: Inventory) -> list[tuple[str, str]]:
-    """The hosts that are members, and their membership. Of several for one host the last one counts: a host itself comes after its groups."""
+    """The hosts that are members, with their membership. The last entry of a host counts: entries by host follow entries by group."""
     return [
         (host, member.membership) for kind in ("group", "host") for member in partition.members if member.kind == kind for host in _hosts(member, inventory)
     ]
 
 
 def resolve(partition: Partition, inventory: Inventory) -> Resolved:
-    """A checked partition by ports. The more precise member wins: a port GUID before a host, a host before a group."""
+    """Resolve a validated partition to ports. The more specific member wins: a port GUID over a host, a host over a group."""
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
     ports = {guid: (held, host) for host, held in _claims(partition, inventory) for guid in (inventory.guids or {}).get(host, ())}
     for member in partition.members:
@@ -90,12 +90,12 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
 
 
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
-    """The members of a checked partition whose port GUIDs are not known, with their membership."""
+    """The members of a validated partition whose port GUIDs are unknown, with their membership."""
     return {host: membership for host, membership in _claims(partition, inventory) if not (inventory.guids or {}).get(host)}
 
 
 def _lookup(where: str, member: Member, inventory: Inventory, *, all_hosts: t.Collection[str]) -> list[Problem]:
-    """Members that are not in the inventory, or not on the fabric."""
+    """Problems of members that are not in the inventory, or not on the fabric."""
     named = "%s.%s" % (where, member.kind)
     known: t.Collection[str] = all_hosts if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
@@ -107,7 +107,7 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, all_hosts: t.Co
 
 
 def _twice(where: str, partition: Partition) -> list[Problem]:
-    """The same member with two memberships; groups that overlap are found by `_overlaps`."""
+    """Problems of a member with two memberships. `_overlaps` finds overlapping groups."""
     seen: dict[tuple[str, str], str] = {}
     found = []
     for index, member in enumerate(partition.members):
@@ -118,7 +118,7 @@ def _twice(where: str, partition: Partition) -> list[Problem]:
 
 
 def _overlaps(where: str, partition: Partition, inventory: Inventory) -> list[Problem]:
-    """Hosts that two groups give different memberships, and that are not named themselves."""
+    """Problems of hosts that get different memberships from two groups and are not named themselves."""
     held: dict[str, Member] = {}
     named = {member.name for member in partition.members if member.kind == "host"}
     for member in partition.members:
@@ -131,9 +131,9 @@ def _overlaps(where: str, partition: Partition, inventory: Inventory) -> list[Pr
 
 
 def _default_problems(where: str, partition: Partition) -> list[Problem]:
-    """In the default partition every subnet manager must be a full member."""
+    """Problems of the default partition: every subnet manager must be a full member of it."""
     keywords = {member.name: member.membership for member in partition.members if member.kind == "keyword"}
-    # opensm begins with ALL=limited, SELF=full.
+    # opensm starts with ALL=limited, SELF=full.
     if next((keywords[name] for name in ("SELF", "ALL_CAS", "ALL") if name in keywords), "full") != "limited":
         return []
     hint = "limited members could not talk to the subnet manager's own port"
@@ -141,7 +141,7 @@ def _default_problems(where: str, partition: Partition) -> list[Problem]:
 
 
 def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> list[Problem]:
-    """Pairs of members that can't talk to each other, because both are limited."""
+    """Problems of members that can't talk to each other because both are limited."""
     keywords, ports = resolve(partition, inventory)
     members = [(name, membership, name in _MANY) for name, membership in keywords]
     members += [(host or guid, membership, False) for guid, membership, host in ports]
@@ -151,7 +151,7 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
         members += [(member.name, member.membership, member.kind == "group") for member in partition.members if member.kind in ("host", "group")]
     if partition.pkey == DEFAULT_PKEY and not any(name in _MANY for name, _membership, _many in members):
         members.append((_OTHERS, "limited", True))
-    # Two ports of one host are one member: each of them has the other's host behind it.
+    # Two ports of one host are one member: the same peer is behind each of them.
     limited = {name: many for name, membership, many in members if membership == "limited"}
     if len(limited) < 2 and not any(limited.values()):
         return []
@@ -169,7 +169,7 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
 
 
 def _shared(inventory: Inventory) -> list[Problem]:
-    """Port GUIDs of two hosts: a copied host_vars file, or facts of a node whose HCA has moved."""
+    """Problems of port GUIDs that two hosts share: a copied host_vars file, or the facts of a node whose HCA has moved."""
     pairs = [(guid, host) for host, guids in (inventory.guids or {}).items() for guid in guids]
     first = dict(reversed(pairs))
     return [
@@ -178,7 +178,7 @@ def _shared(inventory: Inventory) -> list[Problem]:
 
 
 def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
-    """Duplicate names and P_Keys, and the Default rule."""
+    """Problems across entries: duplicate names and P_Keys, and the Default rule."""
     found = []
     keys: dict[int, int] = {}
     names: dict[str, int] = {}
@@ -201,10 +201,10 @@ def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
 
 
 def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> list[Problem]:
-    """What is wrong with `opensm_partitions`. Without an inventory, hosts and groups are taken as they are.
+    """Problems of `opensm_partitions`. Without an inventory, hosts and groups are not looked up.
 
-    `allow_both`, `qos`: what opensm.conf says of allow_both_pkeys and qos; without them a membership of `both` is full,
-    and a service level 0. `variable`: where the user wrote them.
+    `allow_both`, `qos`: the values of allow_both_pkeys and qos in opensm.conf. Without the first, opensm treats a membership of `both` as full;
+    without the second, it treats every service level as 0. `variable`: the variable that the user wrote them in.
     """
     if declared is None or declared in ([], ""):
         return []
@@ -248,7 +248,7 @@ def _head(partition: Partition) -> str:
 def _definition(partition: Partition, inventory: Inventory) -> str:
     keywords, ports = resolve(partition, inventory)
     lines = [(name, membership, "") for name, membership in keywords]
-    # The last one wins. SELF comes last, even where its port is named, too.
+    # The last one wins. SELF comes last, even if its port is also named.
     own = [lines.pop()] if lines and lines[-1][0] == "SELF" else []
     return definition(_head(partition), [*lines, *ports, *own])
 
@@ -259,19 +259,19 @@ def _outlined(partition: Partition) -> str:
 
 
 def outline(declared: t.Any) -> str:
-    """The declared partitions with their members by keyword only; "" without any. Wrong entries, which others report, are left out."""
+    """The declared partitions with their members by keyword only; "" without any. Wrong entries, which are reported elsewhere, are left out."""
     entries = [entry for entry in declared if not entry_problems(VARIABLE, entry)] if isinstance(declared, (list, tuple)) else []
     return "".join(map(_outlined, map(read_entry, entries)))
 
 
 def render(declared: t.Any, inventory: Inventory, *, allow_both: bool = True, qos: bool = True, variable: str = VARIABLE) -> str:
-    """The text of partitions.conf; "" without any (no file: all ports are in the default partition). Raises InvalidInput."""
+    """The text of partitions.conf; "" without any partition (without a file all ports are in the default partition). Raises InvalidInput."""
     require_none(problems(declared, inventory, allow_both=allow_both, qos=qos, variable=variable))
     entries = [read_entry(entry) for entry in declared or ()]
     return "\n".join([HEADER, *(_definition(entry, inventory) for entry in entries)]) if entries else ""
 
 
 def absentees(declared: t.Any, inventory: Inventory) -> list[Absentee]:
-    """Of checked entries: the members that the text is made without, because their port GUIDs are not known."""
+    """The members of validated entries that are missing from the text because their port GUIDs are unknown."""
     entries = [read_entry(entry) for entry in declared or ()]
     return [Absentee(entry.pkey, host, membership) for entry in entries for host, membership in unseen(entry, inventory).items()]

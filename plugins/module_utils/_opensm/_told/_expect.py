@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What opensm made of the files that it was given, and what of that is not as declared. Pure; _record.py carries it to the controller.
+"""Compare what opensm made of its files with what is declared. Pure; _record.py carries the result to the controller.
 
-opensm goes on with its defaults where it does not understand a file, or where a routing engine does not fit the fabric. Nothing but its log tells so.
+Where opensm does not understand a file, or a routing engine does not fit the fabric, it continues with its defaults. Only its log says so.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from .._partitions._file import Rule, parse_partitions
 
 MASTER = "MASTER"
 FULL, LIMITED, NONE = "full member", "limited member", "no member"
-# One that systemd has started so often by itself, and that is younger than this, ends again and again.
+# An opensm that systemd has restarted this often, and that is younger than this, keeps crashing.
 _RESTARTS = 2
 _YOUNG_SECONDS = 300
-# The members whose own tables are read, besides the port of opensm itself: each takes a query.
+# The number of members whose own tables are read, besides the port of opensm itself: each takes a query.
 MOST_MEMBERS = 8
-# What opensm.conf has where it names no key for trusted queries.
+# The default sa_key of opensm, for trusted queries.
 _PUBLIC_SA_KEY = "0x1"
 
 Table = t.Mapping[int, bool]
-"""The P_Keys of a port without the membership bit, and whether it is a full member."""
+"""The P_Keys of a port without the membership bit; True for full membership."""
 
 
 class Difference(t.NamedTuple):
-    """A partition that a port is in by the file and not by its P_Key table, or the other way round."""
+    """A partition whose membership differs between partitions.conf and the P_Key table of a port."""
 
     pkey: int
     port: str
@@ -44,16 +44,16 @@ class Difference(t.NamedTuple):
 
 
 class Told(t.NamedTuple):
-    """An opensm of ours."""
+    """The state of one of our opensm processes, from its log and its tables."""
 
     fabric: str = ""
     engines: tuple[str, ...] = ()
-    """The declared ones; none for the default."""
+    """The declared routing engines; empty for the default."""
     log: Log = Log()
     restarts: int = 0
-    """How often systemd has started it because it ended."""
+    """How often systemd has restarted it after it ended."""
     seconds: float = -1
-    """Since the last start; negative where it is not known."""
+    """Seconds since the last start; negative where unknown."""
     differences: tuple[Difference, ...] = ()
 
     @property
@@ -68,7 +68,7 @@ def engines_of(keys: t.Mapping[str, str]) -> tuple[str, ...]:
 
 
 def table_of(pkeys: t.Iterable[int]) -> dict[int, bool]:
-    """A P_Key table, as the entries of a port have it. A port may be both in one partition; then it is a full member."""
+    """Parse the entries of a port's P_Key table. A port with both memberships in one partition counts as a full member."""
     found: dict[int, bool] = {}
     for pkey in pkeys:
         base = pkey & DEFAULT_PKEY
@@ -78,9 +78,9 @@ def table_of(pkeys: t.Iterable[int]) -> dict[int, bool]:
 
 
 def expected(text: str, guid: str, *, own: bool) -> dict[int, bool]:
-    """The P_Key table that opensm gives the port of an HCA by partitions.conf. `own`: the port that opensm is bound to.
+    """The P_Key table that opensm gives the port of an HCA, as partitions.conf defines it. `own`: whether opensm is bound to the port.
 
-    A partition whose P_Key opensm makes up is left out.
+    Partitions whose P_Key opensm generates are left out.
     """
     return _given(parse_partitions(text), guid, own=own)
 
@@ -102,19 +102,19 @@ def named_ports(text: str) -> list[str]:
 
 
 def public_key(keys: t.Mapping[str, str]) -> str:
-    """The key with which opensm tells the tables of all ports; "" for a secret one, which no command line of ours shows to other users of the node."""
+    """The sa_key with which opensm reveals the tables of all ports; "" for a secret key, which must not appear on a command line."""
     key = keys.get("sa_key", UNSET)
     return _PUBLIC_SA_KEY if key == UNSET or integer(key) == integer(_PUBLIC_SA_KEY) else ""
 
 
 def suspects_first(text: str, members: t.Iterable[str], tables: t.Mapping[str, Table]) -> list[str]:
-    """The members in the fabric; first those whose tables, as opensm remembers them, are not as in partitions.conf. `tables` has the ports in the fabric."""
+    """The members in the fabric, first those whose tables in opensm deviate from partitions.conf. `tables`: P_Key tables of the ports in the fabric."""
     rules = parse_partitions(text)
     return sorted((guid for guid in members if guid in tables), key=lambda guid: _given(rules, guid, own=False) == tables[guid])
 
 
 def differences(wanted: Table, found: Table, port: str) -> tuple[Difference, ...]:
-    """How the P_Key table of a port differs from the file."""
+    """The differences between the P_Key table of a port and the file."""
 
     def held(table: Table, pkey: int) -> str:
         return NONE if pkey not in table else FULL if table[pkey] else LIMITED
@@ -130,7 +130,7 @@ def _joined(texts: t.Sequence[str]) -> str:
 def _routing(told: Told) -> list[Finding]:
     declared = [engine for engine in told.engines if engine != "no_fallback"]
     log = told.log
-    # Its failures are in the log at once, and what it has taken instead may be late.
+    # Failed engines are logged at once; the engine used instead may be logged later.
     failed = set(declared) <= set(log.failed)
     if not declared or not (failed or (log.engine and log.engine not in declared)):
         return []
@@ -140,7 +140,7 @@ def _routing(told: Told) -> list[Finding]:
 
 
 def _objections(told: Told) -> list[Finding]:
-    """What it says of its files while it is master: only then it reads them."""
+    """Findings about its files. opensm reads them only while it is master."""
     found = []
     partitions = told.log.about(Topic.PARTITIONS)
     if partitions:
@@ -152,7 +152,7 @@ def _objections(told: Told) -> list[Finding]:
 
 
 def findings(told: Told) -> list[Finding]:
-    """What is not as declared; what explains others comes before them."""
+    """Everything that is not as declared. A finding that explains others comes before them."""
     found = []
     port = told.log.about(Topic.PORT)
     if port and not told.is_master and not told.log.sweeps:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Read what an opensm of ours says of its files, and the P_Key tables that it has set. Changes nothing."""
+"""Read what one of our opensm processes says about its files, and the P_Key tables that it has set. Read-only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PROPERTIES = ("NRestarts", "ExecMainStartTimestampMonotonic")
 
 
 class Mark(t.NamedTuple):
-    """A place in a log: what is behind it is new."""
+    """A position in a log. Everything after it is new."""
 
     inode: int = 0
     size: int = 0
@@ -46,9 +46,9 @@ def mark(path: str) -> Mark:
 
 
 def read_log(path: str, since: Mark = START) -> str:
-    """The end of a log, as far as it is behind the mark; "" for what is no file. A log that was rotated since is read from its beginning."""
+    """The end of a log, as far as it is after the mark; "" for a path that is no regular file. A log rotated since the mark is read from its start."""
     try:
-        # Others may write to the folder of a log that the site has put elsewhere.
+        # The site may have put the log into a directory that others can write to.
         with open_regular(path) as stream:
             found = os.fstat(stream.fileno())
             begin = since.size if found.st_ino == since.inode and found.st_size >= since.size else 0
@@ -59,7 +59,7 @@ def read_log(path: str, since: Mark = START) -> str:
 
 
 def _process(run: Runner, fabric: str) -> tuple[int, float]:
-    """How often systemd has started the unit by itself, and the seconds since the last start."""
+    """How often systemd has restarted the unit, and the seconds since the last start."""
     shown = run(["systemctl", "show", "--no-pager", "-p", ",".join(_PROPERTIES), "--", unit_name(fabric)], ok=None, timeout=20).stdout
     fields = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
     started = decimal(fields.get(_PROPERTIES[1], ""), 0)
@@ -67,9 +67,9 @@ def _process(run: Runner, fabric: str) -> tuple[int, float]:
 
 
 def listen(run: Runner, fabric: str, port: Port | None, *, since: Mark = START, root: str = "/") -> Told:
-    """What the opensm of a fabric says, and the P_Key tables of its port and of some others. Empty where this host has no files for one.
+    """What the opensm of a fabric says, and the P_Key tables of its port and some others. Empty where this host has no files for that fabric.
 
-    `port` is the one that it is bound to; None where that is not there.
+    `port`: the port that it is bound to; None where that port does not exist.
     """
     keys = parse_conf(read_text(under(root, file_path(fabric))))
     if not keys:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compare the P_Key tables that an opensm of ours has set with its partitions.conf. Changes nothing."""
+"""Compare the P_Key tables that one of our opensm processes has set with its partitions.conf. Read-only."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if t.TYPE_CHECKING:
     from ..._facts._ports import Port
     from ..._host._run import Runner
 
-# For the records of a whole fabric.
+# Time limit for the records of a whole fabric.
 _ALL_SECONDS = 60.0
-# For the table of one member.
+# Time limit for the table of one member.
 _ONE_SECONDS = 20.0
 
 
@@ -39,10 +39,10 @@ def read_table(root: str, port: Port) -> dict[int, bool]:
 
 
 class Tables:
-    """The P_Key tables of the port of an opensm and of some members, to compare with its partitions.conf, once or until they agree."""
+    """The P_Key tables of opensm's port and of some members, to compare with its partitions.conf once or until they agree."""
 
     def __init__(self, run: Runner, fabric: str, port: Port, *, root: str = "/", deadline: float | None = None) -> None:
-        """`deadline`: of the monotonic clock; no query goes on behind it."""
+        """`deadline`: on the monotonic clock; no query continues past it."""
         self._run, self._port, self._root, self._deadline = run, port, root, deadline
         self._text = read_text(under(root, file_path(fabric, PARTITIONS)))
         self._key = public_key(parse_conf(read_text(under(root, file_path(fabric)))))
@@ -52,14 +52,14 @@ class Tables:
         return math.inf if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
     def _query(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), *, seconds: float) -> Output:
-        # timeout(1) takes 0 for no limit.
+        # timeout(1) takes 0 as no limit.
         return self._run(argv, ok, timeout=seconds) if seconds > 0 else Output(TIMED_OUT, "", "")
 
     def _remembered(self) -> dict[str, dict[int, bool]]:
-        """The P_Key tables of all ports in the fabric, as opensm has set them; empty where it does not tell."""
+        """The P_Key tables of all ports in the fabric, as opensm has set them; empty where it does not reveal them."""
         name, number = self._port.device, self._port.port
         try:
-            # Half of the time that is left each, so that some remains for the tables of the members themselves.
+            # Each query gets half of the remaining time, so that some is left for the tables of the members themselves.
             answer = self._query(command(name, number, "NR"), seconds=min(_ALL_SECONDS, self._left() / 2))
             ports = parse_port_lids(answer.stdout)
             answer = self._query(command(name, number, "PKTR", key=self._key), seconds=min(_ALL_SECONDS, self._left() / 2))
@@ -82,7 +82,7 @@ class Tables:
         return members[:MOST_MEMBERS]
 
     def _read(self, guid: str, before: tuple[Difference, ...]) -> tuple[Difference, ...]:
-        """How the table of a member differs. What was found before stays where the time is over; of one that does not answer nothing is known."""
+        """How the table of a member differs. When the time is up, earlier differences stay; a member that does not answer has none."""
         try:
             output = self._query(pkeys_query(self._port.device, self._port.port, guid), None, seconds=min(_ONE_SECONDS, self._left()))
         except RdmaError:
@@ -92,7 +92,7 @@ class Tables:
         return differences(expected(self._text, guid, own=False), table_of(parse_pkeys(output.stdout)), "port GUID %s" % guid) if output.rc == 0 else ()
 
     def differences(self) -> tuple[Difference, ...]:
-        """What is not as in the file now. Further looks read only the members that differed in the last one, and do not choose again."""
+        """The current differences from the file. Later calls read only the members that differed in the last one, without choosing again."""
         own = read_table(self._root, self._port)
         found = differences(expected(self._text, self._port.port_guid, own=True), own, self._port.name) if own else ()
         if self._members is None:
