@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What an unchanged run of site.yml costs: modules per host, wall time, memory of the controller. Fails above the budget."""
+"""Measures an unchanged run of site.yml: modules per host, wall time, controller memory. Fails above the budget."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KB_PER_HOST = 60
 
 
 class Cost(t.NamedTuple):
-    """Of one run."""
+    """Measurements of one run."""
 
     executions: dict[str, list[str]]
     seconds: float
@@ -41,11 +41,11 @@ class Cost(t.NamedTuple):
     main_mb: float
     """Peak resident memory of the process that the user started."""
     all_mb: float
-    """Peak of all processes of the run together; what the workers share with it counts once."""
+    """Peak of all processes of the run together; memory shared with the workers counts once."""
 
 
 class Memory(threading.Thread):
-    """Watches the processes of one session."""
+    """Samples the memory of the processes of one session."""
 
     def __init__(self, leader: int) -> None:
         super().__init__(daemon=True)
@@ -66,13 +66,13 @@ def _session(leader: int) -> list[int]:
         try:
             if entry.name.isdigit() and os.getsid(int(entry.name)) == leader:
                 found.append(int(entry.name))
-        except OSError:  # it ended while we looked
+        except OSError:  # the process ended during the scan
             continue
     return found
 
 
 def _field(path: pathlib.Path, name: str) -> int:
-    """A number of kB; 0 where the process has ended."""
+    """Return a field in kB, 0 if the process has ended."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -81,14 +81,14 @@ def _field(path: pathlib.Path, name: str) -> int:
 
 
 class Ended(t.NamedTuple):
-    """A run that ended well."""
+    """A successful run."""
 
     seconds: float
     memory: Memory
 
 
 def run(argv: t.Sequence[str], folder: pathlib.Path) -> Ended:
-    """An ansible-playbook in a session of its own. Records of its events are written into `folder`."""
+    """Run ansible-playbook in a session of its own. The task_record callback writes its events to `folder`."""
     start = time.monotonic()
     log = BUILD / "bench.log"
     with log.open("wb") as output:
@@ -111,7 +111,7 @@ def run(argv: t.Sequence[str], folder: pathlib.Path) -> Ended:
 
 
 def measure(cluster: Cluster, *arguments: str) -> Cost:
-    """One run of site.yml."""
+    """Measure one run of site.yml."""
     with tempfile.TemporaryDirectory() as folder:
         ended = run(["rdma.ofed.site", "-i", str(cluster.inventory), *arguments], pathlib.Path(folder))
         events = records.find(pathlib.Path(folder), "*site*", "check" if "--check" in arguments else "run")[0]
@@ -119,7 +119,7 @@ def measure(cluster: Cluster, *arguments: str) -> Cost:
 
 
 def kb_per_host(cluster: Cluster) -> float:
-    """By how much the process that the user started grows with each node that it looks at: one node under few names, and under many."""
+    """Return the growth of the main process in kB per inspected node, from runs with one node under few and under many names."""
     found = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))["all"]
     node = next(iter(found["children"]["rdma"]["hosts"].values()))
     peaks = []

@@ -5,7 +5,7 @@
 # The collection and the maker of texts are found at run time.
 # mypy: disable-error-code="import-untyped,import-not-found,no-any-return"
 
-"""What ib_fabric_info takes to make data of what the tools print about 10,000 hosts: time and memory of its process. Fails above the limits."""
+"""Measures how long ib_fabric_info takes to parse the output of the tools for 10,000 hosts, and its memory. Fails above the limits."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ MEGABYTES = 300
 def bench() -> None:
     tools = large_fabric.Tools(large_fabric.fat_tree(HOSTS))
     options = {name: option.get("default") for name, option in OPTIONS.items()}
-    # As in the module.
+    # As the module does.
     gc.disable()
-    # What others do on the machine only adds to it.
+    # Other load on the machine only adds time, so the minimum counts.
     taken = []
     for _ in range(3):
         begun = time.process_time()

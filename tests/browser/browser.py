@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A Chromium without a window, by the DevTools protocol over a pipe."""
+"""A headless Chromium, controlled with the DevTools protocol over a pipe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import time
 import typing as t
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-# It starts a process for this and that, which a page from a file does not need.
+# Chromium starts helper processes that a page loaded from a file does not need.
 ARGUMENTS = (
     *("--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--disable-extensions", "--disable-background-networking"),
     *("--disable-component-update", "--hide-scrollbars", "--force-color-profile=srgb", "about:blank"),
@@ -50,7 +50,7 @@ class Browser:
         reader, its_out = os.pipe()
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             arguments = [path, *ARGUMENTS, "--user-data-dir=%s" % folder, *(["--no-sandbox"] if os.geteuid() == 0 else [])]
-            # Its pipes are 3 and 4.
+            # Chromium expects its pipes as descriptors 3 and 4.
             shell = ["/bin/bash", "-c", 'exec "$@" 3<&%d 4>&%d' % (its_in, its_out), "bash", *arguments]
             process = subprocess.Popen(shell, pass_fds=(its_in, its_out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             os.close(its_in)
@@ -105,7 +105,7 @@ class Browser:
                 self.events.append(got)
 
     def run(self, script: str) -> t.Any:
-        """The value of an expression."""
+        """Return the value of a JavaScript expression."""
         answer = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         assert "exceptionDetails" not in answer, answer["exceptionDetails"]
         return answer["result"].get("value")
@@ -115,24 +115,24 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def open(self, path: pathlib.Path) -> float:
-        """The seconds until the page could be used; 0 where it has no script."""
+        """Open a page and return the seconds until it became usable, 0 for a page without a script."""
         self.events.clear()
         self.call("Page.navigate", url=path.resolve().as_uri())
         end = time.monotonic() + LIMIT
         while not self.run("location.protocol === 'file:' && document.readyState === 'complete' && 'x'"):
             assert time.monotonic() < end
             time.sleep(0.02)
-        # After two frames, it has been drawn.
+        # The page is painted after two frames.
         self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         return float(self.run("Number(document.documentElement.dataset.ready || 0)")) / 1000
 
     def seconds(self) -> float:
-        """What the page has taken of a processor since it was opened, and those before it."""
+        """Return the processor time of this page and of those opened before it, in seconds."""
         found = {each["name"]: each["value"] for each in self.call("Performance.getMetrics")["metrics"]}
         return float(found["TaskDuration"])
 
     def faults(self) -> list[str]:
-        """Errors of scripts, what the page was refused, and what it wanted to load."""
+        """Return script errors, console messages, and all requests of the page except the page itself."""
         found = [str(event["params"]) for event in self.events if event["method"] in ("Runtime.exceptionThrown", "Log.entryAdded", "Runtime.consoleAPICalled")]
         requests = [event["params"]["request"]["url"] for event in self.events if event["method"] == "Network.requestWillBeSent"]
         return found + [url for url in requests[1:] if not url.startswith("data:")]

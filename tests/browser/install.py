@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Installs Debian's Chromium, unless there is one."""
+"""Installs Debian's Chromium if no Chromium or Chrome is found."""
 
 from __future__ import annotations
 

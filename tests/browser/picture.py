@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Draws docs/fabric_report.png: the page of a fabric with 16 hosts in which some things are wrong."""
+"""Draws docs/fabric_report.png: the report of a fabric with 16 hosts and several findings."""
 
 from __future__ import annotations
 

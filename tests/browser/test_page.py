@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of a fabric in Chromium: fast, without errors and requests, and every part of it works."""
+"""The fabric report in Chromium: it is fast, causes no errors and no requests, and all its controls work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from support import report_fabrics
 pytestmark = pytest.mark.skipif(not program(), reason="no Chromium is installed")
 
 HOSTILE = "</script><img src=http://192.0.2.1/x onerror=alert(1)><b>\"'&amp;\u2028"
-# Of the processor time for a tenth of the hosts. Measured: 1.1 to 1.9 s until a page of 1,000 hosts is interactive.
+# Limit of the processor time for a tenth of the hosts. Measured: 1.1 to 1.9 s until a page of 1,000 hosts is interactive.
 TIMES = 12
 
 
@@ -38,7 +38,7 @@ def browser() -> collections.abc.Iterator[Browser]:
 
 @pytest.fixture
 def show(browser: Browser, tmp_path: pathlib.Path) -> collections.abc.Iterator[t.Callable[..., Browser]]:
-    """Opens the page of a report; at the end, there must have been no fault."""
+    """Open the page of a report; fail if it has reported a fault by the end."""
 
     def opened(report: Report, width: int = 1440, height: int = 900, **screen: bool) -> Browser:
         path = tmp_path / "ib-findings.html"
@@ -105,7 +105,7 @@ def test_hosts_are_folded_until_their_leaf_is_opened(show: t.Callable[..., Brows
     browser.run("document.querySelector('.fold').dispatchEvent(new MouseEvent('click', {bubbles: true}))")
     assert browser.run(count) == 56 + 72 + 81 + 18
     assert "leaf00" in browser.run("document.querySelector('.side h3').innerText")
-    # A finding opens the leaf of what it is about.
+    # A finding opens the leaf that contains its subject.
     browser.run("[...document.querySelectorAll('.findings-table button.show')].find((button) => button.innerText.startsWith('node0999')).click()")
     assert browser.run(count) == 56 + 72 + 81 + 18 + 10
     assert browser.run("document.querySelector('.node.chosen text').textContent") == "node0999"
@@ -119,7 +119,7 @@ def test_a_link_shows_both_of_its_ends(show: t.Callable[..., Browser]) -> None:
     said = browser.run("document.querySelector('.side').innerText")
     assert "leaf03 port 6" in said and "spine02 port 3" in said and "4X QDR" in said and "4X EDR" in said
     assert browser.run("document.querySelector('.link.chosen').getAttribute('d')")
-    # Where the pointer is on a link, the same is shown beside it.
+    # Hovering over a link shows the same beside it.
     browser.run("new Promise((done) => setTimeout(done, 500))")
     at = browser.run(
         "(() => { const path = document.querySelector('.link.s3:not(.lost)'), length = path.getTotalLength();"

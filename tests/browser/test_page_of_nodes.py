@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of `verify` in Chromium: it loads nothing, fits narrow screens, and text of nodes stays text."""
+"""The HTML page of `verify` in Chromium: it loads nothing, fits narrow screens, and shows text from nodes as text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOSTILE = "</td></table><img src=http://192.0.2.1/x onerror=alert(1)><b>\"'&amp;
 
 @pytest.fixture
 def show(tmp_path: pathlib.Path) -> collections.abc.Iterator[t.Callable[..., Browser]]:
-    """Opens the page of these results; at the end, there must have been no fault."""
+    """Open the page of these results; fail if it has reported a fault by the end."""
     with Browser.started() as browser:
 
         def opened(results: t.Mapping[str, t.Any], width: int = 1440, **screen: bool) -> Browser:

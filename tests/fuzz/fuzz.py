@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Feeds damaged text to every function that reads text of others, for as long as you like.
+"""Feeds damaged text to every function that parses external text, for a given time.
 
-`python tests/fuzz/fuzz.py --seconds 3600`: the same texts in each run that has the same `--seed`, in the same order. What fails is
-printed with its text, and `--target NAME --number N` feeds that one text again.
+`python tests/fuzz/fuzz.py --seconds 3600`: runs with the same `--seed` feed the same texts in the same order. A failure is printed with its text, and `--target
+NAME --number N` feeds that text again.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from targets import Target, targets
 
 
 class Failure(t.NamedTuple):
-    """A text that a target failed on."""
+    """A text on which a target failed."""
 
     target: str
     number: int
@@ -45,7 +45,7 @@ _watched = [False]
 
 
 def _forbid(event: str, arguments: tuple[t.Any, ...]) -> None:
-    """A target that touches the machine is none."""
+    """Raise an error: targets must not touch the machine."""
     if _watched[0] and (event in _FORBIDDEN or (event == "open" and arguments[1] not in ("r", "rb", None))):
         raise AssertionError("%s%r" % (event, arguments))
 
@@ -58,7 +58,7 @@ def text_for(target: str, number: int, seed: int = 0) -> str:
 
 
 def failure(target: Target, number: int, seed: int = 0) -> Failure | None:
-    """Feeds one text; what the target raised that it must not raise."""
+    """Feed one text. Returns the failure if the target raised an exception that it must not raise."""
     text = text_for(target.name, number, seed)
     _watched[0] = True
     try:
@@ -79,7 +79,7 @@ def run(seconds: float, seed: int) -> int:
         for target in targets().values():
             found = failure(target, number, seed)
             fed += 1
-            # The same fault again says nothing new.
+            # A repeated failure gives no new information.
             if found is not None and failed.setdefault(target.name + found.error, found) is found:
                 print("%s, number %d: %s\n%r\n" % (found.target, found.number, found.error, found.text[:500]), flush=True)
         if time.monotonic() >= end:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Damaged text: pieces of recordings and of the texts in unit tests, cut, doubled and mixed with what readers stumble over."""
+"""Damaged text: pieces of recordings and of texts in unit tests, cut, repeated, and mixed with tokens that parsers tend to fail on."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def recordings() -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=None)
 def written() -> t.Mapping[str, tuple[str, ...]]:
-    """The texts in each unit test, by what is imported there from the collection."""
+    """Return the strings in each unit test, by the names that it imports from the collection."""
     found: dict[str, set[str]] = {}
     for path in sorted(UNITS.rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -54,13 +54,13 @@ def written() -> t.Mapping[str, tuple[str, ...]]:
 
 @functools.lru_cache(maxsize=None)
 def golden() -> tuple[str, ...]:
-    """Files as the collection writes them."""
+    """Return the golden files of what the collection writes."""
     return tuple(path.read_text(encoding="utf-8") for path in sorted(UNITS.rglob("golden/**/*")) if path.is_file())
 
 
 @functools.lru_cache(maxsize=None)
 def seeds(target: str) -> tuple[str, ...]:
-    """What is damaged for a target: the texts in tests of its module, recordings of its tool, files of ours, and a few of all others."""
+    """Return the texts to damage for a target: the strings in its module's tests, recordings of its tool, golden files, and a few other recordings."""
     module = target.rpartition(".")[0]
     tool = module.rpartition("._")[2]
     recorded = tuple(
@@ -77,7 +77,7 @@ def _cut(rng: random.Random, text: str) -> str:
 
 
 def _tree(rng: random.Random, value: t.Any) -> t.Any:
-    """JSON with one value replaced."""
+    """Return JSON with one value replaced."""
     if rng.random() < 0.3 or not isinstance(value, (dict, list)) or not value:
         return rng.choice(VALUES)
     if isinstance(value, list):
@@ -107,14 +107,14 @@ def _edit(rng: random.Random, text: str, others: t.Sequence[str]) -> str:
         return "".join(lines)
     if kind == 5:
         return text[:at] + _cut(rng, rng.choice(others)) + text[end:]
-    # A word becomes another one.
+    # Replace one word.
     words = text.split(" ")
     words[rng.randrange(len(words))] = rng.choice(TOKENS)
     return " ".join(words)
 
 
 def damaged(rng: random.Random, target: str) -> str:
-    """One text for a target."""
+    """Return one damaged text for a target."""
     others = seeds(target) or ("",)
     text = rng.choice(others)
     if text.lstrip()[:1] in ("{", "[") and rng.random() < 0.5:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""All regular expressions of the collection, and for each the texts that it may need long for, derived from the expression itself."""
+"""All regular expressions of the collection, and texts on which each may backtrack for long, derived from the expression."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ALPHABET = " \n\ta0A9f:-./,=_\\'\"()[]{}<>#|*~@;&\0"
 
 
 class Expression(t.NamedTuple):
-    """One expression, and the ways in which it is used."""
+    """One expression and the methods that use it."""
 
     where: str
     pattern: re.Pattern[t.Any]
@@ -34,7 +34,7 @@ class Expression(t.NamedTuple):
 
 
 class _Stub(str):
-    """Stands for what is known at run time only."""
+    """Stands for a value known only at run time."""
 
     def __getattr__(self, name: str) -> t.Any:
         return self
@@ -49,18 +49,18 @@ class _Names(dict[str, t.Any]):
 
 
 def _evaluated(node: ast.expr, module: types.ModuleType) -> t.Any:
-    """The value of an expression of Python, with a word for each local variable."""
+    """Evaluate a Python expression, with a placeholder for each local variable."""
     names = _Names({**vars(__builtins__ if isinstance(__builtins__, types.ModuleType) else types), **vars(module)})
     return eval(compile(ast.Expression(node), "pattern", "eval"), {"__builtins__": {}}, names)
 
 
 def _texts(node: ast.expr, module: types.ModuleType) -> list[t.Any]:
-    """The texts of an expression; all those of a table where one is taken out of it."""
+    """Return the possible pattern texts of an expression: for a table lookup, all values of the table."""
     if isinstance(node, ast.Subscript) and isinstance(_evaluated(node.value, module), dict):
         return list(_evaluated(node.value, module).values())
     attributes = {each.attr for each in ast.walk(node) if isinstance(each, ast.Attribute) and ast.unparse(each.value) == "self"}
     if attributes:
-        # What classes have in their place.
+        # Class attributes replace `self`.
         return [text.replace("%s", "ib0") for text in _constants(attributes)]
     return [_evaluated(node, module)]
 
@@ -72,14 +72,14 @@ def _trees() -> dict[pathlib.Path, ast.Module]:
 
 @functools.cache
 def _assigned() -> list[tuple[str, str]]:
-    """The constants that classes assign to attributes."""
+    """Return the constants that class bodies assign to attributes."""
     bodies = (node for tree in _trees().values() for each in ast.walk(tree) if isinstance(each, ast.ClassDef) for node in each.body)
     rows = (node for node in bodies if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant))
     return [(ast.unparse(node.targets[0]), str(node.value.value)) for node in rows if isinstance(node.value, ast.Constant)]
 
 
 def _constants(names: set[str]) -> list[str]:
-    """The texts that are assigned to attributes of classes."""
+    """Return the constants assigned to class attributes of these names."""
     return [text for name, text in _assigned() if name in names]
 
 
@@ -89,7 +89,7 @@ def _is_flag(node: ast.expr) -> bool:
 
 @functools.cache
 def _used(tree: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
-    """What is taken of each name, and the names that are handed on."""
+    """Return the attributes used on each name, and the names that are passed on."""
     called, named = collections.defaultdict[str, set[str]](set), []
     below = set[int]()
     for node in ast.walk(tree):
@@ -104,13 +104,13 @@ def _used(tree: ast.AST) -> tuple[dict[str, set[str]], set[str]]:
 
 
 def _uses(tree: ast.AST, name: str) -> set[str]:
-    """The methods that an expression of that name is used by; all of them where it is handed on."""
+    """Return the methods called on an expression of that name; search and match if it is passed on."""
     called, handed = _used(tree)
     return {"search", "match"} if name in handed else called.get(name, set()) & METHODS
 
 
 def of_managers() -> list[Expression]:
-    """Those that a role searches in the output of workload managers with."""
+    """Return the patterns that a role applies to the output of workload managers."""
     managers = yaml.safe_load((ROOT / "roles/node_service/vars/main.yml").read_text(encoding="utf-8"))["__node_service_managers"]
     keys = ("states", "given", "out_of_service", "silent", "job")
     return [
@@ -119,7 +119,7 @@ def of_managers() -> list[Expression]:
 
 
 def expressions() -> list[Expression]:
-    """Those that are compiled, and those that are given to a function of `re`."""
+    """Return all compiled patterns and those passed to a function of `re`."""
     trees = {path: tree for path, tree in _trees().items() if path.name != "__init__.py"}
     found = []
     for path, tree in trees.items():
@@ -142,7 +142,7 @@ def expressions() -> list[Expression]:
 
 
 def _one(op: t.Any, value: t.Any) -> str:
-    """A text that a single element matches."""
+    """Return a text that a single element matches."""
     if op is c.LITERAL:
         return chr(value)
     if op is c.NOT_LITERAL:
@@ -165,7 +165,7 @@ def _witness(pattern: t.Any) -> str:
 
 
 def _accepts(element: tuple[t.Any, t.Any], letter: str) -> bool:
-    """Whether an element takes this single letter."""
+    """Return whether an element matches this single letter."""
     op, value = element
     if op is c.LITERAL:
         return chr(value) == letter
@@ -201,7 +201,7 @@ _CATEGORIES = {
 
 
 def _pumps(pattern: t.Any, prefix: str) -> t.Iterator[tuple[str, str]]:
-    """What comes before a repetition, and what it repeats."""
+    """Yield the text before a repetition, and the text that it repeats."""
     for op, value in pattern:
         if op in (c.MAX_REPEAT, c.MIN_REPEAT, c.POSSESSIVE_REPEAT) and value[1] > 1:
             body = value[2]
@@ -221,7 +221,7 @@ def _pumps(pattern: t.Any, prefix: str) -> t.Iterator[tuple[str, str]]:
 
 
 def texts_for(expression: Expression) -> list[tuple[str, str]]:
-    """Beginnings and what is repeated behind them."""
+    """Return pairs of a prefix and the text to repeat after it."""
     text = expression.pattern.pattern
     text = text.decode() if isinstance(text, bytes) else text
     tree = parser.parse(text, expression.pattern.flags & ~re.UNICODE)

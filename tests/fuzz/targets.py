@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every function of the collection that is given text of others, found by the names and types of its parameters."""
+"""Every function of the collection that takes external text, found by the names and types of its parameters."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 UTILS = ROOT / "plugins/module_utils"
 PACKAGE = "ansible_collections.rdma.ofed.plugins.module_utils"
 
-# What the collection calls text of others, where it is handed over.
+# Parameter names that the collection uses for external text.
 _NAMES_TEXT = """
 after before config content cpuinfo data end error help_text hwaddr line listing location log main marker old output rest said shown speed status stderr
 stdout symbols template text value version word xml
 """
 NAMES = frozenset(_NAMES_TEXT.split())
-# Functions of these parameters touch a node.
+# Functions with these parameters touch a node.
 TOUCHING = frozenset(["root", "run", "module", "work"])
-# Values for parameters that are no text of others.
+# Values for parameters that hold no external text.
 BY_TYPE: t.Mapping[str, t.Any] = {"bool": True, "int": 4, "int | None": 4, "float": 4.0, "t.Any": "4"}
 WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kind": "array of uint", "protocol": "tcp", "packaging": "rpm", "family": "Debian"}
 
@@ -52,7 +52,7 @@ OBJECTS: t.Mapping[str, t.Any] = {
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
 }
 
-# Text that is written by the collection, or has been validated before: with the reason.
+# Functions whose text the collection writes or has validated, with the reason.
 OTHERS: t.Mapping[str, str] = {
     "_errors": "words for people",
     "_firmware._config._plan.refused_together": "typed data: `wanted` is no text",
@@ -70,7 +70,7 @@ OTHERS: t.Mapping[str, str] = {
 
 
 class Target(t.NamedTuple):
-    """A function with one text to be damaged. It may raise `allowed` only."""
+    """A function that takes one damaged text. It may raise `allowed` only."""
 
     name: str
     call: t.Callable[[str], t.Any]
@@ -78,7 +78,7 @@ class Target(t.NamedTuple):
 
 
 def modules() -> list[str]:
-    """All modules below module_utils, by their dotted names."""
+    """Return the dotted names of all modules below module_utils."""
     paths = (path.relative_to(UTILS) for path in UTILS.rglob("*.py") if path.name != "__init__.py")
     return sorted(".".join(path.with_suffix("").parts) for path in paths)
 
@@ -88,7 +88,7 @@ def is_text(name: str, annotation: str) -> bool:
 
 
 def functions() -> dict[str, t.Callable[..., t.Any]]:
-    """The public functions that take text of others and nothing of a node."""
+    """Return the public functions that take external text and do not touch a node."""
     found = {}
     for module in modules():
         for name, function in vars(importlib.import_module("%s.%s" % (PACKAGE, module))).items():
@@ -103,7 +103,7 @@ def functions() -> dict[str, t.Callable[..., t.Any]]:
 
 
 def _value(parameter: inspect.Parameter, text: str) -> t.Any:
-    """A value for a parameter; raises LookupError for one that nothing is known about."""
+    """Return a value for a parameter. Raises LookupError if no suitable value is known."""
     annotation = str(parameter.annotation)
     if parameter.name == "files":
         return dict.fromkeys(paths_of_ours(), text)
@@ -124,7 +124,7 @@ def _value(parameter: inspect.Parameter, text: str) -> t.Any:
 
 @functools.lru_cache(maxsize=None)
 def paths_of_ours() -> tuple[str, ...]:
-    """The files of an interface, for every back-end."""
+    """Return the files of an interface for all back ends."""
     formats = [
         *("/etc/netplan/90-rdma-ofed.yaml", "/etc/NetworkManager/system-connections/rdma-ib0.nmconnection", "/etc/systemd/network/10-rdma-ib0.network"),
         *("/etc/network/interfaces.d/rdma-ib0", "/etc/network/interfaces", "/etc/sysconfig/network-scripts/ifcfg-ib0", "/etc/sysconfig/network/ifcfg-ib0"),
@@ -148,13 +148,13 @@ def _automatic(name: str, function: t.Callable[..., t.Any]) -> Target:
     for each in needed:
         _value(each, "")
     documented = (function.__doc__ or "").partition("Raises ")[2].partition(".")[0]
-    # Scripts of their own have an error of their own, whose text is what they end with.
+    # Modules that are scripts of their own have an exception Failed, whose text is their final message.
     failed = vars(sys.modules[function.__module__]).get("Failed", RdmaError)
     return Target(name, call, (RdmaError, failed, *(kind for kind in (ValueError, TypeError) if kind.__name__ in documented)))
 
 
 def _job_state(text: str) -> None:
-    """The two records of a job, of which either may be damaged."""
+    """Read the two records of a job, either of which may be damaged."""
     good_job, good_state = {"id": "a", "steps": [1], "memo": {}}, {"id": "a", "stage": "s", "failed": "", "step": 1, "rc": 0, "started": 1.0, "finished": 2.0}
     found = _foreign.read_table(text)
     for job, state in ((found, found), (found, good_state), (good_job, found), ({**good_job, **found}, {**good_state, **found})):
@@ -164,7 +164,7 @@ def _job_state(text: str) -> None:
 
 
 def _plans(text: str) -> None:
-    """What the planner does with the record of an interface that is there, and that is to go."""
+    """Plan with the record of an existing interface that is to be removed."""
     for path in paths_of_ours():
         for record in _registry.recorded({path: text}).values():
             assert isinstance(record, Record)
@@ -177,7 +177,7 @@ def _values(text: str) -> None:
 
 
 def _releases(text: str) -> None:
-    """What the name of a release decides."""
+    """Run everything that depends on the name of a release."""
     installer = Installer(text, "deb")
     installer.sets()
     installer.vocabulary()
@@ -187,20 +187,20 @@ def _releases(text: str) -> None:
     check_content("here", Layout(text, "x86_64", True), Needed("23.10-0.5.5.0", "x86_64"))
 
 
-# What is reached by no single function, or needs its text in a form of its own.
+# Code that no single function reaches, or that needs its text in a special form.
 MORE: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "a job": _job_state,
     "records of interfaces": _plans,
     "values of mlxlink": _values,
     "releases of MLNX_OFED": _releases,
-    # Given values of any type.
+    # These accept values of any type.
     "_facts._portname.parse": _portname.parse,
     "_facts._portname.parse_function": _portname.parse_function,
 }
 
 
 def without_target() -> list[str]:
-    """The functions that no arguments are known for."""
+    """Return the functions for which no arguments are known."""
     missing = []
     for name, function in functions().items():
         try:
@@ -212,7 +212,7 @@ def without_target() -> list[str]:
 
 @functools.lru_cache(maxsize=None)
 def targets() -> t.Mapping[str, Target]:
-    """All targets by name."""
+    """Return all targets by name."""
     lacking = {line.partition(":")[0] for line in without_target()}
     found = [_automatic(name, function) for name, function in functions().items() if name not in lacking]
     return {target.name: target for target in (*found, *(Target(name, call) for name, call in MORE.items()))}

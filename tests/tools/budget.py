@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How many modules an unchanged run of site.yml may run on a host. Each is a round trip of 0.2 s, times thousands of hosts."""
+"""The number of modules that an unchanged run of site.yml may run per host. Each is a round trip of 0.2 s, times thousands of hosts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import yaml
 COMPUTE_NODE = 2
 SM_NODE = 3
 TASKS = 20
-"""Of a compute node. The controller forks a worker for each, also for one that is skipped: 25 ms of a processor."""
+"""Limit for a compute node. The controller forks a worker for each task, also for a skipped one: 25 ms of processor time."""
 WAITING = 2
-"""One compute node, of however many, also waits in the two plays of subnet managers: where all hosts of a play fail, Ansible ends the run for all."""
+"""One compute node of all also waits in the two plays of subnet managers: if all hosts of a play fail, Ansible ends the run for every host."""
 
 
 def managers(inventory: pathlib.Path) -> set[str]:
-    """The hosts of the group opensm, in an inventory as the lab writes it."""
+    """Return the hosts of group opensm, from an inventory as the lab writes it."""
     groups = yaml.safe_load(inventory.read_text(encoding="utf-8"))["all"]["children"]
     return set(groups["opensm"]["hosts"])
 
@@ -31,7 +31,7 @@ def limit(host: str, sm_hosts: t.Collection[str]) -> int:
 
 
 def exceeded(executions: t.Mapping[str, t.Sequence[str]], sm_hosts: t.Collection[str]) -> list[str]:
-    """The hosts above their budget, one line each."""
+    """Return a line for each host above its budget."""
     return [
         "%s ran %d modules, %d are allowed: %s" % (host, len(modules), limit(host, sm_hosts), ", ".join(modules))
         for host, modules in sorted(executions.items())
@@ -40,6 +40,6 @@ def exceeded(executions: t.Mapping[str, t.Sequence[str]], sm_hosts: t.Collection
 
 
 def tasks(output: str) -> dict[str, int]:
-    """How many tasks the run had for each host, by the recap at its end."""
+    """Return the number of tasks per host, from the recap of the run."""
     counts = re.findall(r"^(\S+) +: ok=(\d+) .* failed=(\d+) +skipped=(\d+) ", output, re.M)
     return {host: sum(map(int, numbers)) for host, *numbers in counts}

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the checks of a commit: `test` for each promise once on the real thing, `test-all` for all others after that. `machines` are those that take
-longest, on virtual machines and in the lab.
+"""Runs the checks of a commit. `test` checks each promise once on the real system; `test-all` then runs all others. `machines` are the longest checks, on
+virtual machines and in the lab.
 
-Standard library only: it makes .venv, too, so that a failure there is one of a stage.
+Standard library only: it also creates .venv, so that a failure of that step is the failure of a stage.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TIMES = BUILD / "times.jsonl"
 BASE = ("collection",)
 LABS = ("image",)
 
-# Seconds with everything installed, beside another stage.
+# Duration in seconds with everything installed, beside another stage.
 TEST = (
     Stage("collection", ("collection",), 10),
     Stage("image", ("image",), 5, after=BASE),
@@ -46,7 +46,7 @@ REST = (
     Stage("acceptance-rest", ("acceptance-rest",), 1065, "rdma-accept", after=LABS, part=1),
     Stage("acceptance-labs", ("acceptance-labs",), 850, "rdma-labs", after=LABS, part=1),
 )
-# One after the other: emulated processors take all that there is.
+# These run one at a time: emulated processors use the whole machine.
 MACHINES = (
     *(
         Stage(
@@ -74,7 +74,7 @@ MACHINES = (
     Stage("report", ("report-test",), 120, after=BASE, part=1),
 )
 FITTING: tuple[str, ...] = ()
-"""What of MACHINES there is time for in the checks of a commit: nothing but the stage "machine", until the others are faster."""
+"""Stages of MACHINES that fit into the checks of a commit. Only "machine" does, until the others become faster."""
 
 CHECKS: dict[str, tuple[Stage, ...]] = {
     "test": TEST,

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A lab and the playbooks of the collection on it, for the demo, the benchmark and the acceptance tests."""
+"""Runs a lab and the collection's playbooks on it, for the demo, the benchmark and the acceptance tests."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LAB = [str(BIN / "python"), str(ROOT / "tests/lab/lab")]
 
 
 class Run(t.NamedTuple):
-    """One run of a playbook."""
+    """Result of a playbook run."""
 
     status: int
     output: str
@@ -30,8 +30,8 @@ class Run(t.NamedTuple):
 
 
 def environment(record: pathlib.Path | None = None) -> dict[str, str]:
-    """For ansible-playbook: the installed collection, that of the connections to the lab, and the callback if its record is wanted."""
-    # Any ansible-core finds the collections of .venv. That of the connections says that 2.14 is too old, and works.
+    """Return the environment of ansible-playbook: the installed collection, the lab's connection plugins, and the callback if its record is wanted."""
+    # Every ansible-core finds the collections of .venv. The connection collection declares 2.14 unsupported but works with it.
     collections = [BUILD / "collections", *ROOT.glob(".venv/lib/python3*/site-packages")]
     env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(map(str, collections)), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
     env["PATH"] = "%s%s%s" % (BIN, os.pathsep, env.get("PATH", os.defpath))
@@ -43,26 +43,26 @@ def environment(record: pathlib.Path | None = None) -> dict[str, str]:
 
 
 class Cluster:
-    """One lab; `prefix` keeps it apart from others on the same machine, `programs` is the folder with the ansible-playbook of its controller."""
+    """One lab. `prefix` separates it from others on the same machine; `programs` is the directory of its controller's ansible-playbook."""
 
     def __init__(self, prefix: str = "", *, programs: pathlib.Path = BIN) -> None:
         self.lab = [*LAB, *(["--prefix", prefix] if prefix else [])]
         self.programs = programs
 
     def command(self, *argv: str, timeout: float = 1800) -> str:
-        """Run a command of the lab and return what it prints; its progress goes to the terminal."""
+        """Run a lab command and return its output. Its progress goes to the terminal."""
         done = subprocess.run([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8", timeout=timeout, check=False)
         if done.returncode:
             raise SetupError("lab %s exited %d: %s" % (" ".join(argv), done.returncode, done.stdout))
         return done.stdout
 
     def show(self, *argv: str) -> None:
-        """Run a command of the lab and let the user see all of it."""
+        """Run a lab command with all its output on the terminal."""
         if status := subprocess.call([*self.lab, *argv], cwd=ROOT, stdin=subprocess.DEVNULL):
             raise SetupError("lab %s exited %d" % (" ".join(argv), status))
 
     def shell(self, node: str, script: str) -> subprocess.CompletedProcess[str]:
-        """Run a shell script on a node; the caller looks at the status."""
+        """Run a shell script on a node. The caller checks the status."""
         argv = [*self.lab, "shell", node, "sh", "-c", script]
         return subprocess.run(argv, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", timeout=300, check=False)
 
@@ -71,7 +71,7 @@ class Cluster:
         return pathlib.Path(self.command("inventory").strip())
 
     def play(self, playbook: str, *arguments: str, inventory: pathlib.Path | None = None, timeout: float = 1800) -> Run:
-        """Run a playbook of the collection, or the file of a playbook, and keep what it says and does."""
+        """Run a playbook of the collection or a playbook file. Returns its output and events."""
         with tempfile.TemporaryDirectory() as folder:
             record = pathlib.Path(folder)
             name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
@@ -92,13 +92,13 @@ class Cluster:
             return Run(done.returncode, done.stdout, records.read(files[0]) if files else [], time.monotonic() - start)
 
     def show_play(self, playbook: str) -> None:
-        """Run a playbook and let the user see all of it."""
+        """Run a playbook with its output on the terminal."""
         argv = [str(BIN / "ansible-playbook"), "-i", str(self.inventory), "rdma.ofed.%s" % playbook]
         if status := subprocess.call(argv, cwd=ROOT, env=environment(), stdin=subprocess.DEVNULL):
             raise SetupError("ansible-playbook rdma.ofed.%s exited %d" % (playbook, status))
 
     def wait_until_green(self, seconds: float, inventory: pathlib.Path | None = None) -> float:
-        """How long it took until verify.yml passed; an error with its last output if it never did."""
+        """Return the seconds until verify.yml passed. Raises an error with the last output if it never did."""
         start = time.monotonic()
         while True:
             run = self.play("verify", inventory=inventory)

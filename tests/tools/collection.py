@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Builds the collection and installs the tarball into build/collections, as a user would: the tests run what is shipped."""
+"""Builds the collection and installs the tarball into build/collections, as a user would. The tests thus run the shipped files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GALAXY = str(ROOT / ".venv/bin/ansible-galaxy")
 
 
 def link_checkout() -> None:
-    """build/checkout/ansible_collections/rdma/ofed is this checkout: linters resolve imports and FQCNs through it."""
+    """Link build/checkout/ansible_collections/rdma/ofed to this checkout. Linters resolve imports and FQCNs through it."""
     link = BUILD / "checkout/ansible_collections/rdma/ofed"
     if not link.is_symlink():
         link.parent.mkdir(parents=True, exist_ok=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the set-up scripts share. Standard library only: they run before anything is installed."""
+"""Shared code of the set-up scripts. Standard library only: they run before anything is installed."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ JUNIT = BUILD / "junit"
 
 
 class SetupError(Exception):
-    """A step of the set-up failed: the text says which, and where its output is."""
+    """A failed step of the set-up. The text names the step and the file with its output."""
 
 
 def say(text: str) -> None:
-    """Progress for whoever waits: one line, at once."""
+    """Print a line of progress and flush it."""
     print("==> %s" % text, flush=True)
 
 
 def run(argv: t.Sequence[str], *, cwd: pathlib.Path = ROOT, env: t.Mapping[str, str] | None = None, log: str = "") -> None:
-    """Run a command; with `log`, keep its output in build/logs and show it only when it fails."""
+    """Run a command. With `log`, write its output to build/logs and show it only if the command fails."""
     if not log:
         status = subprocess.call(argv, cwd=cwd, env=env)
         if status:
@@ -46,7 +46,7 @@ def run(argv: t.Sequence[str], *, cwd: pathlib.Path = ROOT, env: t.Mapping[str, 
 
 
 def digest(paths: t.Iterable[pathlib.Path], *words: str) -> str:
-    """A hash over names and contents; folders count with all their files, less what Python leaves behind."""
+    """Return a hash of names and contents. A directory counts with all its files except Python's caches."""
     total = hashlib.sha256("\0".join(words).encode())
     files: list[pathlib.Path] = []
     for path in paths:
@@ -58,7 +58,7 @@ def digest(paths: t.Iterable[pathlib.Path], *words: str) -> str:
 
 
 def is_stamped(stamp: pathlib.Path, value: str) -> bool:
-    """Whether the work that `stamp` records was finished for just this input."""
+    """Return whether `stamp` recorded the work as finished for this input."""
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == value
 
 
@@ -74,7 +74,7 @@ def apt_install(*packages: str) -> None:
 
 
 def main(step: t.Callable[[], None]) -> None:
-    """Run one step as a program: a failure is a message, not a traceback."""
+    """Run one step as a program. A failure is reported without a traceback."""
     try:
         step()
     except SetupError as exc:

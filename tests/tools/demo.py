@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The demo: a cluster on a simulated fabric, from bare nodes to a verified fabric, for the eyes of a user."""
+"""The demo: builds a cluster on a simulated fabric, from bare nodes to a verified fabric, with the output shown to the user."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ The cluster is up: three systemd nodes, one fabric, provisioned and verified in 
   Stop           %(variables)smake stop
 """
 
-# What ansible.cfg names.
+# The inventory path in ansible.cfg.
 USUAL = pathlib.Path(".lab/inventory.yml")
 
 
 def look_around(seconds: float, inventory: pathlib.Path, environ: t.Mapping[str, str] = os.environ) -> str:
-    """What the user can do next, with the names of this very lab. `inventory` is absolute."""
+    """Return the next commands for the user, with the names of this lab. `inventory` is an absolute path."""
     shown = inventory.relative_to(ROOT) if ROOT in inventory.parents else inventory
     chosen = ["%s=%s " % (name, shlex.quote(environ[name])) for name in ("RDMALAB_PREFIX", "RDMALAB_STATE") if environ.get(name)]
     option = "" if shown == USUAL else " -i %s" % shlex.quote(str(shown))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of a stage failed, and the command that runs just that again. Pure."""
+"""Finds what failed in a stage, and the command that reruns only that. Pure."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from stages import Done
 from timing import WORTH_LINES, Event, brief
 
 _STEP = re.compile(r"^==> (.*)$", re.MULTILINE)
-# After the step that failed, Molecule goes on to clean up.
+# After a failed step, Molecule still runs its cleanup.
 _MOLECULE = re.compile(r"^ERROR +\[(\w+) > (\w+)\]", re.MULTILINE)
 
 
 class Failure(t.NamedTuple):
-    """One thing that failed."""
+    """One failure."""
 
     name: str
     command: str
     why: str = ""
-    """The beginning of the error of a test; of another step, the end of what it printed."""
+    """First lines of a test's error, or the last output of another step."""
 
 
 def last_step(log: str) -> str:
-    """What a stage did when it failed: a step of a scenario, or what the Makefile announced; "" where neither is known."""
+    """Return the step that failed: a step of a scenario or a line announced by the Makefile, "" if neither is known."""
     molecule = _MOLECULE.search(log)
     if molecule:
         return "scenario %s, step %s" % molecule.groups()
@@ -37,7 +37,7 @@ def last_step(log: str) -> str:
 
 
 def failures(done: Done, events: t.Iterable[Event], log: str) -> list[Failure]:
-    """The tests that failed; where no test did, the step."""
+    """Return the failed tests, or the failed step if no test failed."""
     if done.status < 0:
         return [Failure("%s: not run, since it needs %s" % (done.stage.name, ", ".join(done.stage.after)), shlex.join(["make", *done.stage.argv]))]
     tests = [event for event in events if event["kind"] == "test" and event["failed"] and event["stage"] == done.stage.name]
@@ -48,7 +48,7 @@ def failures(done: Done, events: t.Iterable[Event], log: str) -> list[Failure]:
 
 
 def _end(log: str) -> str:
-    """The last lines that say something, less what make adds."""
+    """Return the last meaningful lines, without those added by make."""
     lines = [line for line in log.splitlines() if line.strip() and not line.startswith("make")]
     return brief(lines[-WORTH_LINES:])
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Clusters whose nodes look like other systems: see tests/lab/systems."""
+"""Clusters whose nodes imitate other distributions: see tests/lab/systems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def docker(*argv: str, data: bytes | None = None) -> bytes:
 
 
 def repositories(image: str, families: t.Iterable[str], prefix: str) -> dict[str, bytes]:
-    """The repository of each family, as an archive."""
+    """Return the repository of each family as an archive."""
     name = prefix + "-repositories"
     docker("rm", "--force", "--volumes", name)
     docker("run", "--detach", "--name", name, "--entrypoint", "sleep", image, "infinity")
@@ -46,7 +46,7 @@ def repositories(image: str, families: t.Iterable[str], prefix: str) -> dict[str
 
 
 class Nodes(t.NamedTuple):
-    """A cluster of which each node is named after its system."""
+    """A cluster in which each node is named after its system."""
 
     cluster: Cluster
     inventory: pathlib.Path
@@ -58,7 +58,7 @@ class Nodes(t.NamedTuple):
         return run
 
     def said(self, script: str) -> dict[str, str]:
-        """What a script prints on each node."""
+        """Return the output of a script on each node."""
         done = {name: self.cluster.shell(name, script) for name in self.names}
         assert not any(each.returncode for each in done.values()), done
         return {name: each.stdout.strip() for name, each in done.items()}
@@ -68,7 +68,7 @@ class Nodes(t.NamedTuple):
 
 
 def hosts(run: Run) -> set[str]:
-    """Those on which something changed."""
+    """Return the hosts with at least one change."""
     return {host for _play, _task, host in records.changes(run.events)}
 
 
@@ -76,7 +76,7 @@ def hosts(run: Run) -> set[str]:
 def look_alikes(
     prefix: str, topology: str, systems: t.Mapping[str, str], *, real: t.Iterable[str] = (), managers: t.Sequence[str]
 ) -> collections.abc.Iterator[Nodes]:
-    """Nodes of these systems, each with the family of its repository of RPMs, "" for none. The real ones stay what they are."""
+    """Turn nodes into look-alikes. `systems` maps each system to the family of its RPM repository, "" for none. The nodes in `real` stay unchanged."""
     cluster = Cluster(prefix)
     try:
         cluster.command("up", "--topology", topology)

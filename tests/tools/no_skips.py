@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A pytest plugin: in CI a test that is skipped without a reason known here fails.
+"""A pytest plugin: in CI, a test that is skipped for an unknown reason fails.
 
-A skip looks green and tests nothing. Off CI a developer may lack a tool; there it is only reported.
+A skipped test looks green and tests nothing. Outside CI a developer may lack a tool, so skips are only reported.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing as t
 
 import pytest
 
-# How the reasons begin that hold on every machine. Keep it short.
+# Prefixes of the reasons that are valid on every machine. Keep this list short.
 KNOWN_REASONS: t.Tuple[str, ...] = ("no opensm of a vendor: ", "no promtool: ")
 
 
@@ -25,7 +25,7 @@ def _is_known(report: pytest.TestReport) -> bool:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    # An expected failure is reported as skipped too, with "wasxfail".
+    # pytest also reports an expected failure as skipped, with "wasxfail".
     if os.environ.get("CI") == "true" and report.skipped and not hasattr(report, "wasxfail") and not _is_known(report):
         report.outcome = "failed"
         report.longrepr = "skipped in CI without a known reason (tests/tools/no_skips.py): %s" % (report.longrepr,)

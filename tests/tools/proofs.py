@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which test proves what on which system: docs/compatibility.md is made of the marks of the tests that passed.
+"""Records which test proves which feature on which system. docs/compatibility.md is generated from the marks of the tests that passed.
 
-A test says it by C(@pytest.mark.proves("packages", el9=LOOK_ALIKE, debian12=REAL)): one or several features, and how each system was
-there. `make compatibility` takes the tests that passed, as the JUnit files in build/junit tell, into tests/proofs.json, and writes the page.
-Those of tests/unit run with each change and need no record.
+A test declares it with `@pytest.mark.proves("packages", el9=LOOK_ALIKE, debian12=REAL)`: one or more features, and how each system was present. `make
+compatibility` adds the tests that passed, according to the JUnit files in build/junit, to tests/proofs.json, and writes the page. Tests in tests/unit run with
+each change and need no record.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from common import JUNIT, ROOT
 
 REAL, LOOK_ALIKE, GOLDEN = "real", "look-alike", "golden file"
 HOW = (REAL, LOOK_ALIKE, GOLDEN)
-"""The strongest first."""
+"""Strongest first."""
 SYSTEMS = {
     "el8": "RHEL 8",
     "el9": "RHEL 9",
@@ -76,17 +76,17 @@ the real ones.
 
 
 class Proof(t.NamedTuple):
-    """That a test proves a feature on a system, and how the system was there."""
+    """States that a test proves a feature on a system, and how the system was present."""
 
     test: str
-    """C(FILE::FUNCTION)."""
+    """Test ID: FILE::FUNCTION."""
     feature: str
     system: str
     how: str
 
 
 def marks(path: pathlib.Path, root: pathlib.Path = ROOT) -> list[Proof]:
-    """What the tests of a file say that they prove. Raises ValueError for names that are not known."""
+    """Return the proofs declared in a test file. Raises ValueError for unknown names."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     constants = {"REAL": REAL, "LOOK_ALIKE": LOOK_ALIKE, "GOLDEN": GOLDEN}
     tables: dict[str, dict[str, str]] = {}
@@ -136,7 +136,7 @@ def all_marks(root: pathlib.Path = ROOT) -> list[Proof]:
 
 
 def cells(proofs: t.Iterable[Proof], passed: t.Container[str]) -> dict[tuple[str, str], str]:
-    """How each feature was proved on each system: in the strongest way that a test did that passed."""
+    """Return the strongest way in which a passed test proved each feature on each system."""
     found: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
     for proof in proofs:
         if proof.test in passed or proof.test.startswith("tests/unit/"):
@@ -145,7 +145,7 @@ def cells(proofs: t.Iterable[Proof], passed: t.Container[str]) -> dict[tuple[str
 
 
 def page(proofs: t.Sequence[Proof], passed: t.Container[str]) -> str:
-    """The text of docs/compatibility.md."""
+    """Return the text of docs/compatibility.md."""
     found = cells(proofs, passed)
     rows = [["", *SYSTEMS.values()], ["---"] * (len(SYSTEMS) + 1)]
     rows += [[words, *(found.get((feature, system), "") for system in SYSTEMS)] for feature, words in FEATURES.items()]
@@ -157,12 +157,12 @@ def page(proofs: t.Sequence[Proof], passed: t.Container[str]) -> str:
 
 
 def recorded() -> dict[str, str]:
-    """The tests that passed, and the day."""
+    """Return the recorded tests with the day on which they passed."""
     return dict(json.loads(RECORD.read_text(encoding="utf-8"))) if RECORD.exists() else {}
 
 
 def outcomes(folder: pathlib.Path) -> dict[str, str]:
-    """The tests that ran, by the JUnit files of a folder: the day where all cases of a test passed, else an empty text."""
+    """Read the JUnit files of a directory. Returns, by test, the day if all its cases passed, else ""."""
     found: dict[str, str] = {}
     for path in sorted(folder.glob("*.xml")):
         for suite in ET.parse(path).getroot().iter("testsuite"):
@@ -175,7 +175,7 @@ def outcomes(folder: pathlib.Path) -> dict[str, str]:
 
 
 def write(folder: pathlib.Path = JUNIT) -> None:
-    """Take what ran into the record, and write the page. A test that is gone, or failed, leaves the record."""
+    """Merge the tests that ran into the record and write the page. Removed and failed tests leave the record."""
     proofs = all_marks()
     known = {proof.test for proof in proofs}
     record = {test: day for test, day in sorted({**recorded(), **outcomes(folder)}.items()) if test in known and day}

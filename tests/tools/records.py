@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads what the callback task_record wrote. Pure, less the reading of the files."""
+"""Reads the files of the callback task_record. Pure except for the reading."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typing as t
 
 Event = t.Dict[str, t.Any]
 Key = t.Tuple[str, str, str]
-"""Play, task, host."""
+"""Play, task and host."""
 
 
 def read(path: pathlib.Path) -> list[Event]:
@@ -21,12 +21,12 @@ def read(path: pathlib.Path) -> list[Event]:
 
 
 def find(folder: pathlib.Path, playbook: str, mode: str) -> list[list[Event]]:
-    """The runs of a playbook, oldest first; `mode` is check or run."""
+    """Return the runs of a playbook, oldest first. `mode` is "check" or "run"."""
     return [read(path) for path in sorted(folder.glob("%s-%s-*.jsonl" % (playbook, mode)))]
 
 
 def changes(events: t.Iterable[Event]) -> dict[Key, list[t.Any]]:
-    """What changed: the plans of our modules in words, True for a module that gives no plan."""
+    """Return the changes by task: the described plan of a module of the collection, True for other modules."""
     found: dict[Key, list[t.Any]] = collections.defaultdict(list)
     for event in events:
         if event["event"] == "result" and event["changed"]:
@@ -35,7 +35,7 @@ def changes(events: t.Iterable[Event]) -> dict[Key, list[t.Any]]:
 
 
 def differences(predicted: t.Iterable[Event], done: t.Iterable[Event]) -> list[str]:
-    """What check mode did not foresee, or foresaw and did not come, one line each."""
+    """Return a line for each difference between check mode and the run: changes not predicted, and predicted changes that did not happen."""
     before, after = changes(predicted), changes(done)
     return [
         "%s: %s: check mode says %s, the run did %s" % (key[2], key[1], before.get(key, "no change"), after.get(key, "no change"))
@@ -45,7 +45,7 @@ def differences(predicted: t.Iterable[Event], done: t.Iterable[Event]) -> list[s
 
 
 def executions(events: t.Iterable[Event]) -> dict[str, list[str]]:
-    """The modules that ran on each host, in order; what ran on the controller itself does not count."""
+    """Return the modules executed on each host in order, without those on the controller."""
     found: dict[str, list[str]] = collections.defaultdict(list)
     for event in events:
         if event["event"] == "module" and event["connection"] != "local":

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs `ansible-test sanity`, all tests and no ignores, with every supported Python of this machine.
+"""Runs `ansible-test sanity` with all tests and no ignores, with every supported Python on this machine.
 
-`sanity-quick` takes the oldest and the newest Python only, `sanity-rest` what that leaves: the tests that depend on the Python, on the others.
+`sanity-quick` uses the oldest and the newest Python; `sanity-rest` runs the tests that depend on the Python with the others.
 """
 
 from __future__ import annotations
@@ -26,11 +26,10 @@ from pythons import extremes, installed, pyenv_folders
 COPY = BUILD / "sanity/ansible_collections/rdma/ofed"
 RESULTS = COPY / "tests/output/junit"
 OF_EACH_PYTHON = ("compile", "import")
-"""The tests that ansible-test runs once for each Python; the others say the same on all."""
+"""Tests that ansible-test runs once for each Python; the others give the same result with every Python."""
 
-# ansible-test downloads get-pip for the virtual environments of its tests, from a host that closed networks don't reach.
-# It looks into its own cache first: this stand-in uses the pip that Python brings along. ensurepip points
-# PIP_CONFIG_FILE at /dev/null, so the settings of the machine's package index must be kept over it.
+# ansible-test downloads get-pip for the virtual environments of its tests, which fails on closed networks. It looks into its cache first: this stand-in uses
+# the pip bundled with Python. ensurepip sets PIP_CONFIG_FILE to /dev/null, so the machine's package index settings must be saved and restored around it.
 GET_PIP = """import ensurepip
 import os
 import subprocess
@@ -43,20 +42,20 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=en
 """
 
 
-# The programs of this repository are no part of the collection: ruff and mypy look at them, ansible-test has rules
-# that only make sense for what is shipped (no interpreter lines, no name "_").
+# The programs of this repository are not part of the collection: ruff and mypy check them. ansible-test has rules that apply only to shipped files (no
+# interpreter lines, no name "_").
 NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/browser/", "tests/lab/", "tests/tools/")
 
 
 def copy_checkout() -> None:
-    """ansible-test wants a real folder .../ansible_collections/rdma/ofed in a git repository of its own."""
+    """Copy the checkout: ansible-test requires a real directory .../ansible_collections/rdma/ofed in a git repository of its own."""
     names = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8"
     ).stdout.split("\0")
     shutil.rmtree(COPY, ignore_errors=True)
     for name in filter(None, names):
         source = ROOT / name
-        if source.is_file() and not name.startswith(NOT_SHIPPED):  # a file removed, but not yet committed, is still listed
+        if source.is_file() and not name.startswith(NOT_SHIPPED):  # git still lists a removed file before the commit
             target = COPY / name
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(source, target)
@@ -65,7 +64,7 @@ def copy_checkout() -> None:
 
 
 def write_get_pip() -> None:
-    """Under the name that this ansible-test looks for: it carries the version of pip that it pins."""
+    """Write the stand-in under the name that this ansible-test expects, which includes its pinned pip version."""
     import ansible_test._internal.python_requirements as requirements
 
     source = pathlib.Path(requirements.__file__).read_text(encoding="utf-8")
@@ -78,7 +77,7 @@ def write_get_pip() -> None:
 
 
 def arguments(part: str, pythons: t.Sequence[str], ends: t.Sequence[str]) -> list[str]:
-    """For ansible-test, of a part of all tests. `ends` are the oldest and the newest of `pythons`."""
+    """Return the arguments of ansible-test for one part of the tests. `ends` are the oldest and the newest of `pythons`."""
     if part == "sanity":
         return []
     chosen = [name for name in pythons if (name in ends) == (part == "sanity-quick")]
@@ -87,13 +86,13 @@ def arguments(part: str, pythons: t.Sequence[str], ends: t.Sequence[str]) -> lis
 
 
 def alone(name: str) -> str:
-    """The command that runs one test: `name` may end in -python-X.Y."""
+    """Return the command that runs one test. `name` may end in -python-X.Y."""
     test, _separator, python = name.partition("-python-")
     return "make sanity SANITY_ARGS='--test %s%s'" % (test, python and " --python %s" % python)
 
 
 def keep_results(part: str, start: float) -> None:
-    """ansible-test writes a file as soon as a test has ended: that also says how long each took."""
+    """Save the results. ansible-test writes a file when a test ends, which also gives each test's duration."""
     JUNIT.mkdir(parents=True, exist_ok=True)
     for path in sorted(RESULTS.glob("*.xml"), key=lambda path: path.stat().st_mtime):
         ended = path.stat().st_mtime

@@ -2,38 +2,38 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which stage comes next. Pure."""
+"""Chooses the next stage. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
 LINES = 2
-"""As many stages run at a time; as many cores the machine has."""
+"""Number of stages that run at a time, one per core of the machine."""
 TOLERANCE = 1.02
-"""The cheapest stage comes next, even if the whole takes longer by this factor."""
+"""The cheapest stage runs next as long as the total time grows at most by this factor."""
 
 
 class Stage(t.NamedTuple):
-    """One target, and when it may run."""
+    """One make target and its conditions."""
 
     name: str
     argv: tuple[str, ...]
-    """For make."""
+    """Arguments of make."""
     seconds: int
-    """About what it takes on two quiet cores. Only the order depends on it."""
+    """Approximate duration on two idle cores. Only the order depends on it."""
     lab: str = ""
-    """Stages with the same lab run one after the other."""
+    """Stages with the same lab run one at a time."""
     after: tuple[str, ...] = ()
-    """Stages that have to pass first."""
+    """Stages that must pass first."""
     part: int = 0
-    """Stages of a later part begin when there is nothing left to begin of those before."""
+    """Stages of a later part start only when no stage of an earlier part can start."""
 
 
 def choose(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float], passed: t.Collection[str]) -> Stage | None:
-    """The next to begin: the cheapest, so that failures come early, unless the whole would then end later.
+    """Return the next stage: the cheapest one, so that failures show early, unless that delays the end of all.
 
-    `running` has the seconds that each still takes. None where every stage has to wait for another one.
+    `running` has the remaining seconds of each running stage. Returns None if every stage must wait for another.
     """
     ready = [stage for stage in waiting if set(stage.after) <= set(passed) and _is_free(stage, running)]
     candidates = [stage for stage in ready if stage.part == min(other.part for other in ready)]
@@ -47,7 +47,7 @@ def _is_free(stage: Stage, running: t.Iterable[Stage]) -> bool:
 
 
 def length(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float]) -> float:
-    """The seconds until all have ended, if those come first that others of the same lab wait for longest."""
+    """Return the seconds until all stages have ended, if stages of the lab with the most remaining work start first."""
     waiting, ends, now = list(waiting), dict(running), 0.0
     while waiting:
         names = {stage.name for stage in (*waiting, *(stage for stage, end in ends.items() if end > now))}
@@ -63,7 +63,7 @@ def length(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float]) -> floa
 
 
 def blocked(waiting: t.Sequence[Stage], failed: t.Collection[str]) -> list[Stage]:
-    """Those that wait for a stage that failed, or for one of these."""
+    """Return the stages that depend, directly or indirectly, on a failed one."""
     found: list[Stage] = []
     while True:
         names = {*failed, *(stage.name for stage in found)}

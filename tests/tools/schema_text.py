@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The texts that schema.py makes: Python tables, documentation of modules, tables of variables. Pure."""
+"""Formats the texts of schema.py: Python tables, module documentation, tables of variables. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INTRODUCTION = """\
 All variables of the collection. `make schema` makes this page from the argument specifications of the roles and from
 `meta/argument_specs.yml`. Where no default is shown, the description tells what applies.
 """
-# The note of modules that are no part of what users may rely on.
+# Note in modules that are not part of the public interface.
 _SERVES = "It serves the playbooks and roles of this collection, and its options change with those."
 _MODULES = """\
 # Modules
@@ -46,7 +46,7 @@ _MARKUP = re.compile(r"\b([A-Z]{1,2})\(((?:[^()\\]|\\.|\([^()]*\))*)\)")
 
 
 def python(value: t.Any, depth: int = 0, lead: int = 0) -> str:
-    """A literal, in the form that ruff gives it. `lead` is what else stands on the first line."""
+    """Return a literal as ruff formats it. `lead` is the text before it on the first line."""
     flat = _flat(value)
     if 4 * depth + lead + len(flat) + 1 <= _CODE_WIDTH - (0 if depth else 50) or not isinstance(value, (dict, list)) or not value:
         return flat
@@ -68,16 +68,16 @@ def _flat(value: t.Any) -> str:
 
 
 def paragraphs(option: Option) -> list[str]:
-    """The description as a list, each entry on one line."""
+    """Return the description as a list with one line per paragraph."""
     description = option["description"]
     return [" ".join(text.split()) for text in ([description] if isinstance(description, str) else description)]
 
 
 def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: Option | None = None, depth: int = 1) -> str:
-    """An option in the documentation of a module, for a variable that is handed to it.
+    """Return the documentation of a module option that gets a variable.
 
-    `names` are the options that get variables, by variable. `kept` is the option as it is documented, if it is: only its
-    suboptions are then those of the variable.
+    `names` maps variables to the options that get them. `kept` is the existing documentation of the option; if there is one, only its suboptions come from the
+    variable.
     """
     shown = kept or variable
     pad = "  " * depth
@@ -95,7 +95,7 @@ def module_entry(name: str, variable: Option, names: t.Mapping[str, str], kept: 
 
 
 def parse(text: str) -> t.Any:
-    """A safe document, by libyaml: Python's own parser takes ten times as long."""
+    """Parse a safe YAML document with libyaml; Python's own parser takes ten times as long."""
     return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
@@ -126,7 +126,7 @@ def _is_plain(text: str) -> bool:
 
 
 def _renamed(text: str, names: t.Mapping[str, str]) -> str:
-    """The text of a role, for a module: references to variables become references to options, or names."""
+    """Adapt the text of a role for a module: references to variables become references to options, or plain names."""
 
     def rename(match: re.Match[str]) -> str:
         kind, inside = match[1], match[2]
@@ -139,7 +139,7 @@ def _renamed(text: str, names: t.Mapping[str, str]) -> str:
 
 
 def markdown(text: str) -> str:
-    """The markup of Ansible's documentation as Markdown, for a cell of a table."""
+    """Convert the markup of Ansible's documentation to Markdown for a table cell."""
 
     def word(match: re.Match[str]) -> str:
         owner, _hash, inside = match[2].replace("\\)", ")").rpartition("#")
@@ -161,7 +161,7 @@ def _default(option: Option) -> str:
 
 
 def _meaning(option: Option, texts: t.Sequence[str]) -> str:
-    """The description, and the choices that it does not name."""
+    """Return the description, with the choices that it does not name."""
     meaning = " ".join(map(markdown, texts))
     choices = ["`%s`" % choice for choice in option.get("choices", ())]
     return meaning if all(choice in meaning for choice in choices) else "%s One of %s." % (meaning, ", ".join(choices))
@@ -173,7 +173,7 @@ def _table(title: str, options: Options, cells: t.Callable[[Option], list[str]])
 
 
 def _nested(path: str, options: Options, title: str, cells: t.Callable[[Option], list[str]]) -> str:
-    """The tables of what is in variables, and in that."""
+    """Return the tables of nested options, at all levels."""
     text = ""
     for name, option in options.items():
         if "options" in option:
@@ -184,7 +184,7 @@ def _nested(path: str, options: Options, title: str, cells: t.Callable[[Option],
 
 
 def table(options: Options) -> str:
-    """The table in the README of a role: the first paragraph of each description."""
+    """Return the table for a role's README, with the first paragraph of each description."""
 
     def cells(option: Option) -> list[str]:
         return [_kind(option), _default(option), _meaning(option, paragraphs(option)[:1])]
@@ -194,12 +194,12 @@ def table(options: Options) -> str:
 
 
 def _read_by(places: t.Sequence[str]) -> list[str]:
-    """None where only the validation reads it."""
+    """Return the line with the readers, an empty list if only the validation reads the variable."""
     return ["Read by %s." % ", ".join(places)] if places else []
 
 
 def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequence[str]]) -> str:
-    """docs/variables.md: all variables, those of the site with their readers."""
+    """Return docs/variables.md: all variables, and the readers of site variables."""
 
     def cells(option: Option) -> list[str]:
         return [_kind(option), _default(option), _meaning(option, paragraphs(option))]
@@ -215,7 +215,7 @@ def reference(owners: t.Mapping[str, Options], readers: t.Mapping[str, t.Sequenc
 
 
 def modules_page(modules: t.Mapping[str, t.Mapping[str, t.Any]]) -> str:
-    """docs/modules.md: those for users first."""
+    """Return docs/modules.md, user-facing modules first."""
     tables: dict[bool, str] = {False: "", True: ""}
     for name, documented in modules.items():
         tables[_SERVES in documented.get("notes", ())] += "| `%s` | %s |\n" % (name, markdown(documented["short_description"]))

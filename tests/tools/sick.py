@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts that a run can't work on, each in its own way. To Ansible, a container that was stopped is one that fails; these are reached by SSH."""
+"""Hosts that fail in different ways. A stopped container only makes Ansible's connection fail, so these hosts are reached by SSH."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ import typing as t
 import yaml
 
 REFUSED = "refused"
-"""Nothing listens at the port of SSH."""
+"""Nothing listens on the SSH port."""
 SILENT = "silent"
-"""The connection is accepted, and no word ever comes."""
+"""The connection is accepted, but no data arrives."""
 UNROUTED = "unrouted"
 """The address has no route."""
 ENDLESS = "endless"
-"""SSH works, and no command ever ends."""
+"""SSH works, but no command ends."""
 COMMANDLESS = "commandless"
-"""SSH works, and no command can be started."""
+"""SSH works, but no command can start."""
 KINDS = (REFUSED, SILENT, UNROUTED, ENDLESS, COMMANDLESS)
 
 UNREACHABLE = (REFUSED, SILENT, UNROUTED)
-"""Those that Ansible itself calls unreachable."""
+"""Those that Ansible itself reports as unreachable."""
 
 PATIENCE = 2
-"""Seconds that SSH waits for the first word of a host."""
+"""Seconds that SSH waits for the first data of a host."""
 
-# No address of a host: TCP has no route to a group.
+# Not a host address: TCP has no route to a multicast group.
 _NO_ROUTE = "224.0.0.1"
 _LOOPBACK = "127.0.0.1"
-# Ansible asks with -o ControlPersist whether this client knows that option. The loop ends with the run that started it.
+# Ansible runs the client with -o ControlPersist to test for that option. The loop ends with the run that started it.
 _CLIENTS = {
     ENDLESS: '[ "$1 $2" = "-o ControlPersist" ] && exit 255\nwhile kill -0 "$PPID" 2>/dev/null; do sleep 1; done\n',
     COMMANDLESS: '[ "$1 $2" = "-o ControlPersist" ] && exit 255\necho "bash: fork: retry: Resource temporarily unavailable" >&2\nexit 254\n',
@@ -44,7 +44,7 @@ _CLIENTS = {
 
 
 class Ward:
-    """Gives hosts of an inventory their illness, for as long as it is open.
+    """Makes hosts of an inventory sick while it is open.
 
     with Ward() as ward:
         inventory = ward.inventory(cluster.inventory, {"node2": sick.SILENT})
@@ -60,7 +60,7 @@ class Ward:
         self._stack.close()
 
     def variables(self, kind: str) -> dict[str, t.Any]:
-        """The connection of such a host, as variables of Ansible."""
+        """Return the connection variables of such a host."""
         if kind not in KINDS:
             raise ValueError("no illness: %s; known: %s" % (kind, ", ".join(KINDS)))
         found = {
@@ -71,12 +71,12 @@ class Ward:
             "ansible_ssh_args": "-F none -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes",
         }
         if kind == ENDLESS:
-            # Over at once. The limit of whole hosts stays, whatever else the machine does.
+            # This host times out at once. The time limit of healthy hosts stays, so load on the machine does not matter.
             found["rdma_look_timeout"] = 1
         return {**found, "ansible_ssh_executable": str(self._client(kind))} if kind in _CLIENTS else found
 
     def inventory(self, inventory: pathlib.Path | dict[str, t.Any], illnesses: t.Mapping[str, str]) -> pathlib.Path:
-        """A copy of an inventory in which these hosts are sick."""
+        """Return a copy of an inventory in which these hosts are sick."""
         whole = copy.deepcopy(inventory) if isinstance(inventory, dict) else yaml.safe_load(inventory.read_text(encoding="utf-8"))
         hosts = whole["all"]["children"]["rdma"]["hosts"]
         for host, kind in illnesses.items():
@@ -86,7 +86,7 @@ class Ward:
         return path
 
     def _port(self, kind: str) -> int:
-        """A port of this machine where nothing listens, or where the kernel alone accepts."""
+        """Return a local port on which nothing listens, or on which only the kernel accepts connections."""
         if kind not in self._ports:
             door = self._stack.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
             door.bind((_LOOPBACK, 0))
@@ -96,7 +96,7 @@ class Ward:
         return self._ports[kind]
 
     def _client(self, kind: str) -> pathlib.Path:
-        """A program in place of ssh: what comes back from such a host is what it prints."""
+        """Return a program to use as ssh. Its output is that of the sick host."""
         path = self._folder / ("ssh-" + kind)
         if not path.exists():
             path.write_text("#!/bin/sh\n" + _CLIENTS[kind], encoding="utf-8")

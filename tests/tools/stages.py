@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs make targets, two at a time, all of them even if one fails."""
+"""Runs make targets two at a time. A failure does not stop the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from schedule import LINES, Stage, blocked, choose
 
 
 class Done(t.NamedTuple):
-    """One stage that was run."""
+    """Result of one stage."""
 
     stage: Stage
     status: int
@@ -37,7 +37,7 @@ def log_of(stage: Stage) -> pathlib.Path:
 
 
 def _lines(process: subprocess.Popen[bytes], log: pathlib.Path) -> t.Iterator[bytes]:
-    """What a process writes, as it comes, until it ends. With a pipe, this would wait for the daemons that it has started, too."""
+    """Yield the lines that a process writes until it ends. A pipe would also wait for daemons that the process started."""
     rest = b""
     with log.open("rb") as stream:
         while True:
@@ -51,13 +51,13 @@ def _lines(process: subprocess.Popen[bytes], log: pathlib.Path) -> t.Iterator[by
 
 
 def _say(line: str) -> None:
-    """Write the line with its end at once: print() writes the end separately, and the line of another stage may come between."""
+    """Print the line and its newline with one write: print() writes them separately, and another stage's line may come between."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
 
 def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subprocess.Popen[bytes]]) -> Done:
-    """Its output goes to the terminal, with the name before each line, and into build/logs. `processes` holds its process while it runs."""
+    """Run a stage with its output on the terminal, prefixed with its name, and in build/logs. `processes` holds its process while it runs."""
     start = time.monotonic()
     with log_of(stage).open("wb") as log:
         argv = ["make", "--no-print-directory", *stage.argv]
@@ -74,7 +74,7 @@ def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subproc
 
 @contextlib.contextmanager
 def _interrupting(processes: t.Collection[subprocess.Popen[bytes]]) -> t.Iterator[None]:
-    """Whoever interrupts the run interrupts its stages, which then take their labs down."""
+    """On an interrupt, interrupt the stages too, which then take their labs down."""
     try:
         yield
     except KeyboardInterrupt:
@@ -84,7 +84,7 @@ def _interrupting(processes: t.Collection[subprocess.Popen[bytes]]) -> t.Iterato
 
 
 def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Done]:
-    """What was run, in the order of the ends; a stage that could not run because of another one has the status -1."""
+    """Run all stages. Returns the results in the order of completion; a stage that another one's failure prevents has status -1."""
     LOGS.mkdir(parents=True, exist_ok=True)
     waiting, ended = list(stages), list[Done]()
     running: dict[concurrent.futures.Future[Done], Stage] = {}
@@ -111,7 +111,7 @@ def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Don
 
 
 def table(ended: t.Sequence[Done], seconds: float) -> str:
-    """One line a stage, then the time of all."""
+    """Return a line per stage, then the total time."""
     states = {0: "ok", -1: "not run"}
     lines = ["%-20s %-7s %6.0f s" % (done.stage.name, states.get(done.status, "FAILED"), done.seconds) for done in ended]
     return "\n".join([*lines, "%-20s %-7s %6.0f s" % ("total", "", seconds)])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Several tasks on several hosts in one process of Ansible, which costs more than most modules do. Whatever fails, the next one runs."""
+"""Runs several tasks on several hosts in one Ansible process, whose start takes longer than most modules. A failure does not stop the next task."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Result = t.Dict[str, t.Any]
 
 
 def module(name: str, check: bool = False, **options: t.Any) -> Task:
-    """The task of a module of the collection."""
+    """Return the task of a module of the collection."""
     return {"rdma.ofed." + name: options, "check_mode": check}
 
 
@@ -27,9 +27,9 @@ def shell(script: str) -> Task:
 
 
 def parse(output: str) -> dict[str, list[Result]]:
-    """The results of each host, in the order of the tasks. What modules show while they run comes before them, as `said` of the first.
+    """Return the results of each host in the order of the tasks. Output shown while modules run precedes them and becomes `said` of the first.
 
-    They are without warnings: the first module on a node warns of the temporary folder that it makes.
+    Warnings are removed: the first module on a node warns of the temporary directory that it creates.
     """
     said, brace, rest = output.partition("{\n")
     (play,) = json.loads(brace + rest)["plays"]
@@ -44,9 +44,9 @@ def parse(output: str) -> dict[str, list[Result]]:
 def run(
     inventory: str | pathlib.Path, hosts: t.Sequence[str], tasks: t.Sequence[Task], *, environment: t.Mapping[str, str] = os.environ
 ) -> dict[str, list[Result]]:
-    """The results of the tasks by host, of those that failed too."""
+    """Return the results of the tasks by host, including failed ones."""
     play = {"hosts": ",".join(hosts), "gather_facts": False, "tasks": [{**task, "ignore_errors": True} for task in tasks]}
-    # Without a record, which is that of a playbook under test.
+    # No record: records are for a playbook under test.
     env = {**environment, "ANSIBLE_NOCOLOR": "1", "ANSIBLE_STDOUT_CALLBACK": "ansible.posix.json", "ANSIBLE_DIFF_ALWAYS": "1", "RDMA_RECORD": ""}
     with tempfile.TemporaryDirectory() as folder:
         playbook = pathlib.Path(folder, "tasks.json")

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A pytest plugin: a JUnit file of each run in build/junit, and a line with the time of each test that is slow or fails.
+"""A pytest plugin: writes a JUnit file per run to build/junit, and a line with the time of each test that is slow or fails.
 
-The environment variable RDMA_SUITE is the name of the suite, RDMA_ALONE the command that runs one test, with {} for its node id. A suite may run
-several times: its files are numbered. This file also runs on the oldest Python of the plugins.
+The environment variable RDMA_SUITE is the name of the suite; RDMA_ALONE is the command that runs one test, with {} for its node id. A suite may run several
+times: its files are numbered. This file also runs on the oldest Python of the plugins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import timing
 from common import JUNIT
 
 WORTH_SECONDS = 0.5
-"""A test that took less is in the JUnit file only: there are thousands."""
+"""A shorter test appears only in the JUnit file: there are thousands."""
 
 SUITE = os.environ.get("RDMA_SUITE", "")
 
@@ -34,19 +34,19 @@ def unused(suite: str) -> pathlib.Path:
 
 
 def _write(name: str, seconds: float, why: t.Optional[str]) -> None:
-    """C(why) it failed; None if it passed."""
+    """Write the line of a test. `why` is the error, None if it passed."""
     alone = os.environ.get("RDMA_ALONE", "").replace("{}", shlex.quote(name))
     timing.test(SUITE, name, seconds=seconds, failed=why is not None, why=why or "", alone=alone)
 
 
 def _why(report: t.Union[pytest.CollectReport, pytest.TestReport]) -> str:
-    """The first lines of the error, as pytest marks them, and the last ones of standard error, where the lab says what went wrong."""
+    """Return the first lines of the error as pytest marks them, and the last lines of standard error, where the lab reports problems."""
     error = timing.brief([line[1:] for line in report.longreprtext.splitlines() if line.startswith("E ")])
     return "\n".join(filter(None, [error, timing.brief(report.capstderr.splitlines()[-timing.WORTH_LINES :])]))
 
 
 class Times:
-    """Adds up set-up, call and teardown of each test."""
+    """Sums set-up, call and teardown of each test."""
 
     def __init__(self) -> None:
         self.seconds: t.Dict[str, float] = collections.defaultdict(float)
@@ -69,7 +69,7 @@ class Times:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Before pytest's own plugin looks at the option. A worker of xdist has a controller that does this."""
+    """Set the option before pytest's own plugin reads it. In a worker of xdist, its controller has done so."""
     if SUITE and not hasattr(config, "workerinput"):
         JUNIT.mkdir(parents=True, exist_ok=True)
         config.option.xmlpath = str(unused(SUITE))

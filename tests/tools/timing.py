@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the time of a run of checks went. Pure, less reading and writing of the lines.
+"""The breakdown of the time of a run of checks. Pure, except for reading and writing the lines.
 
-The file that the environment variable RDMA_TIMES names has a line of JSON for each test, playbook run, single module, lab start and package
-installation. The pytest plugin `timed`, the callback `time_record` and the lab write them.
+The file named by the environment variable RDMA_TIMES has a line of JSON for each test, playbook run, single module, lab start and package installation. The
+pytest plugin `timed`, the callback `time_record` and the lab write them.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ VARIABLE = "RDMA_TIMES"
 SLOWEST = 20
 WORTH_LINES = 5
 WORTH_CHARACTERS = 240
-"""Of an error; the logs have the rest."""
+"""Length of an error excerpt; the logs have the rest."""
 
 Event = t.Dict[str, t.Any]
-"""Its `kind` is one of KINDS or "test"; `name` and `seconds` are there in all."""
+"""`kind` is one of KINDS or "test"; all events have `name` and `seconds`."""
 
 KINDS = {
     "play": "playbook runs",
@@ -33,7 +33,7 @@ KINDS = {
 
 
 def append(event: Event, environ: t.Mapping[str, str] = os.environ) -> None:
-    """One write of one line: many processes write to the same file. Nothing where nobody wants to know."""
+    """Append a line with a single write, because many processes write to the same file. Does nothing without RDMA_TIMES."""
     path = environ.get(VARIABLE)
     if path:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
@@ -44,12 +44,12 @@ def append(event: Event, environ: t.Mapping[str, str] = os.environ) -> None:
 
 
 def brief(lines: t.Sequence[str]) -> str:
-    """As much of an error as somebody reads at the end of a run."""
+    """Return an excerpt of an error, short enough for the summary of a run."""
     return "\n".join(line.strip()[:WORTH_CHARACTERS] for line in lines[:WORTH_LINES])
 
 
 def test(suite: str, name: str, *, seconds: float, failed: bool, why: str, alone: str) -> None:
-    """C(why) is the beginning of the error, `alone` the command that runs the test again."""
+    """Record a test. `why` is the beginning of the error; `alone` is the command that runs the test again."""
     stage = os.environ.get("RDMA_STAGE", "")
     append({"kind": "test", "stage": stage, "suite": suite, "name": name, "seconds": round(seconds, 1), "failed": failed, "why": why, "alone": alone})
 
@@ -59,7 +59,7 @@ def read(path: pathlib.Path) -> list[Event]:
 
 
 def table(events: t.Sequence[Event]) -> str:
-    """The slowest tests, then how often the slow things were done and how long they took."""
+    """Return the slowest tests, then the number and total time of the slow operations."""
     tests = sorted((event for event in events if event["kind"] == "test"), key=lambda event: -event["seconds"])
     lines = ["The slowest tests:", *("%7.1f s  %-20s %s" % (event["seconds"], event["suite"], event["name"]) for event in tests[:SLOWEST])]
     lines += ["", "%-24s %6s %8s" % ("", "count", "seconds")]

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the unit tests: all of them in .venv, those of the plugins on the oldest and newest Python of the machine too.
+"""Runs the unit tests: all of them in .venv, those of the plugins also on the oldest and newest Python of the machine.
 
-What runs on the controller also runs with the oldest ansible-core, and with the newest, which is in the environment of the newest Python. Playbooks run
-with these two: the lab runs them with the one of .venv.
+Tests of controller code also run with the oldest ansible-core, and with the newest, which is in the environment of the newest Python. Playbook tests run with
+these two; the lab runs playbooks with the one of .venv.
 """
 
 from __future__ import annotations
@@ -25,30 +25,31 @@ from virtualenvs import CONTROLLER, OLDEST_CORE, core, unit_folder
 
 
 class Suite(t.NamedTuple):
-    """The tests that one environment runs."""
+    """The tests of one environment."""
 
     name: str
     title: str
     folder: pathlib.Path
     without: tuple[str, ...] = ()
-    """The lab, and what compares texts of the collection, are the same whatever a node has."""
+    """Folders to leave out: tests of the lab and of the collection's texts do not depend on the Python of a node."""
 
 
 REST = ("lab", "meta", "playbooks")
 
 
 def run_units() -> None:
-    """One process for each Python, all at the same time: workers of one would each import and collect everything. Python 3.11, which has most to do, gets
-    two, so that no processor waits for it at the end."""
+    """Run one process per Python in parallel: workers of a single run would each import and collect everything. Python 3.11 has the most tests and gets two
+    processes, so that no core waits for it at the end.
+    """
     env = dict(os.environ, PYTHONPATH=str(ROOT / "tests/tools"), PYTEST_PLUGINS="no_skips,timed")
-    # Compiling all tests and plugins anew would be a tenth of the time; the sources stay free of what Python makes of them.
+    # Compiling all tests and plugins again would take a tenth of the time. The cache prefix keeps the sources free of bytecode.
     env.pop("PYTHONDONTWRITEBYTECODE", None)
     env["PYTHONPYCACHEPREFIX"] = str(ROOT / ".cache/pycache")
-    # What Hypothesis writes down of the code, even where it keeps no examples.
+    # Directory for Hypothesis' data about the code, which it writes even with examples disabled.
     env["HYPOTHESIS_STORAGE_DIRECTORY"] = str(ROOT / ".cache/hypothesis")
     for path in JUNIT.glob("unit-*.xml"):
         path.unlink()
-    # Whoever names tests may name none that one of its halves has.
+    # Named tests run in one process: they may all belong to one half.
     named_tests = sys.argv[1:]
     suites = [Suite("3.11", "Python 3.11, %s" % ("what is named" if named_tests else "the plugins"), ROOT / ".venv", () if named_tests else REST)]
     found = installed()
@@ -67,7 +68,7 @@ def run_units() -> None:
     with contextlib.ExitStack() as cleanup:
         runs: list[tuple[str, subprocess.Popen[bytes], t.IO[bytes] | None]] = []
         for suite in suites:
-            # The first is watched, the others are shown when they have ended.
+            # The first suite writes to the terminal; the output of the others is shown when they have ended.
             output: t.IO[bytes] | None = cleanup.enter_context(tempfile.TemporaryFile()) if runs else None
             program = suite.folder / "bin/python"
             argv = [str(program), "-m", "pytest", *(named_tests or ["tests/unit"])]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers."""
+"""Creates the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from common import CACHE, ROOT, SetupError, apt_install, digest, is_stamped, mai
 from pythons import Python, extremes, installed
 
 CONTROLLER = (3, 11)
-"""The Python that the pinned ansible-core 2.19 is tested with."""
+"""The Python that the pinned ansible-core 2.19 supports and is tested with."""
 
 OLDEST_CORE = "2.14"
 CORES = (OLDEST_CORE, "2.16")
-"""What distributions package besides. The newest is that of the newest Python in requirements-units.txt."""
+"""Other versions in distributions. The newest version is in requirements-units.txt for the newest Python."""
 
 
 def find_controller() -> Python:
-    """The Python for .venv, with a working ensurepip."""
+    """Return the Python for .venv, which must have a working ensurepip."""
     for python in installed():
         if python.version == CONTROLLER:
             if subprocess.call([python.path, "-c", "import ensurepip, venv"], stderr=subprocess.DEVNULL):
-                # Debian ships the two in a package of their own.
+                # Debian ships both in separate packages.
                 apt_install("python3.11-venv")
             return python
     raise SetupError("no Python %d.%d found in PATH or below ~/.pyenv; the pinned tools need it" % CONTROLLER)
 
 
 def make(python: Python, folder: pathlib.Path, requirements: pathlib.Path, log: str) -> None:
-    """Make or renew a virtual environment unless it is there for just these requirements."""
+    """Create or update a virtual environment unless it matches these requirements."""
     stamp = folder / ".stamp"
     wanted = digest([requirements, ROOT / "requirements-constraints.txt"], os.path.realpath(python.path))
     if is_stamped(stamp, wanted):
@@ -52,7 +52,7 @@ def unit_folder(python: Python) -> pathlib.Path:
 
 
 def core(version: str) -> pathlib.Path:
-    """The virtual environment with another ansible-core, which is made unless it is there."""
+    """Return the virtual environment with another ansible-core. Creates it if it is missing."""
     folder = CACHE / ("core-%s" % version)
     make(find_controller(), folder, ROOT / ("requirements-core-%s.txt" % version), "venv-core-%s" % version)
     return folder
@@ -65,7 +65,7 @@ def make_all() -> None:
     if "units" in wanted:
         for python in extremes(installed()):
             if python.version == CONTROLLER:
-                continue  # .venv does it
+                continue  # .venv provides it
             make(python, unit_folder(python), ROOT / "requirements-units.txt", "venv-units-%s" % python.name)
         core(OLDEST_CORE)
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Renews the libraries of the HTML page: the versions of tests/tools/web/package-lock.json, whose hashes npm compares.
+"""Updates the libraries of the HTML page to the versions in tests/tools/web/package-lock.json, whose hashes npm verifies.
 
-They become one file in ASCII, and their licences another one. To take a new version: `npm install --package-lock-only
---omit-lockfile-registry-resolved NAME@VERSION` in that folder, then `make web`.
+They are combined into one ASCII file, and their licences into another. For a new version, run `npm install --package-lock-only
+--omit-lockfile-registry-resolved NAME@VERSION` in that directory, then `make web`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from common import ROOT, SetupError, main, say
 
 PINS = ROOT / "tests/tools/web"
 TARGET = ROOT / "plugins/plugin_utils/_report"
-# In the order in which they need each other.
+# In order of dependency.
 SCRIPTS = (
     *("d3-dispatch", "d3-timer", "d3-color", "d3-ease", "d3-interpolate", "d3-selection", "d3-transition", "d3-drag", "d3-zoom"),
     "@tanstack/table-core",
@@ -35,13 +35,13 @@ def script(folder: pathlib.Path, name: str) -> str:
     text = "\n".join(lines).strip("\n")
     if "</script" in text.lower() or "<!--" in text:
         raise SetupError("%s can't be part of a page: it has the end of a script in it" % name)
-    # Letters beyond ASCII are in strings and expressions only, where an escape is the same.
+    # Non-ASCII letters occur only in strings and expressions, where an escape is equivalent.
     units = "".join(letter if ord(letter) < 128 else "".join("\\u%04x" % int(unit) for unit in _units(letter)) for letter in text)
     return units + "\n"
 
 
 def _units(letter: str) -> list[int]:
-    """In UTF-16, as JavaScript has them."""
+    """Return the UTF-16 escapes of a letter, as in JavaScript."""
     data = letter.encode("utf-16-be")
     return [int.from_bytes(data[at : at + 2], "big") for at in range(0, len(data), 2)]
 
@@ -51,7 +51,7 @@ def renew() -> None:
         raise SetupError("npm is not installed: it comes with Node.js")
     locked = json.loads((PINS / "package-lock.json").read_text(encoding="utf-8"))["packages"]
     scripts: list[str] = []
-    # By its text, the libraries that have it.
+    # Licence texts, each with the libraries that use it.
     licences: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records what a run did, for the tests: every task result, and every module that really ran on a host."""
+"""Records every task result of a run and every module that was executed on a host, for the tests."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ description:
 
 
 def _append(path: str, event: t.Mapping[str, t.Any]) -> None:
-    """One write of one line: the workers are processes of their own and write to the same file."""
+    """Append a line with a single write: several worker processes write to the same file."""
     handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     try:
         os.write(handle, (json.dumps(event, default=str) + "\n").encode())
@@ -35,9 +35,9 @@ def _append(path: str, event: t.Mapping[str, t.Any]) -> None:
 
 
 def _record_modules(path: str) -> None:
-    """Count at the one place that all modules pass, so that those which an action plugin runs by itself count too.
+    """Count modules at the one place that all of them pass, so that those run by action plugins count too.
 
-    Callbacks are loaded before the first worker is forked: the workers inherit this.
+    Callbacks are loaded before the first worker is forked, so the workers inherit the change.
     """
     original = ActionBase._execute_module
 

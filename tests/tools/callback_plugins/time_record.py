@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records how long runs took, and the installations of packages in them."""
+"""Records the duration of runs and of the package installations in them."""
 
 from __future__ import annotations
 
