@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One three-node lab for all tests of this folder, converged once. Each test leaves it verified."""
+"""A three-node lab shared by all tests of this folder, converged once. Each test leaves it verified."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 from cluster import Cluster, Run
 
-# What is left of the labs of a run goes when the next one starts.
+# Leftovers of a run's labs are removed when the next run starts.
 os.environ.setdefault("RDMALAB_RUN", str(os.getpid()))
 
 PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-accept"
 
 
 def converge(cluster: Cluster, *arguments: str, inventory: pathlib.Path | None = None) -> Run:
-    """A run of site.yml that must succeed."""
+    """Run site.yml and require success."""
     run = cluster.play("site", *arguments, inventory=inventory)
     assert run.status == 0, run.output
     return run
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What does not use the lab of this folder can run beside what does."""
+    """Mark tests that do not use the lab of this folder: they can run beside those that do."""
     for item in items:
         if "lab" not in getattr(item, "fixturenames", ()):
             item.add_marker("own_lab")
@@ -42,7 +42,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session")
 def lab() -> collections.abc.Iterator[Cluster]:
-    """Three nodes, provisioned. RDMA_KEEP=1 leaves them up for a look."""
+    """Yield three provisioned nodes. RDMA_KEEP=1 keeps them up for inspection."""
     cluster = Cluster(PREFIX)
     try:
         cluster.command("up", "--topology", "3-nodes")
@@ -58,7 +58,7 @@ Edit = t.Callable[[t.Dict[str, t.Any]], None]
 
 @pytest.fixture
 def edited(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[Edit], pathlib.Path]:
-    """An inventory that differs from the lab's own by what the given function does to it."""
+    """Return a function that writes a copy of the lab's inventory, edited by a given function."""
 
     def write(edit: Edit) -> pathlib.Path:
         inventory = copy.deepcopy(yaml.safe_load(lab.inventory.read_text(encoding="utf-8")))

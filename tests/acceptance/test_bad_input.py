@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wrong input, as a user would write it: named in full, before anything on any node is changed."""
+"""Typical wrong input of users: reported in full, before any change on any node."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def outsider(inventory: dict[str, t.Any]) -> None:
     inventory["all"]["children"]["opensm"]["hosts"] = {"manager": {}}
 
 
-# Inventories with something wrong on each host, and what the message of each must hold: variable and value.
+# Inventories with an error on each host, and the variable and value that each message must name.
 CASES = [
     pytest.param(
         (
@@ -89,7 +89,7 @@ CASES = [
     ),
 ]
 
-# Of each role, values of a type that its variable has not.
+# For variables of each role, values of the wrong type.
 WRONG_TYPES: dict[str, t.Any] = {
     "fabric": 7,
     "rdma_ports": 7,
@@ -108,7 +108,7 @@ WRONG_TYPES: dict[str, t.Any] = {
 
 
 def told(run: Run, node: str) -> str:
-    """What the list for all hosts has about one of them."""
+    """Return the part of the list for all hosts that concerns one host."""
     found = []
     for line in run.output.splitlines():
         match = re.match(r"  (\S+): (.*)", line)
@@ -120,11 +120,11 @@ def told(run: Run, node: str) -> str:
 
 
 def assert_refused(lab: Cluster, inventory: pathlib.Path, expected: t.Mapping[str, t.Iterable[str]]) -> None:
-    """One list for all hosts has these words about each of them, and nothing has changed on any."""
+    """Check that one list for all hosts has these words about each of them, and that no host has changed."""
     run = lab.play("site", inventory=inventory)
     assert run.status != 0, run.output
     assert records.changes(run.events) == {}
-    # Nothing but looking: no module that could change anything was even started, on any host.
+    # Only inspection: no module that could change a host was started on any of them.
     assert {name for modules in records.executions(run.events).values() for name in modules} <= {"rdma.ofed.rdma_facts"}
     (failure,) = records.failures(run.events)
     for node, words in expected.items():
@@ -156,12 +156,12 @@ def test_a_package_that_no_repository_has_leaves_that_node_out_and_no_other(lab:
     assert run.status != 0 and records.changes(run.events) == {}, run.output
     summary = " ".join(run.output.rpartition("Summary:")[2].split())
     assert "node3: left out of ofed: rdma-no-such-package can't be installed, and nothing was changed" in summary, run.output
-    # The others, and its own check, have their turn.
+    # The other hosts, and the host's own check, still get their turn.
     assert "2 of 3 hosts done" in summary and records.executions(run.events)["node1"].count("rdma.ofed.rdma_facts") == 2
     strict = lab.play("site", "-e", "rdma_strict=true", inventory=inventory)
     assert strict.status != 0 and "rdma_strict is set, and nothing was changed on any host" in strict.output, strict.output
     assert records.executions(strict.events)["node1"] == ["rdma.ofed.rdma_facts"]
-    # Only the node where a package is missing was visited for it.
+    # Only the node that lacks a package was contacted for it.
     assert {host for host, modules in records.executions(run.events).items() if "rdma.ofed.packages" in modules} == {"node3"}
     predicted = lab.play("site", "--check", inventory=inventory)
     assert predicted.status != 0 and "rdma-no-such-package can't be installed" in " ".join(predicted.output.split()), predicted.output
@@ -205,5 +205,5 @@ def test_a_node_of_an_unsupported_distribution_is_left_out_before_the_first_chan
     assert failure["host"] == "node2"
     assert [word for word in ("left out, and nothing was changed on it", "plan9", "allowed") if word not in failure["msg"]] == []
     assert records.executions(run.events)["node2"] == ["rdma.ofed.rdma_facts"]
-    # The others are looked at and, at the end, checked.
+    # The other hosts are inspected and, at the end, checked.
     assert records.executions(run.events)["node3"] == ["rdma.ofed.rdma_facts"] * 2

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nodes without a Python for the modules: a Debian with the real apt, and a look-alike of RHEL 8 with the real dnf.
+"""Nodes without a Python that the modules support: a Debian with the real apt, and a look-alike of RHEL 8 with the real dnf.
 
-The look-alike has Python 3.6 as its platform Python, if this machine has one, and a repository with one package: the interpreter of Debian
-under the name that AppStream has for it. No fabric is needed, so the containers are none of a lab.
+The look-alike has Python 3.6 as its platform Python, if this machine has one, and a repository with one package: Debian's interpreter under the name of
+AppStream's package. The test needs no fabric, so the containers belong to no lab.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from proofs import LOOK_ALIKE, REAL
 NAME = "rdma-bootstrap"
 INVENTORY = {"all": {"children": {"rdma": {"hosts": {NAME: {"ansible_connection": "community.docker.docker", "opensm_state": "unmanaged"}}}}}}
 OLD_PYTHONS = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))).glob("versions/3.6.*"))
-# What needs Python stays broken: nothing here needs it.
+# Programs that need Python stay broken; this test needs none of them.
 DEBIAN = "rm -rf /opt/lab; dpkg-query -W -f '${Package}\\n' | grep -E '^(lib)?python3' | xargs dpkg --purge --force-all || true"
 RHEL_8 = r"""
 set -e
@@ -63,11 +63,11 @@ rm /usr/bin/python3
 class Node(t.NamedTuple):
     prepare: str
     found: str
-    """The Pythons that it has, in words."""
+    """The message about the Pythons that the node has."""
     interpreter: str
-    """The one that the bootstrap brings."""
+    """The interpreter that the bootstrap installs."""
     old: t.Sequence[pathlib.Path] = ()
-    """The installation of its platform Python."""
+    """Installation directory of its platform Python."""
 
 
 PLATFORM = "%s (/usr/libexec/platform-python)" % OLD_PYTHONS[0].name if OLD_PYTHONS else "none"
@@ -89,7 +89,7 @@ def test_a_node_without_python_gets_one_once(tmp_path: pathlib.Path, name: str) 
     subprocess.run(["docker", "run", "--detach", "--name", NAME, "--entrypoint", "sleep", image, "infinity"], check=True)
     try:
         for python in node.old:
-            # It finds its libraries by the path that it was built for.
+            # This Python finds its libraries by the path that it was built for.
             inside("mkdir", "-p", str(python.parent), "/usr/libexec")
             subprocess.run(["docker", "cp", str(python), "%s:%s" % (NAME, python)], check=True)
             inside("ln", "-s", str(python / "bin/python3.6"), "/usr/libexec/platform-python")
@@ -103,7 +103,7 @@ def test_a_node_without_python_gets_one_once(tmp_path: pathlib.Path, name: str) 
         assert [run.status for run in runs] == [0, 0, 0, 0], runs[1].output
         assert [bool(records.changes(run.events)) for run in runs] == [True, True, False, False]
         assert "ansible_python_interpreter: %s for %s" % (node.interpreter, NAME) in runs[1].output
-        # No declaration is needed for the modules of the collection, whatever the discovery of the controller would take.
+        # The collection's modules need no declared interpreter, whatever interpreter discovery would choose.
         for programs in (cluster.programs, virtualenvs.core(virtualenvs.OLDEST_CORE) / "bin"):
             checked = Cluster(programs=programs).play("verify", inventory=inventory).output
             assert "1 of 1 hosts deviate" in checked, checked

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The site with each older ansible-core that distributions package: from bare nodes, and taken away again by the next one."""
+"""The site with each older ansible-core that distributions package: provisioned from bare nodes, then removed by the next version."""
 
 from __future__ import annotations
 

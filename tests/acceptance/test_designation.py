@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The designation moves to another host: never two masters, at the end the right one."""
+"""The designation moves to another host: never two masters at a time, and the right one at the end."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ import pytest
 from cluster import Cluster
 from conftest import converge
 
-# On a third node, about ten times a second: is there a master at the LID of the one, of the other, and still of the one?
-# Only if both ends of that sandwich answer "master", two were master at the same time.
+# Runs on a third node, about ten times a second: queries one LID for a master, then the other, then the first again. Only if the first and last query and the
+# middle one all answer "master", two subnet managers were master at the same time.
 SAMPLER = """
 rm -f /tmp/sampler.stop
 ask() { timeout 1 sminfo -t 50 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
@@ -32,7 +32,7 @@ def lid(lab: Cluster, node: str) -> str:
 
 @contextlib.contextmanager
 def sampling(lab: Cluster, one: str, two: str) -> collections.abc.Iterator[list[tuple[int, ...]]]:
-    """Samples from node3 while the block runs; the list is filled when it ends."""
+    """Sample from node3 while the block runs. The list is filled when the block ends."""
     samples: list[tuple[int, ...]] = []
     script = SAMPLER % {"one": lid(lab, one), "two": lid(lab, two)}
     process = subprocess.Popen([*lab.lab, "shell", "node3", "sh", "-c", script], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, encoding="utf-8")
@@ -59,7 +59,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edi
         with sampling(lab, old, new) as samples:
             converge(lab, inventory=inventory)
         assert (1, 1, 1) not in samples
-        # On a busy machine, queries time out. Those samples, and a hand-over, look like a fabric without a master.
+        # On a busy machine, queries time out. Those samples, and a handover, look like a fabric without a master.
         answered = [sample for sample in samples if any(sample)]
         assert len(answered) >= 5, samples
         first, last = answered[0], answered[-1]
@@ -74,7 +74,7 @@ def test_what_somebody_started_on_another_host_is_stopped_once_ours_stands_by_an
     stranger = hex(int(guid.replace(":", "")[16:], 16))
     assert lab.shell("node3", "apt-get install -qq --yes opensm >/dev/null 2>&1 && opensm --daemon --priority 15 >/dev/null").returncode == 0
     try:
-        # A message that got lost between the two costs them their time limit, of 40 s.
+        # If a message between the two gets lost, their time limit of 40 s passes first.
         ask = "for i in $(seq 240); do sminfo | grep -q 'guid %s,.*MASTER' && exit 0; sleep 0.5; done; sminfo; exit 1" % stranger
         found = lab.shell("node2", ask)
         assert found.returncode == 0, found.stdout

@@ -39,7 +39,7 @@ THERE = {
     "debian12": REAL,
     "debian13": REAL,
 }
-# The simulator has ten places, of which each subnet manager keeps one. Those of Debian 12 and 13 run in other labs.
+# The simulator has ten slots, and each subnet manager keeps one. Debian 12 and 13 run a subnet manager in other labs.
 MANAGERS = ("el9", "el8", "el10", "sles", "bullseye")
 REMOVAL = ("-e", "rdma_remove=true", "-e", "rdma_allow_removal=true")
 
@@ -47,9 +47,9 @@ REMOVAL = ("-e", "rdma_remove=true", "-e", "rdma_allow_removal=true")
 class Mixed(t.NamedTuple):
     nodes: Nodes
     before: t.Mapping[str, frozenset[str]]
-    """The packages of each node."""
+    """The packages of each node before the run."""
     started: tuple[Run, ...]
-    """The site on bare nodes, and the bootstrap, twice."""
+    """The site on bare nodes, which is refused, then the bootstrap twice."""
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def mixed() -> collections.abc.Iterator[Mixed]:
 
 @pytest.fixture(scope="module")
 def converged(mixed: Mixed) -> tuple[Run, Run]:
-    """The site: its check, and the run that followed."""
+    """Provision the site: check mode, then the run."""
     return mixed.nodes.play("site", "--check"), mixed.nodes.play("site")
 
 
@@ -94,7 +94,7 @@ def test_the_site_converges_as_predicted_and_a_second_run_changes_nothing(mixed:
 @pytest.mark.proves("opensm", el8=LOOK_ALIKE, el9=LOOK_ALIKE, el10=LOOK_ALIKE, sles15=LOOK_ALIKE, debian11=REAL)
 @pytest.mark.usefixtures("converged")
 def test_each_system_is_master_once(mixed: Mixed) -> None:
-    """The one that is master ends, and the next one takes over: the program of each system does its work."""
+    """Stop the master, so that the next one takes over: the opensm of each system works as master."""
     for name, after in zip(MANAGERS, MANAGERS[1:]):
         mixed.nodes.cluster.shell(name, "systemctl stop rdma-opensm@ib")
         guid = mixed.nodes.cluster.shell(after, "cat /sys/class/infiniband/*/ports/1/gids/0 | tail -c 20 | tr -d ':'").stdout.strip()
@@ -107,7 +107,7 @@ def test_each_system_is_master_once(mixed: Mixed) -> None:
 
 @pytest.mark.usefixtures("converged")
 def test_a_system_that_is_not_known_is_left_out_and_the_others_go_on(mixed: Mixed) -> None:
-    """The node is still what it was: only its os-release says otherwise."""
+    """Only os-release of the node changes."""
     mixed.nodes.cluster.shell("ubuntu", "cp /etc/os-release /srv/; printf 'ID=plan9\\nPRETTY_NAME=Plan\\n' >/etc/os-release")
     for name in ("ubuntu", "trixie"):
         mixed.nodes.cluster.shell(name, "apt-get purge -qq -y perftest")

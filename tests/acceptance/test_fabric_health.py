@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is broken in a fabric is found by the real diagnostics, and nothing else is."""
+"""The real diagnostics find the faults of a fabric, and nothing else."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from cluster import Cluster, environment
 
 LEAF1, LEAF2, LEAF3 = ("S-0002c90300f000%d0" % number for number in (1, 2, 3))
 NODE3, SPARE = "H-0002c90300001030", "H-0002c90300001040"
-# The switches of the simulator do not tell their firmware.
+# Switches of the simulator report no firmware version.
 GATHER = ["subnet_managers", "partitions"]
 GUIDS = {"node1": "0x2c90300001011", "node2": "0x2c90300001021"}
 INTER = "leaf1 port %d - leaf2 port %d"
-# Each test says which subnet managers run, and not the unit of the package.
+# Each test chooses the running subnet managers itself, without the unit of the package.
 PREPARE = """
 apt-get install -y infiniband-diags opensm >/dev/null 2>&1
 systemctl disable -q --now opensm
@@ -32,7 +32,7 @@ modprobe ib_umad
 
 
 class Fabric:
-    """The lab, with a subnet manager on node1 and a baseline."""
+    """The lab with a subnet manager on node1 and a baseline."""
 
     def __init__(self, cluster: Cluster, folder: pathlib.Path) -> None:
         self.cluster, self.folder = cluster, folder
@@ -58,14 +58,14 @@ class Fabric:
             time.sleep(0.5)
 
     def has_managers(self, count: int) -> bool:
-        """Whether the master knows of that many. The trap that tells it of one that came or went may be lost; a sweep finds it all the same."""
+        """Return whether the master knows that many subnet managers. A lost trap about one that started or stopped is made up for by a sweep."""
         if self.cluster.shell("node1", "saquery SMIR").stdout.count("SMInfoRecord dump") == count:
             return True
         self.shell("node1", "systemctl kill --signal=HUP sm")
         return False
 
     def lids(self) -> bool:
-        """Whether all ports have one."""
+        """Return whether all ports have a LID."""
         said = self.cluster.shell("node1", "ibnetdiscover").stdout
         return said.count(" lid ") > 10 and " lid 0" not in said
 
@@ -171,7 +171,7 @@ def test_firmware_that_differs_is_found_and_nothing_else(fabric: Fabric) -> None
         run = fabric.cluster.play("fabric", *arguments)
     finally:
         fabric.shell("node2", "cxemu-ctl 0000:03:00.0 set running=%s; %s" % (usual, shown % usual))
-    # It is a warning.
+    # The finding is a warning.
     assert run.status == 0, run.output
     report = json.loads((fabric.folder / "firmware-findings.json").read_text(encoding="utf-8"))
     assert [(each["code"], each["object"], each["found"]) for each in report["findings"]] == [("firmware_differs", "node2", "16.20.1010")]
@@ -180,7 +180,7 @@ def test_firmware_that_differs_is_found_and_nothing_else(fabric: Fabric) -> None
 @pytest.mark.parametrize(("setting", "slow", "full"), [("espeed", 3, 7), ("width", 1, 15)], ids=["half speed", "one lane"])
 def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slow: int, full: int) -> None:
     enable = "ibportstate -D 0,1 6 %s %%d" % setting
-    # A subnet manager that sweeps takes the setting back.
+    # A sweep of the subnet manager resets the setting.
     fabric.shell("node1", "systemctl kill -s STOP sm")
     try:
         fabric.shell("node1", enable % slow)
@@ -193,7 +193,7 @@ def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slo
 
 def test_two_nodes_of_one_name(fabric: Fabric) -> None:
     with cabling(['ReLink "%s"' % SPARE], ['Unlink "%s"' % SPARE])(fabric):
-        # The baseline would name the new node, too.
+        # With the baseline, the new node would be a finding too.
         assert fabric.check(baseline="") == [("duplicate_name", "node2")]
 
 
@@ -222,7 +222,7 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     with cabling(PULL[:1], ['ReLink "%s"[5]' % LEAF1])(fabric):
         run = fabric.cluster.play("fabric", *arguments)
     assert run.status == 2 and "link_lost" in run.output and INTER % (5, 5) in run.output, run.output
-    # The table is printed once, for people.
+    # The table is printed once, in readable form.
     assert run.output.count("Next steps:") == 1 and '"findings"' not in run.output, run.output
     report = json.loads((fabric.folder / "ib-findings.json").read_text(encoding="utf-8"))
     assert [each["code"] for each in report["findings"]] == ["link_lost"]
@@ -249,7 +249,7 @@ def test_symbol_errors_that_rise(fabric: Fabric) -> None:
 
 
 def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
-    """The last one: a port of the simulator that was switched off does not train its link again."""
+    """This test comes last: a port of the simulator that was disabled does not train its link again."""
 
     def port(check: bool = False, **options: t.Any) -> tasks.Task:
         return tasks.module("ib_port", check=check, **options)
@@ -272,7 +272,7 @@ def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
 
 
 def test_a_host_without_a_link_says_that_it_sees_nothing(fabric: Fabric) -> None:
-    """Its tools list their own port alone, which looks like a fabric that changes meanwhile."""
+    """The diagnostics of the host list only its own port, which looks like a fabric that changes during the scan."""
     fabric.cluster.command("fault", "link", "node1", "down")
     try:
         run = fabric.cluster.play("fabric")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The fabric of the lab as data, from the real diagnostics and the real subnet manager."""
+"""The lab's fabric as data, from the real diagnostics and the real subnet manager."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def test_the_whole_fabric_is_data(lab: Cluster) -> None:
     hosts = {row["name"].split()[0]: row for row in whole["nodes"] if row["type"] == "ca"}
     assert set(NODES) <= set(hosts)
     assert whole["totals"]["cas"] == len(hosts) and whole["totals"]["switches"] >= 1
-    # A LID and a link for each host, with both of its ends.
+    # Each host has a LID and a link with both ends.
     assert all(row["lids"] for row in whole["nodes"])
     ends = {end["name"].split()[0] for link in whole["links"] for end in link["ends"]}
     assert set(NODES) <= ends
@@ -28,7 +28,7 @@ def test_the_whole_fabric_is_data(lab: Cluster) -> None:
     assert [(sm["state"], sm["name"].split()[0]) for sm in whole["subnet_managers"]] == [("MASTER", "node1")]
     default = next(partition for partition in whole["partitions"] if partition["pkey"] == "0x7fff")
     guids = {port["name"].split()[0]: port["port_guid"] for port in whole["ports"] if port["name"].split()[0] in NODES}
-    # On the simulated fabric, opensm has the P_Key table of its own port alone.
+    # On the simulated fabric, opensm has the P_Key table of its own port only.
     assert guids["node1"] in default["full"]
     assert "ff12:401b:ffff::ffff:ffff" in [group["mgid"] for group in whole["multicast_groups"]]
     assert [row["name"].split()[0] for row in one["nodes"]] == ["node2"] and one["totals"] == whole["totals"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The monitor on a lab of its own: real systemd, real diagnostics and a real Slurm, with links that are cut."""
+"""The monitor in a lab of its own: real systemd, real diagnostics and a real Slurm, with links that are cut."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ systemctl disable -q --now opensm
 modprobe ib_umad
 """
 MANAGER = "systemd-run -q --collect --unit sm opensm -g 0x2c90300001011 -p 10 -f /tmp/sm.log"
-# It takes over ten seconds after the master is gone, where opensm's defaults take 40. A machine with much else to do must not look like that.
+# The standby takes over after more than ten seconds without a master (opensm's default is 40 s), so that load on the machine does not trigger it.
 STANDBY = """
 set -e
 printf 'sminfo_polling_timeout 1000\npolling_retry_number 10\n' >/tmp/standby.conf
@@ -58,7 +58,7 @@ printf '%064d' 0 >/etc/munge/munge.key
 systemctl restart munge
 systemctl restart slurmctld slurmd
 """
-# The others are names alone: their hosts are never reached.
+# The other nodes are only names: their hosts are never contacted.
 TREE = """
 set -e
 cat >>/etc/slurm/slurm.conf <<'EOF'
@@ -68,7 +68,7 @@ NodeName=node3 NodeAddr=192.0.2.3 CPUs=1 State=DOWN
 EOF
 systemctl restart slurmctld
 """
-# A sample of now: the first start may only wait for one that the timer has begun before. systemd limits the starts of ten seconds.
+# Take a new sample: the first start may only wait for a sample that the timer has begun. systemd limits the starts within ten seconds.
 SAMPLE = (
     """
 systemctl reset-failed rdma-fabric-monitor.service
@@ -76,7 +76,7 @@ systemctl start rdma-fabric-monitor.service && systemctl start rdma-fabric-monit
 """
     % TEXTFILE
 )
-# A sample asks a subnet manager that doesn't answer, so that systemd ends it in the middle. It writes that it failed.
+# A sample queries a subnet manager that does not answer, so systemd ends it halfway. The sampler writes that it failed.
 END_A_SAMPLE = """
 systemctl stop rdma-fabric-monitor.timer
 systemctl reset-failed rdma-fabric-monitor.service
@@ -117,7 +117,7 @@ class Monitored:
         return said.count(" lid ") > 10 and " lid 0" not in said
 
     def play(self, *arguments: str, playbook: str = "monitor") -> list[str]:
-        """Files of ours on node1 after a run; with the tasks that changed something."""
+        """Run a playbook. Returns the collection's files on node1 and the tasks that changed something."""
         run = self.cluster.play(playbook, "--limit", "localhost,node1", *arguments)
         assert run.status == 0, run.output
         return [event["task"] for event in run.events if event.get("changed")]
@@ -167,7 +167,7 @@ def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
 
 
 def test_each_change_of_the_master_is_counted(monitored: Monitored) -> None:
-    """The master is killed, a standby of lower priority takes over and hands back when the other one is there again."""
+    """The master is killed, a standby of lower priority takes over, and hands back when the first one returns."""
 
     def is_seen(changes: int, standbys: int) -> t.Callable[[], bool]:
         def seen() -> bool:
@@ -208,7 +208,7 @@ def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Moni
 
 
 def test_slurm_takes_the_leaf_switches(monitored: Monitored, tmp_path: pathlib.Path) -> None:
-    """slurmctld ends where topology.conf has an error, or a node that it does not know."""
+    """slurmctld exits on an error in topology.conf or on an unknown node."""
     baseline = str(tmp_path / "ib.json")
     file = "{{ lookup('ansible.builtin.file', '%s') | rdma.ofed.slurm_topology(['node1', 'node2', 'node3']) }}" % baseline
     copied: tasks.Task = {"ansible.builtin.copy": {"content": file, "dest": "/etc/slurm/topology.conf", "mode": "0644"}}

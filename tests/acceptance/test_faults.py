@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cluster comes back by itself: nobody converges in these tests."""
+"""The cluster recovers by itself: these tests run no playbook that converges it."""
 
 from __future__ import annotations
 

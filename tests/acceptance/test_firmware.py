@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A firmware parameter on one card: foreseen, set and waiting, in use after a reset. All that can go wrong is in molecule/firmware."""
+"""A firmware parameter on one card: predicted, set and pending, in use after a reset. molecule/firmware covers all failures."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PARAMETERS = {"NUM_OF_VFS": 4, "SRIOV_EN": True}
 
 @pytest.fixture
 def node(lab: Cluster) -> collections.abc.Iterator[Cluster]:
-    """A card with its defaults, before and after."""
+    """Yield a node whose card has its defaults, before and after the test."""
     yield lab
     lab.shell(NODE, "mstconfig -y -d %s reset; cxemu-ctl %s powercycle; apt-get purge -qq -y mstflint pciutils >/dev/null" % (PCI, PCI))
     lab.wait_until_green(300)
@@ -35,7 +35,7 @@ def firmware(lab: Cluster, *arguments: str, **variables: t.Any) -> Run:
 
 
 def values(lab: Cluster) -> dict[str, list[str]]:
-    """What is in use, and what the next start brings."""
+    """Return the current values and those after the next start."""
     shown = lab.shell(NODE, "mstconfig -d %s -e query %s" % (PCI, " ".join(PARAMETERS))).stdout
     rows = [line.replace("*", " ").split() for line in shown.splitlines()]
     return {row[0]: row[2:4] for row in rows if row and row[0] in PARAMETERS}
@@ -44,7 +44,7 @@ def values(lab: Cluster) -> dict[str, list[str]]:
 @pytest.mark.quick
 @pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_a_parameter_is_foreseen_set_and_in_use_after_a_reset_that_is_allowed(node: Cluster) -> None:
-    # Check mode can foresee nothing of a card without the tools.
+    # Check mode cannot predict card changes before the tools are installed.
     assert node.shell(NODE, "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils >/dev/null").returncode == 0
     predicted = firmware(node, "--check")
     done = firmware(node)

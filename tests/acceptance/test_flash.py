@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes past an adapter's firmware, straight to its flash: verification, and a change of the PSID."""
+"""Operations that bypass an adapter's firmware and access its flash: verification, and a change of the PSID."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ PSID, OTHER = "MT_0000000008", "MT_0000000099"
 IMAGES = {"original": (PSID, "16.35.2000"), "other": (OTHER, "16.35.4000")}
 BOARD_ID = "/sys/bus/pci/devices/%s/infiniband/*/board_id" % PCI
 FLASH = "/var/lib/rdmalab/adapters/0000:03:00/flash"
-# A byte in the middle of the code of the image at the beginning of the flash (tests/lab/cxemu/image.py).
+# A byte in the middle of the code of the first image in the flash (tests/lab/cxemu/image.py).
 CODE = 0x4010
 CONSENT = {"allow_another_psid_that_may_destroy_the_adapter": True, "allow_container": True, "allow_downgrade": True}
 
 
 @pytest.fixture(scope="module")
 def flash_lab(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Cluster]:
-    """The lab with mstflint and the images on one node, whose adapter is as it was made in the end."""
+    """Yield the lab with mstflint and the images on one node. The node's adapter is restored at the end."""
     folder = tmp_path_factory.mktemp("flash")
     assert lab.shell(NODE, "mkdir -p /srv/flash; apt-get update -qq && apt-get install -qq -y mstflint >/dev/null").returncode == 0
     for name, (psid, version) in IMAGES.items():
@@ -45,12 +45,12 @@ def flash_lab(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collect
 
 
 def wanted(check: bool = False, **arguments: t.Any) -> Task:
-    """The task of the module."""
+    """Return the task of the module."""
     return tasks.module("mstflint", check, **arguments)
 
 
 def run(lab: Cluster, *steps: Task) -> list[Result]:
-    """The results of some tasks on the node, of those that failed too."""
+    """Run tasks on the node and return their results, including failed ones."""
     return tasks.run(lab.inventory, [NODE], steps, environment=environment())[NODE]
 
 
@@ -97,7 +97,7 @@ def test_secure_firmware_keeps_its_psid(flash_lab: Cluster) -> None:
 
 def test_a_psid_is_changed_once_and_with_consent_only(flash_lab: Cluster) -> None:
     burn = {"images": {PSID: "/srv/flash/other.bin"}, **CONSENT}
-    # Firmware says the PSID that it runs until it is reset.
+    # The firmware reports its running PSID until the reset.
     steps = (QUERY, wanted(images="/srv/flash/other.bin", allow_container=True), wanted(True, **burn), wanted(**burn), wanted(**burn))
     found, refused, predicted, done, again = run(flash_lab, *steps)
     before = adapter(found)
@@ -106,7 +106,7 @@ def test_a_psid_is_changed_once_and_with_consent_only(flash_lab: Cluster) -> Non
     assert (adapter(done)["psid"], adapter(done)["original_psid"], adapter(done)["base_guid"]) == (OTHER, PSID, before["base_guid"])
     assert flash_lab.shell(NODE, "mstflint -d %s verify" % PCI).returncode == 0
     assert not again["changed"] and again["pending"] == done["pending"] and len(done["pending"]) == 2
-    # The node's driver shows what the card runs a moment after the card has booted.
+    # The node's driver shows the running firmware a moment after the card has booted.
     booted = "cxemu-ctl %s powercycle; for i in $(seq 600); do grep -qx %s %s && exit; sleep 0.2; done; cat %s; exit 1" % (PCI, OTHER, BOARD_ID, BOARD_ID)
     done_booting = flash_lab.shell(NODE, booted)
     assert done_booting.returncode == 0, done_booting.stdout

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nodes whose network was made by hand: refused by one look, before anything is changed on any node. In the order of the file."""
+"""Nodes with a network configured by hand: one inspection refuses them, before any change on any node. The tests depend on their order in the file."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ NODES = ("node1", "node2", "node3")
 NETWORKD = "/etc/systemd/network/90-storage.network"
 IFUPDOWN = "/etc/network/interfaces"
 PROFILES = "/etc/NetworkManager/system-connections"
-# It takes no interface of the container.
+# This file does not take over an interface of the container.
 NETWORKMANAGER = """
 export DEBIAN_FRONTEND=noninteractive
 mkdir -p /etc/NetworkManager/conf.d
 printf '[keyfile]\\nunmanaged-devices=*\\n' >/etc/NetworkManager/conf.d/lab.conf
 apt-get update -q && apt-get install -qq -y --no-install-recommends network-manager && systemctl start NetworkManager
 """
-# Everything that a run could change, but for what Python and the loader write for themselves.
+# Everything that a run could change, except files that Python and the dynamic loader write themselves.
 STATE = r"""
 dpkg-query --show
 find /etc /usr/local -xdev -type f ! -name '*.pyc' ! -name ld.so.cache -exec sha256sum {} + | sort -k 2
@@ -43,7 +43,7 @@ Edit = t.Callable[[t.Dict[str, t.Any]], None]
 
 @pytest.fixture(scope="module")
 def lab() -> collections.abc.Iterator[Cluster]:
-    """Three bare nodes."""
+    """Yield three bare nodes."""
     cluster = Cluster(PREFIX)
     try:
         cluster.command("up", "--topology", "3-nodes")
@@ -70,7 +70,7 @@ def state(lab: Cluster) -> dict[str, str]:
 
 
 def refused(lab: Cluster, *words: str, inventory: pathlib.Path | None = None) -> None:
-    """In check mode and for real, by those who want all or nothing: with these words, after nothing but a look, and without a change."""
+    """Check that all-or-nothing runs, in check mode and for real, fail with these words after the inspection only, without a change."""
     before = state(lab)
     for arguments in (["--check"], []):
         run = lab.play("site", "-e", "rdma_strict=true", *arguments, inventory=inventory)
@@ -89,7 +89,7 @@ def said(run: Run) -> str:
 
 
 def declared(**interfaces: t.Any) -> Edit:
-    """The interfaces of all hosts under other names of variables, or none."""
+    """Return an inventory in which the interfaces of all hosts are declared under other variable names, or not at all."""
 
     def edit(inventory: dict[str, t.Any]) -> None:
         for variables in inventory["all"]["children"]["rdma"]["hosts"].values():
@@ -100,18 +100,18 @@ def declared(**interfaces: t.Any) -> Edit:
 
 
 def address(lab: Cluster, node: str) -> str:
-    """That of the interface of a node: 20 bytes, of which the last eight are the port GUID."""
+    """Return the 20-byte address of the node's interface; its last eight bytes are the port GUID."""
     guid = lab.shell(node, "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip().replace(":", "")[16:]
     return "80:00:01:48:fe:80:00:00:00:00:00:00:" + ":".join(guid[at : at + 2] for at in range(0, 16, 2))
 
 
 def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
-    # Both call the interface by something else than its name, which it has once the driver is loaded.
+    # Both files match the interface by something other than its name, which it gets only when the driver is loaded.
     lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address(lab, "node2"), NETWORKD))
     lab.shell("node3", "cp %s /root/saved; printf 'iface bond7 inet manual\\n  bond-slaves ib0\\n' >> %s" % (IFUPDOWN, IFUPDOWN))
     try:
         refused(lab, "node2: left out of ipoib: %s configures ib0" % NETWORKD, "node3: left out of ipoib: %s configures ib0" % IFUPDOWN)
-        # Where the run does not come to the interfaces, it does not refuse their files.
+        # A run that does not configure interfaces does not refuse their files.
         run = lab.play("site", "--check", "--tags", "kernel_modules")
         assert "configures ib0" not in run.output
     finally:
@@ -121,7 +121,7 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
 
 
 def test_verify_tells_what_ifupdown_did_not_set_up(lab: Cluster) -> None:
-    """The kernel shows the declared state, and at the next boot all would be well; meanwhile an ifdown does nothing."""
+    """The kernel shows the declared state, and the next boot would restore it, but until then an ifdown has no effect."""
     by_hand = "a=$(ip -o -4 address show ib0 | awk '{print $4}'); ifdown ib0 && ip link set ib0 up && ip address add $a dev ib0 && ! ifquery --state ib0"
     done = lab.shell("node3", by_hand)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -139,7 +139,7 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
         lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)
     try:
         refused(lab, "node[1-2]: left out of ipoib: %s configures ib0" % NETWORKD)
-        # Else they are left out, and the third host is served.
+        # Otherwise these hosts are left out, and the third one is configured.
         run = lab.play("site", "--check")
         assert run.status != 0, run.output
         assert {host for _play, _task, host in records.changes(run.events)} <= {"node3"}
@@ -152,7 +152,7 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
 @pytest.mark.parametrize(
     "profile",
     [
-        # As nmcli, netplan and cloud-init write them. NetworkManager compares the port GUID alone.
+        # As nmcli, netplan and cloud-init write them. NetworkManager compares the port GUID only.
         "[connection]\nid=storage\ntype=infiniband\n[infiniband]\nmac-address={other}\ntransport-mode=datagram\n[ipv4]\nmethod=auto\n",
         "[connection]\nid=storage\ntype=infiniband\ninterface-name=ib0\n[infiniband]\ntransport-mode=connected\n",
     ],
@@ -166,7 +166,7 @@ def test_profiles_of_others_are_refused_where_networkmanager_runs(lab: Cluster, 
     assert there.returncode == 0, there.stdout + there.stderr
     path, text = PROFILES + "/zz-storage.nmconnection", profile.format(other="00:00:00:00" + address(lab, "node3")[11:])
     lab.shell("node3", "printf '%s' > %s; chmod 600 %s; nmcli connection reload" % (text, path, path))
-    # NetworkManager has it.
+    # NetworkManager has adopted the address.
     assert "storage" in lab.shell("node3", "nmcli -g NAME connection show").stdout
     try:
         refused(lab, "node3: left out of ipoib: %s configures ib0" % path, inventory=edited(edit))

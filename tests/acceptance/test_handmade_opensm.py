@@ -1,9 +1,9 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A subnet manager that an administrator set up by hand: routing, a limit of datagrams and a partition with an MTU of its own.
+"""A subnet manager that an administrator configured by hand: routing, a limit of outstanding SMPs and a partition with its own MTU.
 
-Nothing of it goes without a word: it is refused before the first change, adopted, declared or given up, or left alone.
+No setting is dropped silently: the run refuses it before the first change, until it is adopted, declared, given up, or left alone.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ printf '%s' > /etc/opensm/opensm.conf
 printf '%s' > /etc/opensm/partitions.conf
 systemctl restart opensm
 """ % (CONF.replace("\n", "\\n"), PARTITIONS.replace("\n", "\\n"))
-# What the role, or another, could change.
+# Everything that this role or another one could change.
 STATE = """
 find /etc /lib/systemd/system -xdev -type f -newer /etc/opensm/partitions.conf | sort
 ls -l /etc/systemd/system /etc/modprobe.d /etc/rdma-ofed 2>&1
@@ -73,7 +73,7 @@ def state(cluster: Cluster) -> dict[str, str]:
 
 
 def fabric(cluster: Cluster) -> dict[str, t.Any]:
-    """What the fabric has of the settings: partitions of the port, MTU of the group, routing in the log of opensm."""
+    """Return the settings in effect on the fabric: partitions of the port, MTU of the group, routing in opensm's log."""
     pkeys = cluster.shell(NODE, "cat /sys/class/infiniband/*/ports/1/pkeys/*").stdout.split()
     groups = cluster.shell(NODE, "saquery -g").stdout
     mtu = [line.split(".")[-1].strip() for line in groups.split("ff12:401b:8001::ffff:ffff", 1)[-1].splitlines() if "Mtu." in line]
@@ -82,7 +82,7 @@ def fabric(cluster: Cluster) -> dict[str, t.Any]:
 
 
 def settled(cluster: Cluster, wanted: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The settings once they are as wanted, or as they are in the end: opensm is master before the ports have their partitions."""
+    """Wait for the settings and return the last ones seen: opensm is master before the ports have their partitions."""
     for _try in range(120):
         found = fabric(cluster)
         if {name: found[name] for name in wanted} == wanted:
@@ -104,7 +104,7 @@ def test_its_settings_are_refused_before_the_first_change_on_any_host(handmade: 
     for arguments in (["--check"], []):
         refused(handmade.play("site", "-e", "rdma_strict=true", *arguments))
         assert state(handmade) == before
-    # Else that host is left out of the subnet manager, and of nothing more.
+    # Otherwise that host is left out of the subnet manager tasks only.
     run = handmade.play("site", "--check")
     refused(run)
     changed = records.changes(run.events)
@@ -117,12 +117,12 @@ def test_it_is_left_alone_where_it_is_not_ours_to_manage(handmade: Cluster, tmp_
     before = handmade.shell(NODE, "pgrep -ax opensm; ls /etc/systemd/system | grep opensm; cat /etc/opensm/*").stdout
     converge(handmade, inventory=declared(handmade, tmp_path, opensm_state="unmanaged"))
     assert handmade.shell(NODE, "pgrep -ax opensm; ls /etc/systemd/system | grep opensm; cat /etc/opensm/*").stdout == before
-    # Removal takes nothing that it is not on record for.
+    # Removal touches only what the record lists.
     converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, opensm_state="absent"))
     assert handmade.shell(NODE, "pgrep -ax opensm; ls /etc/systemd/system | grep opensm; cat /etc/opensm/*").stdout == before
     handmade.shell(NODE, "systemctl stop opensm; systemctl stop 'opensm@*'")
     try:
-        # The fabric is still asked who is master.
+        # The fabric is still queried for its master.
         run = handmade.play("verify", inventory=declared(handmade, tmp_path, opensm_state="unmanaged"))
         assert run.status != 0 and "one master on any host" in " ".join(run.output.split()), run.output
     finally:
@@ -167,7 +167,7 @@ def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cl
         assert state(handmade) == before
     converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, opensm_options={"max_wire_smps": 16}, opensm_give_up=["routing_engine"]))
     assert fabric(handmade)["conf"] == ["max_wire_smps 16", "routing_engine (null)"]
-    # It is given up once: what has gone need not be named any longer.
+    # A setting is given up once; after it is gone, it need not be listed.
     assert "changed=0" in converge(handmade, "--tags", "opensm", inventory=less).output.split("PLAY RECAP")[1].split(NODE)[1].splitlines()[0]
 
 
@@ -183,5 +183,5 @@ def test_the_only_subnet_manager_is_removed_with_consent(handmade: Cluster, tmp_
     left = handmade.shell(
         NODE, "pgrep -x opensm; ls -d /etc/rdma-ofed/opensm /etc/systemd/system/*opensm* 2>/dev/null; dpkg-query -W -f '${Status}' opensm"
     ).stdout
-    # The administrator had installed the package.
+    # The administrator installed the package.
     assert left == "install ok installed"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An initramfs that dracut built holds what a diskless node needs. One of initramfs-tools is booted in tests/acceptance_vm."""
+"""An initramfs built by dracut contains what a diskless node needs. tests/acceptance_vm boots one of initramfs-tools."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fabric with 2,000 ports of hosts: what the roles do on a node takes no longer for it, but for what opensm's own sweep takes."""
+"""A fabric with 2,000 host ports: the roles take no longer on a node, except for opensm's own sweep."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ _STAMP = re.compile(r"^(\w{3} \d\d \d\d:\d\d:\d\d) (\d{6}) ")
 def moment(line: str) -> datetime.datetime:
     found = _STAMP.match(line)
     assert found, line
-    # The log has no year, and a leap day needs one.
+    # The log has no year, and parsing a leap day needs one.
     return datetime.datetime.strptime("2024 %s.%s" % found.groups(), "%Y %b %d %H:%M:%S.%f")
 
 
 def sweep_seconds(cluster: Cluster) -> float:
-    """From the start of opensm to its first complete sweep, as its log has it. The roles do not wait for that on other hosts."""
+    """Return the seconds from opensm's start to its first complete sweep, from its log. The roles on other hosts do not wait for that sweep."""
     end = time.monotonic() + SWEEP_SECONDS
     while True:
-        # It writes that line when the next important one comes, or when it opens the file anew.
+        # opensm flushes that line with the next important one, or when it reopens the file.
         script = "systemctl kill --signal=USR1 rdma-opensm@ib; sleep 1; cat /var/log/opensm/ib/opensm.log"
         lines = cluster.shell("node1", script).stdout.splitlines()
         up = next((line for line in lines if "SUBNET UP" in line), "")
@@ -45,7 +45,7 @@ def sweep_seconds(cluster: Cluster) -> float:
 
 
 def both(small: Cluster, large: Cluster) -> tuple[Run, Run]:
-    """A run on each, at the same time: whatever else the machine does slows down both."""
+    """Run on both fabrics in parallel, so that load on the machine slows down both."""
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         first, second = pool.map(converge, (small, large))
     return first, second
@@ -70,6 +70,6 @@ def test_a_run_takes_no_longer_than_the_sweep_of_opensm_does(lab: Cluster, tmp_p
     print(words % (*(run.seconds for run in (*started, *again)), sweep))
     assert seen == str(PORTS)
     assert [records.changes(run.events) for run in again] == [{}, {}]
-    # What the machine makes the small one wait for, it makes the large one wait for, too; twice that for what the two do not share.
+    # Load delays both fabrics alike; a factor of two covers what they do not share.
     assert started[1].seconds < 2 * started[0].seconds + sweep
     assert again[1].seconds < 2 * again[0].seconds

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names that change: RDMA devices that udev renames at boot, and hosts that the inventory calls otherwise than they call themselves."""
+"""Names that change: RDMA devices that udev renames at boot, and hosts whose inventory name differs from their host name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from cluster import Cluster
 from conftest import converge
 
 PREFIX = "rdma-names"
-# By their names in the inventory. One of them has the host name of the other.
+# By inventory name. One host has the other's inventory name as its host name.
 CONTAINERS = {"mgmt1": "node1", "node1": "node2"}
 PORTS = {"mgmt1": "0000:03:00.0/1", "node1": "0x0002c90300001011"}
 

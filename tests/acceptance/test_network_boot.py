@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every example of docs/network_boot.md, set on an emulated card by the real tool."""
+"""Every example of docs/network_boot.md, applied to an emulated card by the real tool."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from common import ROOT
 NODE, ADAPTER = "node2", "03:00.0"
 EXAMPLES = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/network_boot.md").read_text("utf-8"), re.M | re.S)]
 SECOND, SHOWN = "once more", "the tool shows"
-# The node is a container; the adapter is its own.
+# The node is a container; its adapter is emulated.
 ROLE = {"rdma_allow_container": True, "hca_firmware_install_tools": False}
 
 
@@ -30,7 +30,7 @@ def title(example: dict[str, t.Any]) -> str:
 
 @pytest.fixture(scope="module")
 def card(lab: Cluster) -> collections.abc.Iterator[Cluster]:
-    """A node with the tool, and a card that differs from its defaults in what the examples say."""
+    """Yield a node with the tool, and a card that differs from its defaults in the parameters of the examples."""
     different = "BOOT_PKEY=1 BOOT_VLAN_EN=1 BOOT_RETRY_CNT=UNLIMITED IP_VER=IPv6 LEGACY_BOOT_PROTOCOL=ISCSI LINK_TYPE_P1=ETH UEFI_HII_EN=0"
     install = "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils"
     done = lab.shell(NODE, "%s >/dev/null && mstconfig -y -d %s set %s" % (install, ADAPTER, different))
@@ -40,13 +40,13 @@ def card(lab: Cluster) -> collections.abc.Iterator[Cluster]:
 
 
 def values(output: str) -> dict[str, tuple[set[str], set[str]]]:
-    """Default and next value of each parameter, each in all its spellings: "PXE(1)" is pxe and 1."""
+    """Return default and next value of each parameter in all spellings: "PXE(1)" is pxe and 1."""
     rows = re.findall(r"^\*?\s+([A-Z]\w+)\s+(\S+)\s+\S+\s+(\S+)\s*$", output, re.M)
     return {name: (set(re.findall(r"\w+", default.lower())), set(re.findall(r"\w+", following.lower()))) for name, default, following in rows}
 
 
 class Done(t.NamedTuple):
-    """What two runs with an example did, and what the tool prints then."""
+    """Results of two runs with an example, and the tool's output afterwards."""
 
     first: list[records.Event]
     second: list[records.Event]
@@ -55,7 +55,7 @@ class Done(t.NamedTuple):
 
 @pytest.fixture(scope="module")
 def done(card: Cluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Done]:
-    """All examples, one after the other in one playbook."""
+    """Run all examples, one after the other in one playbook."""
     steps: list[dict[str, t.Any]] = []
     for example in EXAMPLES:
         role = {"ansible.builtin.include_role": {"name": "rdma.ofed.hca_firmware"}, "vars": {**example, **ROLE}}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every golden file of a network stack is read by that stack itself, as Debian ships it: in a container without a network."""
+"""Each network stack, as Debian ships it, reads its golden files: in a container without a network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GOLDEN = ROOT / "tests/unit/plugins/module_utils/_ipoib/golden"
 STACKS = ("boot", "ifupdown", "netplan", "networkd", "networkmanager")
 CASES = sorted(path.stem for path in GOLDEN.glob("*.txt") if path.stem.split("-")[0] in STACKS)
 
-# What systemd-networkd needs to start at all.
+# Required for systemd-networkd to start.
 CAPABILITIES = ("NET_ADMIN", "NET_BROADCAST", "SYS_ADMIN")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The opensm of the distribution reads what the collection writes: the golden files of the unit tests, on a real fabric's stand-in."""
+"""The distribution's opensm reads what the collection writes: the golden files of the unit tests, on the simulated fabric."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def put(lab: Cluster, path: str, text: str) -> None:
 
 @pytest.fixture(scope="module")
 def stopped(lab: Cluster) -> collections.abc.Iterator[Cluster]:
-    """Without the designated subnet manager: each file gets an opensm of its own for one sweep."""
+    """Stop the designated subnet manager: each file gets an opensm of its own for one sweep."""
     assert lab.shell(NODE, "systemctl stop %s" % UNIT).returncode == 0
     try:
         yield lab
@@ -41,7 +41,7 @@ def stopped(lab: Cluster) -> collections.abc.Iterator[Cluster]:
 
 
 def sweep(lab: Cluster, partitions: str) -> str:
-    """What opensm prints and logs in one sweep with these partitions. They are not looked at before its port is up."""
+    """Return opensm's output and log from one sweep with these partitions. opensm reads them only once its port is up."""
     put(lab, "/tmp/accept.partitions", partitions)
     guid = "$(cat /sys/class/infiniband/*/ports/1/gids/0 | cut -d: -f5- | tr -d : | head -n 1)"
     run = "nice opensm -o -F /dev/null -g 0x%s -p 14 -P /tmp/accept.partitions -f /tmp/accept.log" % guid
@@ -90,7 +90,7 @@ ib0_2=0x0002, rate=7, mtu=4, scope=2, defmember=full:
     ],
 )
 def test_it_agrees_about_files_of_others(stopped: Cluster, text: str) -> None:
-    """What the collection says that opensm objects to is what opensm says."""
+    """The collection predicts exactly the errors that opensm reports."""
     said = sweep(stopped, text)
     objections = objections_to(text)
     assert ("PARSE ERROR" in said) == bool(objections), (said, objections)
@@ -99,7 +99,7 @@ def test_it_agrees_about_files_of_others(stopped: Cluster, text: str) -> None:
 
 
 def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
-    """One switch is no fat tree: opensm goes back to its default, and only its log says so."""
+    """One switch is no fat tree: opensm falls back to its default, and only its log reports that."""
 
     def edit(inventory: dict[str, t.Any]) -> None:
         inventory["all"]["vars"] = {**(inventory["all"].get("vars") or {}), "opensm_routing_engine": ["ftree"]}

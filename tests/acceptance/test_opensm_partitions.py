@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Partitions that change, and hosts that this run does not reach."""
+"""Changed partitions, and hosts that a run does not reach."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TAGS = ("--tags", "opensm")
 
 
 def declaring(mtu: int) -> t.Callable[[dict[str, t.Any]], None]:
-    """node1 is master and node2 stands by; the partition of all hosts has this MTU."""
+    """Return an inventory with node1 as master and node2 as standby, in which the partition of all hosts has this MTU."""
     storage = {"name": "storage", "pkey": 1, "ipoib": True, "mtu": mtu, "members": [{"group": "rdma"}]}
     partitions = [{"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}, storage]
 
@@ -34,7 +34,7 @@ def declaring(mtu: int) -> t.Callable[[dict[str, t.Any]], None]:
 
 
 def group_mtu(lab: Cluster) -> str:
-    """The code of the MTU of the broadcast group of the partition, as the fabric has it."""
+    """Return the MTU code of the partition's broadcast group on the fabric."""
     text = lab.shell("node3", "saquery -g").stdout
     return re.sub(r".*ff12:401b:8001::ffff:ffff.*?Mtu\.+0x8(.).*", r"\1", text, flags=re.DOTALL) if "401b:8001::" in text else text
 
@@ -48,10 +48,10 @@ def wait_for(lab: Cluster, mtu: str) -> None:
 
 
 def test_another_mtu_of_a_partition_arrives(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
-    """opensm reads its file again and keeps the group, and so does a standby that has been master."""
+    """opensm keeps the group when it rereads its file, and so does a standby that has been master."""
     converge(lab, *TAGS, inventory=edited(declaring(2048)))
     wait_for(lab, "4")
-    # The standby makes the group, too.
+    # The standby creates the group too.
     lab.shell("node1", "systemctl stop rdma-opensm@ib")
     try:
         for _try in range(180):
@@ -68,7 +68,7 @@ def test_another_mtu_of_a_partition_arrives(lab: Cluster, edited: t.Callable[...
     wait_for(lab, "5")
     again = converge(lab, *TAGS, inventory=inventory)
     assert set(re.findall(r"\bchanged=(\d+)", again.output)) == {"0"}, again.output
-    # Whichever is master next has it.
+    # The next master has it, whichever it is.
     lab.shell("node1", "systemctl stop rdma-opensm@ib")
     try:
         time.sleep(60)
@@ -90,6 +90,6 @@ def test_a_host_that_is_not_reached_keeps_its_membership(lab: Cluster, edited: t
     assert "node3" in output and "# node3" not in lab.shell("node1", "cat %s" % FILE).stdout
     converge(lab, *TAGS, inventory=inventory)
     assert lab.shell("node1", "cat %s" % FILE).stdout == before
-    # As it was before this module.
+    # Restore the state from before this module.
     converge(lab, "-e", "rdma_allow_removal=true", *TAGS)
     lab.wait_until_green(60)

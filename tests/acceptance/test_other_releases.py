@@ -35,7 +35,7 @@ def before(nodes: Nodes) -> dict[str, frozenset[str]]:
 
 @pytest.fixture(scope="module")
 def converged(nodes: Nodes, before: dict[str, frozenset[str]]) -> tuple[Run, Run]:
-    """The site: its check, and the run that followed."""
+    """Provision the site: check mode, then the run."""
     return nodes.play("site", "--check"), nodes.play("site")
 
 

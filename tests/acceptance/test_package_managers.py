@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages of a distribution with the real apt, dnf and zypper, on nodes where no Python has bindings for them.
+"""Distribution packages with the real apt, dnf and zypper, on nodes where no Python has bindings for them.
 
-Debian has all three. The packages for dnf and zypper are empty, with the dependencies of RHEL 9. No fabric is needed, so the containers are none of a lab.
+Debian has all three. The packages for dnf and zypper are empty, with the dependencies of RHEL 9. The test needs no fabric, so the containers belong to no lab.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ mkdir -p /etc/yum.repos.d
 printf '[baseos]\nname=BaseOS\nbaseurl=file:///srv/rpm/distribution\nenabled=1\ngpgcheck=0\n' >/etc/yum.repos.d/baseos.repo
 dnf -y install filesystem firewalld
 """
-# Debian's rpm has a database for each user.
+# Debian's rpm has a database per user.
 ZYPPER = r"""
 mkdir -p /etc/rpm
 echo '%_dbpath /var/lib/rpm' >/etc/rpm/macros
@@ -60,7 +60,7 @@ class Manager(t.NamedTuple):
     prepare: str
     list: str
     taken_along: str = ""
-    """What goes with libibverbs; "" where no package of the image depends on it."""
+    """Package installed along with libibverbs; "" if none in the image depends on it."""
 
 
 MANAGERS = {
@@ -83,7 +83,7 @@ class Node(t.NamedTuple):
         return {line.split()[0].partition(":")[0]: line.split()[1] for line in self.run(self.manager.list).splitlines()}
 
     def ask(self, *arguments: str, **options: t.Any) -> Result:
-        """The result of the module, whether it failed or not."""
+        """Return the result of the module, failed or not."""
         argv = [str(BIN / "ansible"), "-i", self.inventory, NAME, "-m", "rdma.ofed.packages", "-a", json.dumps(options), *arguments]
         env = dict(environment(), ANSIBLE_LOAD_CALLBACK_PLUGINS="1", ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
         done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
@@ -91,7 +91,7 @@ class Node(t.NamedTuple):
         return {"failed": False, **json.loads(text)["plays"][0]["tasks"][0]["hosts"][NAME]}
 
     def converge(self, **options: t.Any) -> tuple[Result, dict[str, str], dict[str, str]]:
-        """In check mode, for real, and again: the result, and the packages before and after."""
+        """Run in check mode, for real, and again. Returns the result, and the packages before and after."""
         before = self.packages()
         foreseen = self.ask("--check", **options)
         assert not foreseen["failed"], foreseen["msg"]
@@ -115,7 +115,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         made = Node(MANAGERS[request.param], str(inventory))
         subprocess.run(["docker", "cp", str(ROOT / "tests/lab/stacks/rpm/repositories.py"), "%s:/srv/" % NAME], check=True)
         made.run(made.manager.prepare)
-        # Bindings are for the Python of the system, and would be found there.
+        # Bindings are for the system Python, and would be found there.
         made.run("python3 -m venv --without-pip %s && ! %s -c 'import apt' 2>/dev/null && ! %s -c 'import rpm' 2>/dev/null" % (VENV, PYTHON, PYTHON))
         yield made
     finally:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The distribution's opensm on both ports of a host of which the inventory names one, and one of other software on a host that runs none."""
+"""The distribution's opensm runs on both ports of a host but is declared for one, and one of other software runs on a host that should run none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cluster import Cluster
 from conftest import converge
 
 NODE, RESTING = "node1", "node2"
-# As a guide of a distribution has it.
+# As a guide of a distribution describes it.
 PARTITIONS = """\
 Default=0x7fff, ipoib, rate=3, mtu=4, scope=2:
         mgid=ff12:401b::ffff:ffff       # IPv4 Broadcast address
@@ -58,7 +58,7 @@ def packaged() -> collections.abc.Iterator[Cluster]:
 
 
 def inventory(cluster: Cluster, folder: pathlib.Path, **variables: t.Any) -> pathlib.Path:
-    """The first port of each host alone."""
+    """Return an inventory with only the first port of each host."""
     hosts = {host: {key: value for key, value in own.items() if key.startswith("ansible_")} for host, own in _hosts(cluster).items()}
     own = {host: {**variables, "rdma_ports": ["0000:03:00.0/1"]} for host, variables in hosts.items()}
     site = {"all": {"vars": {**_vars(cluster), **variables}, "children": {"rdma": {"hosts": own}, "opensm": {"hosts": {NODE: {}}}}}}
@@ -85,7 +85,7 @@ def test_one_on_a_port_of_no_declared_fabric_is_refused(packaged: Cluster, tmp_p
         run = packaged.play("site", *arguments, inventory=inventory(packaged, tmp_path))
         words = " ".join(run.output.split())
         assert run.status != 0 and "rdma_fabrics" in words and second in words and "Run this role on the designated host first" not in words, run.output
-    # Nothing has been started or enabled beside it.
+    # No further subnet manager was started or enabled.
     after = packaged.shell(NODE, STATE).stdout
     assert [line for line in after.splitlines() if "--guid" in line] == [line for line in before.splitlines() if "--guid" in line]
     assert "rdma-opensm" not in after
@@ -108,7 +108,7 @@ def test_partitions_with_groups_are_adopted_as_they_are(packaged: Cluster, tmp_p
 
 
 def test_partitions_that_opensm_refuses_are_a_finding(packaged: Cluster, tmp_path: pathlib.Path) -> None:
-    """Somebody edits the file, and opensm drops it with the next sweep."""
+    """An edit of the file, which opensm rejects at the next sweep."""
     adopting = inventory(packaged, tmp_path, opensm_adopt=True)
     path = "/etc/rdma-ofed/opensm/*/partitions.conf"
     packaged.shell(

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hooks for PBS, with a stand-in for its pbsnodes on node1."""
+"""The hooks for PBS, with a stand-in for pbsnodes on node1."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Pbs(t.NamedTuple):
         return done.stdout
 
     def node(self) -> tuple[bool, str]:
-        """Is it offline, and its comment."""
+        """Return whether the node is offline, and its comment."""
         return self.do("test -e %s/offline && echo yes || true" % STATE) != "", self.do("cat %s/comment 2>/dev/null || true" % STATE)
 
     def play(self, *arguments: str, hooks: tuple[str, ...] = (DRAIN, UNDRAIN), **variables: t.Any) -> Run:
@@ -46,7 +46,7 @@ class Pbs(t.NamedTuple):
 
 @pytest.fixture
 def pbs(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[Pbs]:
-    """A host that is online, without jobs."""
+    """Yield a host that is online and has no jobs."""
     found = Pbs(lab, tmp_path / "hooks.yml")
     found.do("cat >/usr/local/bin/pbsnodes <<'END'\n%sEND\nchmod +x /usr/local/bin/pbsnodes; rm -rf %s; mkdir -p %s" % (STANDIN, STATE, STATE))
     yield found

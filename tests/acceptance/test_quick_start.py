@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The quick start of the README, its commands and its inventory word by word, on bare nodes; then a reboot of all nodes, and the same again.
+"""The quick start of the README, its commands and inventory verbatim, on bare nodes; then a reboot of all nodes, and the same again.
 
-Two things differ: the archive is built into a folder of the test in place of /tmp, and how the nodes of the lab are reached stands beside the inventory.
+Two details differ: the archive is built in a directory of the test instead of /tmp, and the connection variables of the lab's nodes are added beside the
+inventory.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def chapter() -> str:
 
 
 def blocks() -> dict[str, list[str]]:
-    """The code blocks of the chapter by their languages."""
+    """Return the code blocks of the chapter by language."""
     found: dict[str, list[str]] = collections.defaultdict(list)
     for language, text in _BLOCK.findall(chapter()):
         found[language].append(text)
@@ -41,7 +42,7 @@ def blocks() -> dict[str, list[str]]:
 
 
 class User(t.NamedTuple):
-    """A user who follows the README, with an empty home directory and the Ansible of .venv."""
+    """A user who follows the README with an empty home directory and the Ansible of .venv."""
 
     home: pathlib.Path
     commands: list[str]
@@ -56,7 +57,7 @@ class User(t.NamedTuple):
         return done.stdout
 
     def play(self, playbook: str, *options: str) -> list[records.Event]:
-        """Run the command that the README has for a playbook, or the like of it for one that its text names; what it did."""
+        """Run the README's command for a playbook, or the equivalent for a playbook that its text names. Returns what it did."""
         command = " ".join([*_PLAY, "rdma.ofed." + playbook])
         assert command in self.commands or "`rdma.ofed.%s`" % playbook in chapter()
         record = self.home / "records"

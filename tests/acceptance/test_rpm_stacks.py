@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Stacks of rpm packages with a real dnf: whatever is replaced, nothing goes along that is not of the stack.
+"""Stacks of RPM packages with a real dnf: a replacement removes only packages of the stack.
 
-Debian has dnf. The packages are empty, with the dependencies of RHEL 9: its firewall needs libpcap, which is linked with libibverbs.
+Debian has dnf. The packages are empty, with the dependencies of RHEL 9: its firewall needs libpcap, which links libibverbs.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ INSTALLED: Options = {
     "bundle": "/srv/MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.3-x86_64",
     "installer_options": ["--skip-distro-check"],
 }
-# Stands for mlnxofedinstall of a bundle for RPM: its check of what it needs, with its own words, then its packages
-# in the place of the distribution's, which it erases whatever needs them.
+# Stand-in for mlnxofedinstall of an RPM bundle: its check of requirements, with its own messages, then its packages, which replace the distribution's; it
+# erases those regardless of their dependants.
 INSTALLER = r"""
 mkdir -p %(bundle)s && cd %(bundle)s
 echo 23.10-0.5.5.0 >.mlnx; echo x86_64 >.arch; echo rhel9.3 >distro
@@ -88,7 +88,7 @@ class Node(t.NamedTuple):
         return dict(line.split() for line in self.run("rpm -qa --qf '%{NAME} %{VERSION}\\n'").splitlines())
 
     def stack(self, *arguments: str, **options: t.Any) -> dict[str, t.Any]:
-        """The result of the module, whether it failed or not."""
+        """Return the result of the module, failed or not."""
         given = json.dumps({"allow_upgrade": True, **options})
         argv = [str(BIN / "ansible"), "-i", str(self.cluster.inventory), NODE, "-m", "rdma.ofed.driver_stack", "-a", given, *arguments]
         env = dict(environment(), ANSIBLE_LOAD_CALLBACK_PLUGINS="1", ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
@@ -136,7 +136,7 @@ def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, vers
     assert {**found, **versions, **BYSTANDERS} == found
     if wish is ABSENT:
         assert not [name for name in found if name.startswith(("mlnx", "doca", "ofed"))]
-    # All of the user space is of one stack.
+    # The whole user space comes from one stack.
     assert len({found[name] for name in ("rdma-core", "libibverbs", "librdmacm", "libibumad")}) == 1
     again = node.stack(**wish)
     assert (again["failed"], again["changes"]) == (False, [])
@@ -166,7 +166,7 @@ def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
 
 @contextlib.contextmanager
 def updates(node: Node) -> collections.abc.Iterator[None]:
-    """Another repository, which has packages of the same names with higher versions."""
+    """Yield another repository with packages of the same names and higher versions."""
     path = "/etc/yum.repos.d/updates.repo"
     node.run("printf '[updates]\\nname=Updates\\nbaseurl=file:///srv/rpm/updates\\nenabled=1\\ngpgcheck=0\\n' >%s" % path)
     try:
@@ -183,14 +183,14 @@ def test_an_update_of_the_system_replaces_nothing_of_the_stack(node: Node, wish:
     with updates(node):
         node.run("dnf -y upgrade")
         assert node.packages() == before
-        # This is so by the order of the repositories alone.
+        # Only the priority of the repositories ensures this.
         shown = node.cluster.shell(NODE, "dnf --assumeno --setopt=rdma-ofed.priority=99 upgrade").stdout
         assert "9948.0-1.el9" in shown, shown
 
 
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
 def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, wish: Options) -> None:
-    """The role is on record for the package, and the metapackage of the stack that came since depends on it."""
+    """The role has the package on record, and the metapackage of a stack installed later depends on it."""
     assert not node.stack(**wish)["failed"]
     before = node.packages()
     record = "/etc/rdma-ofed/opensm/record"
@@ -209,7 +209,7 @@ def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -
     foreseen = node.stack("--check", **INSTALLED)
     assert not foreseen["failed"], foreseen["msg"]
     assert "tk" not in node.packages()
-    # A repository that lacks it is named, and nothing else was changed.
+    # The message names the repository that lacks it; nothing has changed.
     before = node.packages()
     node.run("mv /etc/yum.repos.d/baseos.repo /srv/")
     refused = node.stack(**INSTALLED)
@@ -226,10 +226,10 @@ def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -
 
 
 def test_an_update_of_the_system_replaces_nothing_that_the_installer_has_installed(node: Node) -> None:
-    """The packages are of no repository. Without a protection, those of higher versions would take their place."""
+    """No repository has these packages. Without protection, packages of higher versions would replace them."""
     locks = "/etc/dnf/plugins/versionlock.list"
     assert not node.stack(**ABSENT)["failed"]
-    # That of DOCA is left by the tests before: its release is told by ofed_info, which the empty packages do not have.
+    # The earlier tests leave the DOCA stack. Its release is reported by ofed_info, which the empty packages lack.
     node.run("dnf -y remove --noautoremove ucx || true")
     node.run("dnf -y versionlock add tk")
     node.run(INSTALLER % INSTALLED)
@@ -242,7 +242,7 @@ def test_an_update_of_the_system_replaces_nothing_that_the_installer_has_install
             foreseen, done = node.stack("--check", **INSTALLED, **off), node.stack(**INSTALLED, **off)
             assert not done["failed"], done["msg"]
             assert done["changes"] == foreseen["changes"]
-            # What the site has locked itself stays so.
+            # Locks set by the site itself stay.
             assert [line.split("-")[0] for line in node.run("cat " + locks).splitlines() if line and not line.startswith("#")] == ["tk"]
             if off == {"protect_packages": False}:
                 assert "9948.0-1.el9" in node.cluster.shell(NODE, "dnf --assumeno upgrade").stdout

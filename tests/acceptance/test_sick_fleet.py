@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Eight nodes, six of them broken at once, each in its own way: the two whole ones get all that they would get without the others.
+"""Eight nodes, six of them broken at once, each in another way: the two healthy ones get everything that they would get alone.
 
-In the order of the file: the first test finds bare nodes.
+The tests depend on their order in the file: the first one finds bare nodes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WHOLE = ("node1", "node2")
 LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING = ("node%d" % number for number in range(3, 9))
 SICK = {LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING}
 ILLNESSES = {POWERED_OFF: sick.UNROUTED, HANGING: sick.SILENT}
-# As unattended-upgrades does while it is at work.
+# As unattended-upgrades does while it runs.
 LOCKED = "import fcntl, time; file = open('/var/lib/dpkg/lock-frontend', 'w'); fcntl.lockf(file, fcntl.LOCK_EX); time.sleep(86400)"
 LOCKS = 'systemd-run --quiet --unit=locks python3 -c "%s"' % LOCKED
 PROFILE = "printf '[Match]\\nName=ib0\\n[Network]\\nAddress=10.99.0.1/24\\n' >/etc/systemd/network/90-storage.network"
@@ -49,18 +49,18 @@ class Fleet:
         self.all = inventory
 
     def play(self, playbook: str, *arguments: str) -> Run:
-        """A run with the sick hosts."""
+        """Run a playbook with the sick hosts."""
         return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.all, ILLNESSES), timeout=900)
 
     def designating(self, host: str, playbook: str, *arguments: str) -> Run:
-        """A run in which a sick host is to have the subnet manager, and a whole one stands by."""
+        """Run a playbook with a sick host designated for the subnet manager and a healthy one as standby."""
         inventory = copy.deepcopy(self.all)
         inventory["all"]["children"]["opensm"]["hosts"] = dict.fromkeys((host, WHOLE[1]))
         inventory["all"].setdefault("vars", {})["opensm_standby"] = True
         return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(inventory, ILLNESSES), timeout=900)
 
     def play_whole(self, playbook: str, *arguments: str) -> Run:
-        """The same without them."""
+        """Run a playbook without the sick hosts."""
         return self.lab.play(playbook, *arguments, inventory=self.ward.inventory(self.whole, {}), timeout=900)
 
 
@@ -85,11 +85,11 @@ def ended(run: Run) -> set[str]:
 
 
 def given(run: Run) -> set[tuple[str, str, str, bool]]:
-    """What the whole hosts were given: host, task, status, and whether it changed something."""
+    """Return what the healthy hosts got: host, task, status, and whether it changed something."""
     return {
         (event["host"], event["task"], event["status"], event["changed"])
         for event in run.events
-        # What runs once, for all hosts, runs on any of them.
+        # Tasks that run once for all hosts may run on any of them.
         if event["event"] == "result" and event["host"] in WHOLE and (event["changed"] or event["action"].startswith("rdma.ofed."))
     }
 
@@ -99,7 +99,7 @@ def summary(run: Run) -> str:
 
 
 def named(text: str) -> set[str]:
-    """The hosts of a folded list such as node[3-4] that a text names."""
+    """Return the hosts in a text, expanded from a folded list such as node[3-4]."""
     return {name for name in SICK if any(form in text for form in forms(name))}
 
 
@@ -114,7 +114,7 @@ def test_check_mode_foresees_the_same_for_whole_hosts(fleet: Fleet) -> None:
     assert alone.status == 0, alone.output
     assert with_sick.status != 0, with_sick.output
     assert given(with_sick) == given(alone), with_sick.output
-    # Modules that are to be loaded may bring a port that is missing.
+    # Modules that are still to be loaded may create a missing port.
     assert named(summary(with_sick)) == SICK - {LOST_RAIL}, with_sick.output
 
 
@@ -133,7 +133,7 @@ def test_whole_hosts_are_served_completely_and_a_second_run_changes_nothing(flee
 
 
 def served(fleet: Fleet, playbook: str, **variables: t.Any) -> Run:
-    """A run that gives whole hosts all that they would get alone, and after which nothing is left to do."""
+    """Check that a run gives healthy hosts everything that they would get alone, and that a second run changes nothing."""
     options = ("-e", json.dumps(variables))
     run = fleet.play(playbook, *options)
     assert run.status != 0 and ended(run) <= SICK, run.output
@@ -154,7 +154,7 @@ def test_whole_hosts_are_verified(fleet: Fleet) -> None:
 def test_the_fabric_is_judged(fleet: Fleet) -> None:
     run = fleet.play("fabric")
     assert "Fabric ib: 1 switch" in run.output, run.output
-    # It is asked through a whole host, and needs no other: the adapters of all are in the fabric.
+    # A healthy host queries the fabric, which shows the adapters of all hosts.
     assert run.status == 0, run.output
 
 
@@ -183,13 +183,13 @@ def test_the_fabric_is_monitored(fleet: Fleet) -> None:
 
 def test_support_bundles_of_whole_hosts_are_there(fleet: Fleet, tmp_path: pathlib.Path) -> None:
     run = fleet.play("support_bundle", "-e", json.dumps({"support_bundle_dir": str(tmp_path)}))
-    # The others answer, whatever else is wrong with them.
+    # The other hosts answer despite their other faults.
     assert run.status != 0 and ended(run) == {POWERED_OFF, HANGING}, run.output
     assert named(summary(run)) == {POWERED_OFF, HANGING} and "\nNext: " in summary(run), run.output
     assert list(tmp_path.iterdir()), run.output
 
 
-# Each of them changes nothing on hosts that are as declared. What a removal would do is enough to see whom it leaves out.
+# These playbooks change nothing on hosts in the declared state. A planned removal is enough to see which hosts it leaves out.
 OTHERS: dict[str, tuple[str, ...]] = {
     "fabric": (),
     "upgrade": (),
@@ -198,12 +198,12 @@ OTHERS: dict[str, tuple[str, ...]] = {
     "monitor": ("-e", "rdma_allow_container=true"),
     "remove": ("--check", "-e", "rdma_remove=true"),
 }
-# Beside site and verify, each host is designated in one of these playbooks, and each playbook has one. The other pairs take long.
+# Besides site and verify, each host is designated in one of these playbooks, and each playbook has one host. All pairs would take too long.
 DIAGONAL = dict(zip(sorted(SICK), OTHERS))
 
 
 def copes(fleet: Fleet, host: str, playbook: str) -> None:
-    """The playbook serves the others, where a sick host is the designated one and the site has been provisioned so."""
+    """Check that the playbook serves the other hosts while a sick host is the designated one, on a site provisioned that way."""
     run = fleet.designating(host, playbook, *OTHERS[playbook])
     if playbook == "fabric":
         assert run.status == 0 and "Fabric ib: 1 switch" in run.output, run.output
@@ -227,7 +227,7 @@ def test_a_sick_host_may_be_the_designated_one(fleet: Fleet, host: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("host", sorted(SICK))
 def test_a_sick_host_may_be_the_designated_one_of_every_playbook(fleet: Fleet, host: str) -> None:
-    # Else the whole hosts would not be as declared.
+    # Otherwise the healthy hosts would deviate from the declaration.
     fleet.designating(host, "site")
     for playbook in OTHERS:
         copes(fleet, host, playbook)

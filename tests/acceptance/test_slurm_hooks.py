@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hooks for Slurm, with a real one: slurmctld on node1, slurmd on node2."""
+"""The hooks for Slurm, with a real Slurm: slurmctld on node1, slurmd on node2."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from cluster import Cluster, Run
 
 CONTROLLER, NODE = "node1", "node2"
 OURS = "rdma.ofed firmware"
-# No cgroups, no accounting, one processor: whatever needs more of the machine than a container has.
+# No cgroups, no accounting, one processor: nothing that a container cannot provide.
 CONFIG = """\
 ClusterName=lab
 SlurmctldHost=node1
@@ -57,7 +57,7 @@ HOOKS = {"rdma_drain_tasks": "slurm", "rdma_undrain_tasks": "slurm"}
 
 
 class Slurm:
-    """The Slurm of the lab, and playbooks that use it."""
+    """The lab's Slurm, and playbooks that use it."""
 
     def __init__(self, lab: Cluster, folder: pathlib.Path) -> None:
         self.lab = lab
@@ -73,7 +73,7 @@ class Slurm:
         return done.stdout
 
     def node(self) -> tuple[set[str], str]:
-        """Flags of the node's state, and its reason."""
+        """Return the flags of the node's state, and its reason."""
         text = self.do("scontrol show node %s" % NODE)
         state, reason = re.search(r"\sState=(\S+)", text), re.search(r"\sReason=(.*) \[", text)
         assert state
@@ -86,7 +86,7 @@ class Slurm:
             time.sleep(0.3)
 
     def job(self, name: str) -> str:
-        """Submit a job that runs until it is released or cancelled, wait until it runs, and return its number."""
+        """Submit a job that runs until it is released or cancelled, wait until it runs, and return its job ID."""
         script = "while ! [ -e /tmp/released ]; do sleep 0.2; done"
         number = self.do("sbatch --parsable --chdir=/ --output=/dev/null --job-name=%s --wrap '%s'" % (name, script)).strip()
         self.wait("ALLOCATED")
@@ -98,7 +98,7 @@ class Slurm:
         self.lab.shell(NODE, "touch /tmp/released")
 
     def play(self, *arguments: str, hooks: tuple[str, ...] = (DRAIN, UNDRAIN), **variables: t.Any) -> Run:
-        """The hooks alone, with nothing to reset between them."""
+        """Run the hooks alone, with no pending reset between them."""
         tasks = [{"ansible.builtin.include_role": {"name": "rdma.ofed.node_service", "tasks_from": hook}} for hook in hooks]
         self.playbook.write_text(yaml.safe_dump([{"hosts": NODE, "gather_facts": False, "tasks": tasks}]), encoding="utf-8")
         return self.lab.play(
@@ -126,7 +126,7 @@ def installed(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collect
 
 @pytest.fixture
 def slurm(installed: Slurm) -> collections.abc.Iterator[Slurm]:
-    """An idle node without jobs, before and after each test."""
+    """Yield an idle node without jobs, and restore that state."""
     installed.lab.shell(NODE, "rm -f /tmp/released")
     yield installed
     installed.do("scancel --user=root")
@@ -159,7 +159,7 @@ def test_the_drain_waits_for_a_running_job_and_check_mode_foresees_it(slurm: Slu
     assert records.differences(predicted.events, done.events) == []
     assert changed(done) == {"Drain the node in Slurm", "Resume the node in Slurm"}
     assert slurm.do("squeue --noheader") == ""
-    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    # On a busy machine, the controller may briefly see the node as not responding.
     slurm.wait("IDLE")
     assert slurm.node()[1] == ""
 
@@ -173,17 +173,17 @@ def test_a_job_that_does_not_end_stops_the_run_and_a_later_one_brings_the_node_b
     assert slurm.node() == ({"ALLOCATED", "DRAIN"}, OURS)
     slurm.do("scancel %s" % number)
     slurm.wait("IDLE", "DRAIN")
-    # Something waits for a reboot, which is not allowed now: the node stays out of service.
+    # A pending reboot is not allowed in this run: the node stays drained.
     assert slurm.firmware(rdma_allow_reboot=False).status == 0
     assert slurm.node() == ({"IDLE", "DRAIN"}, OURS)
-    # It is allowed, and check mode foresees that the node comes back; nothing is drained a second time.
+    # It is allowed, and check mode predicts that the node returns to service; nothing is drained a second time.
     assert changed(slurm.firmware("--check")) == {"Reboot the node", "Resume the node in Slurm"}
-    # Whoever looks after the node gives its cards a cold boot. Nothing is left to do but to bring it back.
+    # The administrator cold-boots the node's cards. Only the return to service is left.
     slurm.lab.shell(NODE, POWERCYCLE)
     back = slurm.firmware()
     assert back.status == 0, back.output
     assert changed(back) == {"Resume the node in Slurm"}
-    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    # On a busy machine, the controller may briefly see the node as not responding.
     slurm.wait("IDLE")
     assert slurm.node()[1] == ""
 
@@ -198,7 +198,7 @@ def test_the_undrain_waits_for_slurmd_of_a_node_that_was_rebooted(slurm: Slurm) 
     run = slurm.play(hooks=(UNDRAIN,))
     later.join()
     assert run.status == 0, run.output
-    # The controller may find that the node did not answer it, for a moment, on a busy machine.
+    # On a busy machine, the controller may briefly see the node as not responding.
     slurm.wait("IDLE")
     assert slurm.node()[1] == ""
     assert changed(slurm.play(hooks=(UNDRAIN,))) == set()

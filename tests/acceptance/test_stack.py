@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One node to a vendor's stack and back, with a stand-in for the bundle, after an installation that broke off. All others are in molecule/stacks."""
+"""One node to a vendor's stack and back, with a stand-in for the bundle, after an interrupted installation. molecule/stacks covers all other cases."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from common import ROOT
 from proofs import LOOK_ALIKE
 
 NODE = "node2"
-# Back to the packages of the distribution.
+# Return to the packages of the distribution.
 INBOX = {"rdma_allow_upgrade": True}
 VERSION, OTHER = "23.10-0.5.5.0", "24.10-0.7.0.0"
 
 
 @pytest.fixture
 def bundle(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """The variables that declare the stack; the node has the bundle, and a dkms that needs no compiler."""
+    """Return the variables that declare the stack. The node has the bundle, and a dkms that needs no compiler."""
     subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", str(tmp_path)], check=True, timeout=1800)
     bundles = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["bundles"]
     made = bundles[VERSION]
@@ -74,7 +74,7 @@ def test_a_vendors_stack_that_broke_off_is_finished_by_the_next_run_and_goes_aga
 
 
 def packages(lab: Cluster) -> str:
-    """With their versions, and when the driver was loaded."""
+    """Return the packages with their versions, and the time at which the driver was loaded."""
     return lab.shell(NODE, "dpkg-query --show; stat -c %Y /sys/module/mlx5_core; ofed_info -s").stdout
 
 

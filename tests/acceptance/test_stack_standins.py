@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The stand-ins for the vendor's downloads behave as they are described: a bundle on a node, from first to last."""
+"""The stand-ins for the vendor's downloads behave as described: the whole life of a bundle on a node."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ class Bundle(t.NamedTuple):
         return self.cluster.shell(NODE, script)
 
     def install(self, arguments: str, faults: str = "") -> subprocess.CompletedProcess[str]:
-        # It would find Debian with its minor version, for which the bundle is not made.
+        # It would detect a minor Debian version for which the bundle is not built.
         return self.shell("OFED_STANDIN=%s %s/mlnxofedinstall --distro debian12 %s </dev/null 2>&1" % (faults, self.folder, arguments))
 
 
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Bundle]:
-    """A node with an unpacked bundle, and with the light packages that stand for dkms and kernel headers."""
+    """Yield a node with an unpacked bundle, and with the light packages that replace dkms and kernel headers."""
     made = tmp_path_factory.mktemp("stacks")
     subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", str(made)], check=True, timeout=600)
     manifest = json.loads((made / "manifest.json").read_text(encoding="utf-8"))["bundles"][VERSION]
@@ -66,7 +66,7 @@ def _copy(folder: pathlib.Path, names: t.Sequence[str], container: str) -> None:
         ("--bogus", 22),
         ("--distro debian11", 172),
         ("--basic --check-deps-only", 172),
-        # Nobody is there to answer.
+        # Standard input is empty.
         ("--basic", 1),
     ],
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nodes of Debian 12 and of Debian 13 in one cluster, and reboots of both."""
+"""Nodes of Debian 12 and 13 in one cluster, and reboots of both."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
 def said(cluster: Cluster, command: str) -> dict[str, str]:
-    """What a command prints on each node."""
+    """Return the output of a command on each node."""
     return {node: cluster.shell(node, command).stdout.strip() for node in RELEASES}
 
 
@@ -41,7 +41,7 @@ class Suites(t.NamedTuple):
 
 @pytest.fixture(scope="module")
 def two_suites(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Suites]:
-    """The newer release has the subnet manager; the older one has it in all other labs."""
+    """The newer release runs the subnet manager; the older one does so in all other labs."""
     cluster = Cluster(PREFIX)
     try:
         cluster.command("up", "--topology", "two-suites")
@@ -74,7 +74,7 @@ def test_all_nodes_come_back_from_a_reboot_as_they_were(two_suites: Suites) -> N
     assert done.returncode == 0, done.stdout + done.stderr
     after = said(cluster, "cat " + BOOT_ID)
     assert not set(before.values()) & set(after.values())
-    # The journal is kept by the same id.
+    # The journal lists the boot under the same boot ID.
     assert said(cluster, "journalctl --list-boots --no-pager | grep -c '^ *0 '$(tr -d - <%s)" % BOOT_ID) == dict.fromkeys(RELEASES, "1")
     two_suites.wait_until_green()
     assert records.changes(two_suites.converge().events) == {}

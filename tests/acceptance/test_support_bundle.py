@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The support bundle of the lab: real tools and logs, planted secrets, and a host that does not answer."""
+"""The support bundle of the lab: real tools and logs, planted secrets, and a host that does not respond."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LEFT = "find /tmp /var/tmp -name '*rdma-support*'"
 
 
 def with_silent_host(folder: pathlib.Path) -> t.Callable[[dict[str, t.Any]], None]:
-    """An edit that adds a host to which ssh finds no way."""
+    """Return an edit that adds a host which ssh cannot reach."""
     ssh = folder / "ssh"
     ssh.write_text("#!/bin/sh\nexit 255\n", encoding="utf-8")
     ssh.chmod(0o755)

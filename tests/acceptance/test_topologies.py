@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A larger fabric: from bare nodes to provisioned and checked, and nothing to do the second time. Two nodes are in molecule/stacks."""
+"""A larger fabric: provisioned from bare nodes, checked, and unchanged by the second run. molecule/stacks covers two nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_sixteen_nodes_converge_and_their_fabric_is_right(tmp_path: pathlib.Path
         first = converge(cluster)
         second = converge(cluster)
         assert records.changes(second.events) == {}
-        # A clean fabric has no finding, as one of 3 nodes has none (test_quick_start.py).
+        # A clean fabric has no finding; test_quick_start.py checks that for 3 nodes.
         judged = cluster.play("fabric", "-e", "fabric_report_dir=%s" % tmp_path)
         assert judged.status == 0, judged.output
         assert json.loads((tmp_path / "ib-findings.json").read_text(encoding="utf-8"))["findings"] == []

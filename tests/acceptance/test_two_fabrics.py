@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts with a port on each of two fabrics: each fabric has a master and a standby of its own, and swapped cables are found."""
+"""Hosts with a port on each of two fabrics: each fabric has its own master and standby, and swapped cables are detected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHARED = {
     "opensm_standby": True,
     "ipoib_interfaces": [],
 }
-# Port, fabric, and the adapter at which the subnet manager is that it meets there: at switch2, and at switch1.
+# Port, declared fabric, and the adapter of the subnet manager that it sees: at switch2 and at switch1.
 SWAPPED = (
     (("mlx5_0/1", "ib", "node1 mlx5_1"), ("mlx5_1/1", "storage", "node2 mlx5_0")),
     (("mlx5_1/1", "storage", "node1 mlx5_0"), ("mlx5_0/1", "ib", "node2 mlx5_1")),
@@ -36,7 +36,7 @@ MEETING = r"port %s \(port GUID 0x[0-9a-f]{16}\) is declared on fabric %s, and s
 
 @contextlib.contextmanager
 def two_fabrics(topology: str, folder: pathlib.Path) -> collections.abc.Iterator[tuple[Cluster, pathlib.Path]]:
-    """A lab, and an inventory in which node1 is designated for the one fabric and node2 for the other."""
+    """Yield a lab, and an inventory in which node1 is designated for one fabric and node2 for the other."""
     cluster = Cluster("rdma-%s" % topology)
     try:
         cluster.command("up", "--topology", topology)
@@ -55,19 +55,19 @@ def two_fabrics(topology: str, folder: pathlib.Path) -> collections.abc.Iterator
 
 
 def seen(inventory: pathlib.Path) -> dict[str, dict[str, dict[str, t.Any]]]:
-    """What opensm_info says on each node, by port."""
+    """Return the results of opensm_info on each node, by port."""
     found = tasks.run(inventory, NODES, [tasks.module("opensm_info", known_hosts=list(NODES))], environment=environment())
     return {node: {fabric["port"]: fabric for fabric in result["fabrics"]} for node, (result,) in found.items()}
 
 
 def states(fabrics: dict[str, dict[str, t.Any]], port: str) -> dict[str, str]:
-    """State of each subnet manager of the fabric of a port, by host."""
+    """Return the state of each subnet manager on a port's fabric, by host."""
     assert fabrics[port]["problem"] == "", fabrics[port]
     return {manager["host"]: manager["state"] for manager in fabrics[port]["managers"]}
 
 
 def instances(cluster: Cluster, node: str) -> dict[str, str]:
-    """The process of each of our units, by name of the unit."""
+    """Return the process of each of the collection's units, by unit name."""
     units = cluster.shell(node, "systemctl list-units --no-legend --plain 'rdma-opensm@*' | cut -d ' ' -f 1").stdout.split()
     return {unit: cluster.shell(node, "systemctl show -p MainPID --value %s" % unit).stdout.strip() for unit in units}
 
@@ -94,11 +94,11 @@ def test_each_fabric_has_its_own_master(tmp_path: pathlib.Path) -> None:
 
 
 def lose_the_second(cluster: Cluster, inventory: pathlib.Path) -> None:
-    """The fabric that hosts declare last is judged as the first one is."""
+    """Check that the fabric declared last is judged like the first one."""
     units = "rdma-opensm@storage.service"
     assert cluster.shell("node2", "systemctl stop %s" % units).returncode == 0
     over = cluster.play("verify", "-e", "node_check_wait=0", inventory=inventory)
-    # The declared standby takes over, now or soon. The designated host does not run what it is to run.
+    # The declared standby takes over, now or soon. The designated host lacks the subnet manager that it should run.
     assert "opensm of fabric storage: wanted running, found stopped" in over.output and "fabric ib" not in over.output, over.output
     assert cluster.shell("node1", "systemctl stop %s" % units).returncode == 0
     lost = cluster.play("verify", inventory=inventory)
@@ -111,7 +111,7 @@ def lose_the_second(cluster: Cluster, inventory: pathlib.Path) -> None:
 
 
 def move(cluster: Cluster, inventory: pathlib.Path) -> None:
-    """The designation of one fabric moves, and the other one does not notice."""
+    """Move the designation of one fabric. The other fabric is not affected."""
     changed = yaml.safe_load(inventory.read_text(encoding="utf-8"))
     hosts: dict[str, t.Any] = changed["all"]["children"]["opensm"]["hosts"]
     hosts["node1"]["opensm_rank"]["ib"], hosts["node2"]["opensm_rank"]["ib"] = 2, 1
@@ -130,12 +130,12 @@ def test_swapped_cables_are_found_and_named(tmp_path: pathlib.Path) -> None:
         assert run.status != 0, run.output
         said = " ".join(run.output.split())
         assert "which is declared on another fabric: a cable is in the wrong switch, or rdma_fabrics has the wrong port" in said, said
-        # At each switch, two meet that do not belong together. The one that the other outranks names it, and is stopped.
+        # At each switch, two subnet managers of different fabrics meet. The one with the lower rank names the other and is stopped.
         for ends in SWAPPED:
             named = [end for end in ends if re.search(MEETING % end, said)]
             assert len(named) == 1, said
         left = [(node, unit) for node in NODES for unit in sorted(instances(cluster, node))]
         assert len(left) == 2, left
-        # Nothing is gained by trying again.
+        # Another run does not help.
         assert cluster.play("site", "--tags", "opensm", inventory=inventory).status != 0
         assert [(node, unit) for node in NODES for unit in sorted(instances(cluster, node))] == left

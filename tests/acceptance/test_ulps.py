@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Upper-layer protocols of the distribution's stack: turned on, left alone, turned off, and gone with the stack."""
+"""Upper-layer protocols of the distribution's stack: enabled, unchanged, disabled, and removed with the stack."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from conftest import converge
 NODE = "node2"
 LISTED = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 UNITS = ("ibacm.socket", "srp_daemon.service")
-# Containers share a kernel that has no netlink of RDMA where nobody loaded ib_core.
+# Containers share a kernel, which lacks RDMA netlink unless ib_core is loaded.
 WITHOUT_NETLINK = """set -e
 mkdir -p /etc/systemd/system/ibacm.socket.d
 printf '[Socket]\\nListenNetlink=\\nListenStream=/run/ibacm-unix.sock\\n' > /etc/systemd/system/ibacm.socket.d/lab.conf
@@ -46,7 +46,7 @@ def restored(lab: Cluster) -> collections.abc.Iterator[Cluster]:
     assert lab.shell(NODE, WITHOUT_NETLINK).returncode == 0
     yield lab
     lab.shell(NODE, "rm -r /etc/systemd/system/ibacm.socket.d; systemctl daemon-reload")
-    # It ends with the check of the node.
+    # The run ends with the check of the node.
     converge(lab, "--limit", NODE)
 
 
@@ -67,10 +67,10 @@ def test_protocols_are_turned_on_and_off_by_name_and_go_with_the_stack(node: Clu
 
     made_as_predicted(node)
     assert states(node, "is-enabled") == ["disabled", "disabled"]
-    # Nothing is on, so nobody looks any more.
+    # No protocol is enabled, so the module is not run.
     assert "rdma.ofed.ulps" not in records.executions(declare(node).events)[NODE]
 
-    # What is on goes with the stack.
+    # Enabled protocols are removed with the stack.
     declare(node, ofed_ulps=["srp"])
     made_as_predicted(node, ofed_ulps=["srp"], ofed_state="absent")
     assert node.shell(NODE, "dpkg --list srptools | grep -q ^ii || test -e %s || pgrep srp_daemon" % LISTED).returncode == 1

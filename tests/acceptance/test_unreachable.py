@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts that do not answer end for themselves: the others get all that they would get without them."""
+"""Unreachable hosts fail for themselves only: the others get everything that they would get without them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_each_illness_is_to_ansible_what_it_is_called(tmp_path: pathlib.Path) ->
 
 
 def managed(lab: Cluster, *hosts: str, standby: bool) -> dict[str, t.Any]:
-    """The inventory of the lab with these hosts in group `opensm`."""
+    """Return the lab's inventory with these hosts in group `opensm`."""
     inventory: dict[str, t.Any] = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
     inventory["all"]["children"]["opensm"]["hosts"] = dict.fromkeys(hosts)
     inventory["all"]["vars"].update(opensm_standby=standby)
@@ -50,7 +50,7 @@ def ended(run: Run) -> set[str]:
 
 @pytest.mark.parametrize("kind", [sick.REFUSED, sick.ENDLESS])
 def test_a_dead_host_costs_the_others_neither_their_subnet_manager_nor_their_check(lab: Cluster, kind: str) -> None:
-    """The master is dead, and the inventory names another host first: seen in a trial, in which the fabric stayed without a subnet manager."""
+    """The master is down, and the inventory names another host first. A trial had left such a fabric without a subnet manager."""
     with sick.Ward() as ward:
         inventory = ward.inventory(managed(lab, "node2", "node1", standby=False), {"node1": kind})
         lab.shell("node1", "systemctl mask --runtime --now rdma-opensm@ib")
@@ -83,7 +83,7 @@ def test_the_fabric_is_judged_through_the_next_host_that_answers(lab: Cluster) -
 
 
 def with_dead_hosts(lab: Cluster) -> dict[str, t.Any]:
-    """The lab, and a host for each illness, with its name."""
+    """Yield the lab, and a host for each failure kind, named after it."""
     inventory: dict[str, t.Any] = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
     inventory["all"]["children"]["rdma"]["hosts"].update({kind: {} for kind in sick.KINDS})
     return inventory
@@ -93,7 +93,7 @@ def of_whole_hosts(run: Run) -> set[tuple[str, str, str]]:
     return {(event["host"], event["task"], event["status"]) for event in run.events if event["event"] == "result" and event["host"].startswith("node")}
 
 
-# On these nodes, no bundle can be built, which is the same with and without the dead hosts.
+# These nodes cannot build a bundle, with or without the dead hosts.
 BUNDLE = {"ofed_source": "mlnx_ofed", "ofed_version": "24.10-0.7.0.0", "ofed_bundle": "/nosuch.tgz"}
 
 
@@ -107,7 +107,7 @@ def test_dead_hosts_are_named_and_cost_the_others_nothing(lab: Cluster, playbook
         run = lab.play(playbook, *options, inventory=ward.inventory(with_dead_hosts(lab), {kind: kind for kind in sick.KINDS}), timeout=600)
     assert run.status != 0 and ended(run) >= set(sick.KINDS), run.output
     alone = lab.play(playbook, *options)
-    # The summary alone tells of the others.
+    # Only the summary mentions the other hosts.
     assert of_whole_hosts(run) == of_whole_hosts(alone), run.output + alone.output
     said = run.output.rpartition("Summary: ")[2].partition("\nPLAY RECAP")[0]
     assert all("  %s: " % kind in said for kind in sick.KINDS) and "Next: " in said, run.output

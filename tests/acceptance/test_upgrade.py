@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A cluster is upgraded batch by batch: in which order, where it stops, and how it goes on. The stack gets one small package more."""
+"""A cluster is upgraded in batches: their order, where the run stops, and how it continues. The stack gets one more small package."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Site(t.NamedTuple):
         return self.play("upgrade", *arguments, **{"ofed_extra_packages": [PACKAGE], "rdma_upgrade_groups": ["compute"], **variables})
 
     def noted(self) -> list[str]:
-        """What the hooks noted since the last time."""
+        """Return what the hooks recorded since the last call."""
         lines = self.log.read_text(encoding="utf-8").splitlines() if self.log.exists() else []
         self.log.unlink(missing_ok=True)
         return lines
@@ -47,14 +47,14 @@ class Site(t.NamedTuple):
 
 @pytest.fixture(scope="module", autouse=True)
 def provisioned_again(lab: Cluster) -> collections.abc.Iterator[None]:
-    """For those who come after: the lab with its own inventory."""
+    """Provision the lab with its own inventory again, for later tests."""
     yield
     converge(lab)
 
 
 @pytest.fixture
 def site(lab: Cluster, tmp_path: pathlib.Path, edited: t.Callable[..., pathlib.Path]) -> collections.abc.Iterator[Site]:
-    """node3 computes; node1 runs the subnet manager, and node2 may."""
+    """Return an inventory in which node3 computes, node1 runs the subnet manager, and node2 is the standby."""
 
     def edit(inventory: dict[str, t.Any]) -> None:
         inventory["all"]["children"]["opensm"]["hosts"] = {"node1": None, "node2": None}

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The opensm of a vendor's stack: with one of its kind, and with that of the distribution, as master and as standby.
+"""The opensm of a vendor's stack, together with another of its kind or with the distribution's, as master and as standby.
 
-It is no part of this project. Its packages are taken from the folder `vendor` of RDMA_SHARED, which is `../shared` by default.
+It is not part of this project. Its packages are taken from the directory `vendor` of RDMA_SHARED, which is `../shared` by default.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ PREFIX = "rdma-vendor"
 UNIT = "rdma-opensm@ib"
 WITNESS = "node3"
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get -q -y %s >/tmp/apt.log 2>&1 || { cat /tmp/apt.log; exit 1; }"
-# opensm polls a master that is gone for 40 seconds.
+# opensm polls a missing master for 40 seconds.
 SECONDS = 180
 
 
 @pytest.fixture(scope="module")
 def vendor() -> collections.abc.Iterator[Cluster]:
-    """Three nodes with the vendor's opensm on two of them, and no subnet manager yet."""
+    """Yield three nodes with the vendor's opensm on two of them, and no subnet manager running."""
     if not PACKAGES:
         pytest.skip("no opensm of a vendor: there are no packages in %s/vendor/opensm-5.6.0.MLNX" % SHARED)
     cluster = Cluster(PREFIX)
@@ -63,7 +63,7 @@ def shell(cluster: Cluster, node: str, script: str) -> str:
 
 
 def order(cluster: Cluster, folder: pathlib.Path, *nodes: str) -> pathlib.Path:
-    """An inventory in which the first of the nodes is designated, and the second stands by."""
+    """Return an inventory with the first of the nodes designated and the second as standby."""
     inventory = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))
     inventory["all"]["children"]["opensm"] = {"hosts": {node: {"opensm_rank": rank} for rank, node in enumerate(nodes)}, "vars": {"opensm_standby": True}}
     path = folder / ("%s.yml" % nodes[0])
@@ -72,7 +72,7 @@ def order(cluster: Cluster, folder: pathlib.Path, *nodes: str) -> pathlib.Path:
 
 
 def managers(cluster: Cluster) -> dict[str, tuple[int, int]]:
-    """State and priority of each subnet manager by host, as its master lists them."""
+    """Return state and priority of each subnet manager by host, as its master lists them."""
     hosts = {int(shell(cluster, node, "cat /sys/class/infiniband/*/ports/1/gids/0").replace(":", "")[-16:], 16): node for node in ("node1", "node2")}
     text = cluster.shell(WITNESS, "saquery SMIR").stdout
     records = [dict(re.findall(r"(\w+)\.\.+(\w+)", block)) for block in text.split("SMInfoRecord dump:")[1:]]
@@ -99,7 +99,7 @@ def require_unchanged(cluster: Cluster, inventory: pathlib.Path, *arguments: str
 
 
 def require_moves(cluster: Cluster, folder: pathlib.Path) -> None:
-    """node1 is master. The designation moves to node2 and back, each with its own priority and without a failure."""
+    """Starts with node1 as master. The designation moves to node2 and back, each time with the node's own priority and without a failure."""
     for first, second in (("node2", "node1"), ("node1", "node2")):
         inventory = order(cluster, folder, first, second)
         run(cluster, inventory)
@@ -108,7 +108,7 @@ def require_moves(cluster: Cluster, folder: pathlib.Path) -> None:
 
 
 def require_failover(cluster: Cluster, folder: pathlib.Path) -> None:
-    """node2 takes over from node1. Runs on it are green, and node1 is master again when it is back."""
+    """node2 takes over from node1. Runs on it succeed, and node1 becomes master again when it returns."""
     inventory = order(cluster, folder, "node1", "node2")
     shell(cluster, "node1", "systemctl stop %s" % UNIT)
     deadline = time.monotonic() + SECONDS
@@ -122,7 +122,7 @@ def require_failover(cluster: Cluster, folder: pathlib.Path) -> None:
 
 @pytest.mark.long
 def test_with_one_of_its_kind(vendor: Cluster, tmp_path: pathlib.Path) -> None:
-    """A vendor's master announces 14 unless told otherwise: the run waited for its own number, and no other one ever won."""
+    """The vendor's opensm announces master priority 14 by default. The run waited for the declared priority, and no other subnet manager could win."""
     inventory = order(vendor, tmp_path, "node1", "node2")
     run(vendor, inventory)
     wait_for(vendor, {"node1": (MASTER, 13), "node2": (STANDBY, 12)})

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs in a container that is nobody's host: what the network stacks themselves make of our golden files.
+"""Runs in a container without a host's role: lets each network stack parse the golden files of its configuration.
 
-Prints a JSON object: what is wrong with each golden file in /golden, by its name; an empty list is praise.
+Prints a JSON object with the complaints about each golden file in /golden, by name; an empty list means none.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from gi.repository import NM, GLib
 
 NETWORKD = pathlib.Path("/etc/systemd/network")
 PROFILES = "NetworkManager/system-connections"
-# netplan writes what networkd 252 does not know; the mode comes from the boot unit there.
+# netplan writes settings that networkd 252 does not know; the boot unit sets the mode there.
 KNOWN = re.compile(r"/10-netplan-.*: Unknown section 'IPoIB'. Ignoring.")
-# Lines of networkd that speak of what it reads begin with the file.
+# networkd's messages about its configuration begin with the file name.
 COMPLAINT = re.compile(r"^/\S+\.(network|netdev|conf|link)[: ]")
 
 
@@ -45,7 +45,7 @@ def run(*argv: str) -> tuple[int, str]:
 
 
 def profiles(root: pathlib.Path) -> list[str]:
-    """libnm reads keyfiles with the code of the daemon."""
+    """Parse keyfiles with libnm, which shares its code with the daemon."""
     found = []
     for path in sorted([*root.glob("etc/%s/*" % PROFILES), *root.glob("run/%s/*" % PROFILES)]):
         keyfile = GLib.KeyFile.new()
@@ -74,7 +74,7 @@ def profiles(root: pathlib.Path) -> list[str]:
 
 
 def configuration(root: pathlib.Path) -> list[str]:
-    """NetworkManager's own configuration: does it read our section as we mean it?"""
+    """Check that NetworkManager reads the collection's section of its own configuration as intended."""
     path = root / "etc/NetworkManager/conf.d/90-rdma-ofed.conf"
     if not path.exists():
         return ["no %s" % path]
@@ -85,7 +85,7 @@ def configuration(root: pathlib.Path) -> list[str]:
 
 
 def networkd(root: pathlib.Path) -> list[str]:
-    """The daemon reads everything before it looks at interfaces, says what it can't make sense of, and is ended then."""
+    """Run the daemon, which parses all files before it looks at interfaces and reports what it cannot parse, and stop it then."""
     shutil.rmtree(NETWORKD, ignore_errors=True)
     shutil.rmtree("/run/systemd/network", ignore_errors=True)
     for source in ("etc/systemd/network", "run/systemd/network"):
@@ -123,7 +123,7 @@ def ifupdown(root: pathlib.Path) -> list[str]:
     found = [] if status == 0 and names == wanted else ["ifquery: %s instead of %s" % (output, wanted)]
     for name in names:
         status, output = run("ifup", "--no-act", "--force", "-i", str(whole), name)
-        # It prints what it would do, and in lines that begin with its name what is wrong.
+        # It prints its planned actions, and its errors in lines that begin with its name.
         if status or re.search(r"^(ifup|error|warning):", output, re.MULTILINE | re.IGNORECASE) is not None:
             found.append("ifup %s: %s" % (name, output))
     return found
@@ -162,7 +162,7 @@ def main() -> None:
             continue
         with tempfile.TemporaryDirectory() as scratch:
             root = pathlib.Path(scratch)
-            # networkd and others run without root's rights.
+            # networkd and other stacks run without root privileges.
             root.chmod(0o755)
             unpack(golden, root)
             result[golden.stem] = check(root)
