@@ -84,7 +84,7 @@ class Path(t.NamedTuple):
     hca: str
     path: str
     """`PIX`, `PXB`, `PHB`, `NODE` or `SYS`, as nvidia-smi says."""
-    acs: tuple[str, ...] = ()
+    acs: t.Tuple[str, ...] = ()
     """Bridges between them whose access control sends the traffic up to the root complex."""
 
 

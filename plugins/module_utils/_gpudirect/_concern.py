@@ -9,9 +9,12 @@ from __future__ import annotations
 import typing as t
 
 from .._concern import Concern, Variables, judged
+from .._facts._gpu import Device, Gpu, Path
+from .._foreign import part, rows_of
 from .._plan import Plan
+from .._record import read_row
 from .._schema._gpudirect import VARIABLES
-from ._found import found_of
+from ._found import Found
 from ._input import foreseen, problems
 from ._method import decide
 from ._plan import hints
@@ -19,13 +22,14 @@ from ._plan import hints
 
 def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
     """The node has no GPU, or nothing that an earlier run has set up and that is to be removed."""
-    absent = options["state"] == "absent"
-    if "gpu" not in facts or facts["gpu"]["managed" if absent else "devices"] or problems({"gpudirect_" + name: value for name, value in options.items()}):
+    absent, found = options["state"] == "absent", part(facts, "gpu")
+    if found.get("managed" if absent else "devices") != [] or problems({"gpudirect_" + name: value for name, value in options.items()}):
         return None
-    gpu = found_of(facts).gpu
-    why = "" if absent else decide(options["method"], found_of(facts)).why
-    result = Plan().result(reasons=[why] if why else [])
-    return {**result, "method": "", "why": why, "hints": hints(gpu), "loaded": [peer.name for peer in gpu.peers if peer.loaded]}
+    why = "" if absent else decide(options["method"], Found()).why
+    paths = (read_row(Path, row) for row in rows_of(found, "topology"))
+    gpu = Gpu(tuple(Device(str(row.get("pci"))) for row in rows_of(found, "devices")), topology=tuple(path for path in paths if path is not None))
+    loaded = [str(row.get("name")) for row in rows_of(found, "peers") if row.get("loaded")]
+    return {**Plan().result(reasons=[why] if why else []), "method": "", "why": why, "hints": hints(gpu), "loaded": loaded}
 
 
 CONCERN = Concern(

@@ -250,8 +250,41 @@ def test_a_node_without_gpu_is_left_alone(node: Node) -> None:
 def test_where_nothing_is_to_be_removed_the_facts_give_the_result_of_the_module(node: Node) -> None:
     result = node.run(state="absent")
     assert idle(node.params, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) == result
+    # Others load the module, and a GPU may be far from all adapters.
+    node.loaded["nvidia_peermem"] = 0
+    node.save()
+    far = node.root / "sys/class/infiniband/mlx5_0"
+    far.mkdir(parents=True)
+    card = node.root / "sys/devices/pci0000:80/0000:80:00.0/0000:81:00.0"
+    card.mkdir(parents=True)
+    (card / "numa_node").write_text("1\n", encoding="utf-8")
+    (node.root / "sys/bus/pci/devices/0000:81:00.0").symlink_to(card)
+    (far / "device").symlink_to(card)
+    result = node.run(state="absent")
+    assert result["loaded"] == ["nvidia_peermem"]
+    assert [hint for hint in result["hints"] if "between processors" in hint]
+    assert idle(node.params, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) == result
     node.run()
     assert idle({**node.params, "state": "absent"}, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) is None
+
+
+@pytest.mark.parametrize("gpu", [None, "text", [], {}, {"devices": None, "managed": "x"}, {"devices": 1, "managed": {}}])
+def test_facts_of_another_form_send_the_module_to_the_node(node: Node, gpu: t.Any) -> None:
+    node.run()
+    for state in ("present", "absent"):
+        assert idle({**node.params, "state": state}, {"gpu": gpu}) is None
+
+
+def test_rows_of_another_form_are_none(node: Node) -> None:
+    node.run()
+    odd = {
+        "managed": [],
+        "devices": [1, {}],
+        "topology": [1, {"gpu": 1}, {"gpu": "a", "hca": "b", "path": "SYS", "acs": 1}],
+        "peers": [None, {"name": "a", "loaded": True}],
+    }
+    found = idle({**node.params, "state": "absent"}, {"gpu": odd})
+    assert found is not None and (found["hints"], found["loaded"]) == ([], ["a"])
 
 
 def test_absent_takes_all_of_ours_away_and_nothing_of_others(node: Node) -> None:
