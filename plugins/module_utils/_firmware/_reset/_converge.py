@@ -9,28 +9,36 @@ from __future__ import annotations
 import typing as t
 
 from ..._errors import Problem, require_none
+from ..._host._lock import card_locks
 from ..._plan import Pending
 from ..._tools import _mlxfwreset
-from ._plan import ResetPlan, resets
-from ._wanted import Wanted
-
-if t.TYPE_CHECKING:
-    from ..._host._run import Runner
-    from ..._plan import Change
-    from .._devices import Device
-import typing as t
-
-from ..._host._lock import card_locks
 from .._devices import read_devices
 from ._apply import Done, Node, apply, predict
 from ._look import choose
-from ._plan import refuse_blocked, result
+from ._plan import ResetPlan, refuse_blocked, resets, result
+from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
     from ..._host._run import Runner
+    from ..._plan import Change
     from .._devices import Device
+
+_LOCK_SECONDS = 120
+
+
+def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, ...]:
+    """The changes of pending entries of other modules. Raises InvalidInput for what is none."""
+    found = []
+    problems = []
+    for index, entry in enumerate(entries):
+        try:
+            found.append(Pending.of_result(entry).change)
+        except (KeyError, TypeError, ValueError):
+            problems.append(Problem("foreseen[%d]" % index, entry, "an entry of the key pending of mstflint or mlxconfig"))
+    require_none(problems)
+    return tuple(found)
 
 
 def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
@@ -75,19 +83,3 @@ def converge(module: AnsibleModule, run: Runner, environ: t.Mapping[str, str], *
     answer = result(done.changes, done.left, [*done.failures, *done.aftermath])
     answer["adapters"] = [describe(todo, device, todo.card.pci in done.reset) for todo, device in zip(done.left, devices)]
     return answer
-
-
-_LOCK_SECONDS = 120
-
-
-def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, ...]:
-    """The changes of pending entries of other modules. Raises InvalidInput for what is none."""
-    found = []
-    problems = []
-    for index, entry in enumerate(entries):
-        try:
-            found.append(Pending.of_result(entry).change)
-        except (KeyError, TypeError, ValueError):
-            problems.append(Problem("foreseen[%d]" % index, entry, "an entry of the key pending of mstflint or mlxconfig"))
-    require_none(problems)
-    return tuple(found)
