@@ -11,6 +11,7 @@ import typing as t
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
 from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _subnet_managers
+from ..plugin_utils._managers import reading
 
 _KINDS = {
     "batches": _batches.answer,
@@ -36,4 +37,5 @@ class ActionModule(ControllerAction):
         return super().work(task_vars)
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        return _KINDS[arguments["kind"]](arguments, task_vars, self._templar)
+        with reading():
+            return _KINDS[arguments["kind"]](arguments, task_vars, self._templar)

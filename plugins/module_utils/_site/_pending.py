@@ -10,6 +10,7 @@ import typing as t
 from collections.abc import Iterable, Mapping
 
 from .._errors import InvalidInput, Problem, require_none
+from .._foreign import part
 from .._hosts import fold, natural, sharing
 from .._plain import plain
 from .._plan import NEEDS, Change, Kind, Pending
@@ -42,9 +43,9 @@ def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
 
 def other_kernel(facts: Mapping[str, t.Any]) -> tuple[Pending, ...]:
     """That another kernel boots next, by the `rdma` facts of a node. A container or chroot boots none."""
-    kernels = facts.get("kernels") or {}
+    kernels = part(facts, "kernels")
     running, following = str(kernels.get("running") or ""), str(kernels.get("next_boot") or "")
-    if following in ("", running) or (facts.get("machine") or {}).get("kind") in ("container", "chroot"):
+    if following in ("", running) or part(facts, "machine").get("kind") in ("container", "chroot"):
         return ()
     return (Pending(Change(Kind.KERNEL, "", "running", running, following, "reboot")),)
 

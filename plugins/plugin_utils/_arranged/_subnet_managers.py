@@ -14,6 +14,5 @@ from .._actions import host_of, value_of
 
 def answer(_arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], templar: t.Any) -> dict[str, t.Any]:
     own = {name: value_of(name, task_vars, templar) for name in _managers.PLACING if name in task_vars}
-    with _managers.reading():
-        found = _managers.places(task_vars["groups"], task_vars["hostvars"], host=host_of(task_vars), own=own)
+    found = _managers.places(task_vars["groups"], task_vars["hostvars"], host=host_of(task_vars), own=own)
     return {"part": found["part"], "designated": found["designated"]}

@@ -123,6 +123,12 @@ def test_a_host_that_can_not_take_part_says_why() -> None:
     assert "run rdma.ofed.rdma_facts" in endpoint(FACTS)["msg"]
 
 
+def test_facts_of_another_form_are_told_without_a_traceback() -> None:
+    for odd in ("text", 1, ["gpu"]):
+        assert "has a form that it can't have" in endpoint(marked({**FACTS, "gpu": {"devices": odd}}))["msg"]
+        assert run(arrange, {"kind": "pending"}, ansible_facts={"rdma": marked({"kernels": odd, "machine": odd})})["pending"] == []
+
+
 def measured(output: str, least: float = 0, **ends: t.Any) -> dict[str, t.Any]:
     known = {"node2": {"part": {"end": endpoint(marked(FACTS))["end"]}}, "node1": {"part": {"end": endpoint(marked(FACTS))["end"]}}, **ends}
     return run(
