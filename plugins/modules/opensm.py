@@ -170,6 +170,7 @@ options:
     description:
       - How long to wait until the fabric of each instance has its designated master, in seconds.
       - A master that is to be stopped waits half of it for a standby.
+      - A standby may take up to 50 seconds to notice that a master that hands nothing over has ended. That time comes on top.
     type: int
     default: 60
   known_hosts:
