@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every test begins with cards that work and are as the inventory declares. Nodes of a kind do the same at the same time."""
+"""Every test begins with working cards in the declared state. Tests run on nodes of the same kind in parallel."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ def _nodes(*names: str) -> list[t.Any]:
 
 @pytest.fixture(scope="session")
 def mixed() -> list[t.Any]:
-    """Those with cards of three kinds, of Debian 12 and 13."""
+    """Return the nodes with three kinds of cards, of Debian 12 and 13."""
     return _nodes("node1", "node2")
 
 
 @pytest.fixture(scope="session")
 def dense() -> list[t.Any]:
-    """Those with eight cards of a kind, of Debian 12 and 13."""
+    """Return the nodes with eight identical cards, of Debian 12 and 13."""
     return _nodes("node3", "node4")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cards of a lab node, seen with the tools of the field, and modules run on them."""
+"""Cards of a lab node, inspected with standard tools, and modules run on them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CONNECTX5, CONNECTX6, CONNECTX7 = "MT_0000000008", "MT_0000000223", "MT_00000008
 
 
 def run(hosts: t.Sequence[Host], *steps: Task) -> list[list[Result]]:
-    """The results of some tasks on each of these nodes, at the same time; of those that failed too."""
+    """Run tasks on each of these nodes in parallel. Returns their results, including failed ones."""
     names = [host.backend.host for host in hosts]
     found = tasks.run(os.environ["MOLECULE_INVENTORY_FILE"], names, steps)
     return [found[name] for name in names]
@@ -30,11 +30,11 @@ def configure(check: bool = False, **entry: t.Any) -> Task:
 
 
 RESTORE = module("mlxconfig", allow_container=True, devices="{{ hca_firmware_config }}", missing="ignore")
-"""Back to what the inventory declares."""
+"""Restores what the inventory declares."""
 
 
 def fault(adapter: str, kind: str) -> Task:
-    """Breaks a card, or makes it whole again: `none`."""
+    """Set a fault of a card, or clear all with `none`."""
     return shell("/opt/lab/bin/rdmalab-fault %s %s" % (adapter, kind))
 
 
@@ -43,13 +43,13 @@ def declared(host: Host) -> dict[str, t.Any]:
 
 
 def card(host: Host, psid: str) -> str:
-    """The first PCI function of the node's card of a PSID."""
+    """Return the first PCI function of the node's card with this PSID."""
     names = host.check_output("grep -l %s /sys/class/infiniband/*/board_id", psid).splitlines()
     return min(host.check_output("basename $(readlink -f %s)", name.replace("board_id", "device")) for name in names)
 
 
 def slot(hosts: t.Sequence[Host], psid: str) -> str:
-    """Where all of the nodes have that card."""
+    """Return the PCI address of that card, which must be the same on all nodes."""
     (pci,) = {card(host, psid) for host in hosts}
     return pci
 
@@ -63,7 +63,7 @@ def query(pci: str, *names: str) -> Task:
 
 
 def rows(host: Host, pci: str, *names: str) -> dict[str, tuple[str, str, str]]:
-    """What the tool prints of parameters: default, current and next value by name."""
+    """Return the tool's output for parameters: default, current and next value by name."""
     return parsed(host.check_output(_query(pci, names)))
 
 
@@ -73,19 +73,19 @@ def parsed(output: str) -> dict[str, tuple[str, str, str]]:
 
 
 def flash(host: Host, pci: str) -> dict[str, str]:
-    """What the tool prints of the card's firmware, by key."""
+    """Return the tool's output for the card's firmware, by key."""
     lines = host.check_output("mstflint -d %s query", pci).splitlines()
     return {key.strip(): value.strip() for key, separator, value in (line.partition(":") for line in lines) if separator}
 
 
 def emulation(host: Host, pci: str) -> dict[str, str]:
-    """The state of the emulated card itself."""
+    """Return the state of the emulated card itself."""
     return dict(line.split("=", 1) for line in host.check_output("cxemu-ctl %s show", pci).splitlines())
 
 
 @contextlib.contextmanager
 def broken(host: Host, adapter: str, fault: str) -> t.Iterator[None]:
-    """A card with a fault; it is whole again afterwards."""
+    """Give a card a fault; clear it afterwards."""
     host.check_output("/opt/lab/bin/rdmalab-fault %s %s", adapter, fault)
     try:
         yield

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The images of the scenario: python3 images.py FOLDER. They are small, and right in all that mstflint looks at."""
+"""Creates the images of the scenario: python3 images.py FOLDER. They are small, and valid in everything that mstflint checks."""
 
 from __future__ import annotations
 

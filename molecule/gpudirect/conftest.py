@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each file of tests has a node of its own and runs in a process of its own, both at the same time."""
+"""Each test file has its own node and its own process; both run in parallel."""
 
 from __future__ import annotations
 

@@ -2,8 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The life of nv_peer_mem on a node, whatever its packages are: built, built again when it has to be, taken away. The tests build on
-each other. What the two families differ in is in the files of tests."""
+"""The life cycle of nv_peer_mem on a node for every package format: built, rebuilt when needed, removed. The tests depend on each other.
+
+The files with the tests contain the differences between the two families.
+"""
 
 from __future__ import annotations
 
@@ -33,17 +35,17 @@ def repository(commit: str) -> dict[str, str]:
 
 
 def wanted(check: bool = False, **options: t.Any) -> Task:
-    """The task of the module."""
+    """Return the task of the module."""
     return tasks.module("gpudirect", check, **{"method": "nv_peer_mem", "allow_container": True, **options})
 
 
 def run(host: Host, *steps: Task) -> list[Result]:
-    """The results of some tasks on a node, of those that failed too."""
+    """Run tasks on a node and return their results, including failed ones."""
     return tasks.run(host.backend.ansible_inventory, [host.backend.host], steps)[host.backend.host]
 
 
 def module(host: Host, check: bool = False, **options: t.Any) -> Result:
-    """The whole result of the module on a node, whether it failed or not."""
+    """Return the full result of the module on a node, failed or not."""
     return run(host, wanted(check, **options))[0]
 
 
@@ -56,7 +58,7 @@ def role(host: Host, record: pathlib.Path, *arguments: str, **variables: t.Any) 
 
 
 def as_predicted(host: Host, name: str, **variables: t.Any) -> list[str]:
-    """Check mode, the run that does the same, and one with nothing left to do; what the run changed."""
+    """Run check mode, the run that does the same, and one that changes nothing. Returns the changes of the run."""
     folder = PROJECT / "build/molecule/gpudirect-runs" / host.backend.host / name
     shutil.rmtree(folder, ignore_errors=True)
     role(host, folder, "--check", **variables)
@@ -70,7 +72,7 @@ def as_predicted(host: Host, name: str, **variables: t.Any) -> list[str]:
 
 
 def converges(host: Host, **options: t.Any) -> list[str]:
-    """The same with the module alone."""
+    """Do the same with the module alone."""
     check, done, again = run(host, wanted(True, **options), wanted(**options), wanted(**options))
     assert not done["failed"], done["msg"]
     assert check["changes"] == done["changes"]
@@ -91,17 +93,17 @@ def at_boot(host: Host) -> bool:
 
 
 class Legacy:
-    """What is to be true on each node."""
+    """Tests that hold on each node."""
 
     newer = ""
-    """A command by which the node gets the next release of the stack."""
+    """Command that installs the next release of the stack on the node."""
 
     def packages(self, host: Host) -> list[str]:
-        """Those of nv_peer_mem that are installed."""
+        """Return the installed packages of nv_peer_mem."""
         raise NotImplementedError
 
     def fingerprint(self, host: Host) -> str:
-        """All that a refused run must leave alone."""
+        """Return everything that a refused run must not change."""
         return str(host.check_output("md5sum /var/lib/dpkg/status; rpm -qa 2>/dev/null | sort; find /tmp %s 2>/dev/null; true" % STATE))
 
     def test_a_wrong_checksum_is_refused_before_anything_is_unpacked(self, host: Host) -> None:
@@ -124,7 +126,7 @@ class Legacy:
         assert description(host) == "stand-in for nv_peer_mem"
         log = host.file(STATE + "/jobs/gpudirect-build/log").content_string
         assert "Built: /tmp/" in log
-        # The source and what became of it are gone.
+        # The source and everything built from it are gone.
         assert host.run("ls %s/nv_peer_mem /tmp/nv*" % STATE).stdout == ""
 
     def test_the_init_script_works(self, host: Host) -> None:

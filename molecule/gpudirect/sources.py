@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The source of the stand-in for nv_peer_mem, as an archive and as a git repository with two commits: sources.py INTO."""
+"""Creates the source of the stand-in for nv_peer_mem, as an archive and as a git repository with two commits: sources.py INTO."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _commit(tree: pathlib.Path, words: str) -> str:
 
 
 def make(into: pathlib.Path) -> dict[str, t.Any]:
-    """Names, checksum and commits, as they are in the manifest."""
+    """Create the sources. Returns names, checksum and commits for the manifest."""
     shutil.rmtree(into, ignore_errors=True)
     tree = into / "nv_peer_memory-1.0-8"
     shutil.copytree(SOURCE, tree)

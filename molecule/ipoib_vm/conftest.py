@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the tests of this scenario find what they share."""
+"""Adds the directory of the shared modules to the import path."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Interfaces of a machine as its kernel has them."""
+"""Interfaces of a machine as its kernel shows them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Interface(t.NamedTuple):
 
 
 def interface(host: Host, name: str) -> Interface | None:
-    """None where there is none. Addresses of the link itself are left out."""
+    """Return an interface, None if there is none. Link-local addresses are left out."""
     shown = host.run("ip -j -d address show dev %s", name)
     if shown.rc:
         return None
@@ -50,7 +50,7 @@ def others(host: Host) -> list[str]:
 
 
 def reaches(host: Host, address: str, size: int = 56, seconds: float = 20) -> bool:
-    """Carriers and neighbours take a moment after a boot."""
+    """Return whether a host is reachable. Carriers and neighbour entries take a moment after a boot."""
     end = time.monotonic() + seconds
     while host.run("ping -c 1 -W 2 -M do -s %s %s", str(size), address).rc:
         if time.monotonic() > end:
@@ -59,7 +59,7 @@ def reaches(host: Host, address: str, size: int = 56, seconds: float = 20) -> bo
 
 
 def untruths(playbook: str) -> list[str]:
-    """What check mode did not foresee of the last change by that playbook, and what a second run changed."""
+    """Return the changes that check mode did not predict for the last run of that playbook, and what a second run changed."""
     found = records.changes(records.find(FOLDER, playbook, "run")[-1])
     plays: dict[str, dict[str, object]] = {"Foresee": {}, "Change": {}, "Change again": {}}
     for (play, task, host), what in found.items():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The modules beside this file can be imported by the tests."""
+"""Lets the tests import the modules beside this file."""
 
 from __future__ import annotations
 

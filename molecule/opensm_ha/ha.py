@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The nodes of the lab, runs of the playbooks on them, and a probe that asks the fabric for its masters."""
+"""The nodes of the lab, playbook runs on them, and a probe that queries the fabric for its masters."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ import tasks
 INVENTORY = os.environ["MOLECULE_INVENTORY_FILE"]
 NODES = ("node1", "node2", "node3")
 UNIT = "rdma-opensm@ib"
-# Where the probe runs: a host that is never designated in these tests.
+# Host of the probe, which is never designated in these tests.
 WITNESS = "node3"
 
-# Is there a master at the LID of the one, of the other, and still of the one? Only if both ends of that sandwich answer "master",
-# two were master at the same time. An answer takes a millisecond; a node without power gives none.
+# Queries one LID for a master, then the other, then the first again. Only if the first, the middle and the last query all answer "master", two subnet managers
+# were master at the same time. An answer takes a millisecond; a node without power sends none.
 PROBE = """
 rm -f /tmp/probe.stop
 ask() { timeout 1 sminfo -t 200 "$1" 2>/dev/null | grep -q SMINFO_MASTER && echo 1 || echo 0; }
@@ -37,7 +37,7 @@ while [ ! -e /tmp/probe.stop ]; do echo "sample $(date +%%s.%%N) $(ask %(one)s) 
 """
 
 
-# The installed package in a later version, without scripts.
+# A later version of the installed package, without scripts.
 NEXT_PACKAGE = """
 set -e
 rm -rf /tmp/next && mkdir -p /tmp/next/DEBIAN
@@ -50,7 +50,7 @@ rm -r /tmp/next /tmp/next.deb
 
 
 class Sample(t.NamedTuple):
-    """One question to both."""
+    """One query of both subnet managers."""
 
     when: float
     one: bool
@@ -59,7 +59,7 @@ class Sample(t.NamedTuple):
 
 
 def lab(*arguments: str, check: bool = True) -> str:
-    """A command of the lab."""
+    """Run a command of the lab."""
     argv = [sys.executable, str(PROJECT / "tests/lab/lab"), *arguments]
     done = subprocess.run(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
     assert not check or done.returncode == 0, done.stdout
@@ -76,13 +76,13 @@ def _start(*argv: str) -> subprocess.Popen[str]:
 
 
 def begin(inventory: str, playbook: str, *arguments: str) -> subprocess.Popen[str]:
-    """A run that goes on while the test does, of a playbook of the collection or of a file."""
+    """Start a run of a playbook, of the collection or from a file, in the background."""
     name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
     return _start("ansible-playbook", "-i", inventory, name, *arguments)
 
 
 def end(process: subprocess.Popen[str], fails: bool = False) -> str:
-    """What the run said; whether it failed is as it shall be."""
+    """Wait for a run and return its output. The run must succeed or fail as expected."""
     output, _nothing = process.communicate(timeout=600)
     assert (process.returncode != 0) == fails, output
     return output
@@ -93,7 +93,7 @@ def site(*arguments: str, inventory: str = INVENTORY, fails: bool = False) -> st
 
 
 def designated(folder: pathlib.Path, *order: str) -> str:
-    """An inventory of these hosts alone, in which the first one is designated and the others follow in this order."""
+    """Return an inventory of only these hosts: the first is designated, the others are standbys in this order."""
     hosts = {}
     for rank, node in enumerate(order):
         hosts[node] = {**json.loads(_output("ansible-inventory", "-i", INVENTORY, "--host", node)), "opensm_rank": rank}
@@ -108,7 +108,7 @@ def _output(*argv: str) -> str:
 
 
 def infos(*nodes: str) -> dict[str, dict[str, t.Any]]:
-    """What opensm_info says on these nodes."""
+    """Return the results of opensm_info on these nodes."""
     found = tasks.run(INVENTORY, nodes, [tasks.module("opensm_info", known_hosts=list(NODES))])
     for (result,) in found.values():
         assert not result["failed"], result
@@ -116,7 +116,7 @@ def infos(*nodes: str) -> dict[str, dict[str, t.Any]]:
 
 
 def managers(*nodes: str) -> dict[str, dict[str, tuple[str, int]]]:
-    """State and priority of each subnet manager of the fabric, by host, as each of these nodes sees them."""
+    """Return state and priority of each subnet manager by host, as seen by each of these nodes."""
     found = {}
     for node, result in infos(*nodes).items():
         (fabric,) = result["fabrics"]
@@ -126,14 +126,14 @@ def managers(*nodes: str) -> dict[str, dict[str, tuple[str, int]]]:
 
 
 def wait_for_managers(wanted: dict[str, tuple[str, int]], seconds: float) -> None:
-    """As the fabric lists them: the master keeps one that has ended until it has swept."""
+    """Wait until the fabric lists these subnet managers: the master keeps one that has exited until its next sweep."""
     deadline = time.monotonic() + seconds
     while (found := managers(WITNESS)[WITNESS]) != wanted:
         assert time.monotonic() < deadline, "after %g s, the fabric lists %s, not %s" % (seconds, found, wanted)
 
 
 def process(node: str) -> int:
-    """That of our subnet manager; 0 for none."""
+    """Return the process of the collection's subnet manager, 0 if there is none."""
     return int(shell(node, "systemctl show -p MainPID --value %s" % UNIT))
 
 
@@ -142,7 +142,7 @@ def processes() -> dict[str, int]:
 
 
 def master() -> str:
-    """What the fabric says of its master, a GUID; "" for none."""
+    """Return the port GUID of the fabric's master, "" if there is none."""
     found = re.search(r"guid (0x[0-9a-f]+),.*SMINFO_MASTER", shell(WITNESS, "sminfo", check=False))
     return found[1] if found else ""
 
@@ -167,14 +167,14 @@ def lids() -> dict[str, int]:
 
 
 def pkeys(node: str) -> set[int]:
-    """The P_Key table of the first port of a node, as the fabric has it."""
+    """Return the P_Key table of a node's first port on the fabric."""
     answer = shell(WITNESS, "smpquery pkeys %d 1" % lid(node))
     return {int(word, 16) for word in re.findall(r"0x[0-9a-fA-F]{4}\b", answer)} - {0}
 
 
 @contextlib.contextmanager
 def probing(one: str, two: str) -> collections.abc.Iterator[list[Sample]]:
-    """Samples while the block runs; the list is filled when it ends."""
+    """Sample while the block runs. The list is filled when the block ends."""
     samples: list[Sample] = []
     script = PROBE % {"one": lid(one), "two": lid(two)}
     process = _start(sys.executable, str(PROJECT / "tests/lab/lab"), "shell", WITNESS, "sh", "-c", script)
@@ -190,16 +190,16 @@ def probing(one: str, two: str) -> collections.abc.Iterator[list[Sample]]:
 
 
 def longest_gap(samples: t.Sequence[Sample]) -> float:
-    """The longest time between two samples with a master, seconds."""
+    """Return the longest time without a master between two samples, in seconds."""
     times = [sample.when for sample in samples if sample.one or sample.two or sample.one_again]
     return max((later - earlier for earlier, later in zip(times, times[1:])), default=0.0)
 
 
 def longest_pause(samples: t.Sequence[Sample]) -> float:
-    """The longest time that the probe itself was made to wait between two samples, seconds."""
+    """Return the longest time that the probe itself was delayed between two samples, in seconds."""
     return max((later.when - earlier.when for earlier, later in zip(samples, samples[1:])), default=0.0)
 
 
 def masters_at_once(samples: t.Sequence[Sample]) -> int:
-    """Samples in which both were master for certain."""
+    """Return the number of samples that prove two masters."""
     return sum(1 for sample in samples if sample.one and sample.two and sample.one_again)

@@ -18,9 +18,9 @@ from tasks import Result, Task
 
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 HERE = PROJECT / "build/molecule/stacks-made"
-"""The downloads on the controller."""
+"""Directory of the downloads on the controller."""
 THERE = "/srv/stacks"
-"""The downloads on the nodes."""
+"""Directory of the downloads on the nodes."""
 STATE = "/var/lib/rdma.ofed"
 MANIFEST: dict[str, t.Any] = json.loads((HERE / "manifest.json").read_text(encoding="utf-8"))
 OLD, NEW = sorted(MANIFEST["bundles"])
@@ -39,7 +39,7 @@ def checksum(version: str) -> str:
 
 
 def mlnx_ofed(release: str, **options: t.Any) -> Options:
-    """Options of the module for a release whose bundle is unpacked on the node."""
+    """Return the module's options for a release whose bundle is unpacked on the node."""
     folder = "%s/%s" % (THERE, MANIFEST["bundles"][release]["folder"])
     return {"source": "mlnx_ofed", "packages": "basic", "bundle": folder, "version": release, "allow_upgrade": True, **options}
 
@@ -54,14 +54,14 @@ def _environment(**more: str) -> dict[str, str]:
 
 
 def begin(host: Host, log: pathlib.Path, **options: t.Any) -> subprocess.Popen[bytes]:
-    """The module on a node, in a session of its own; it goes on while the tests do."""
+    """Start the module on a node in the background, in a session of its own."""
     argv = ["ansible", "-i", host.backend.ansible_inventory, host.backend.host, "-m", "rdma.ofed.driver_stack", "-a", json.dumps(options)]
     with log.open("wb") as stream:
         return subprocess.Popen(argv, env=_environment(), stdin=subprocess.DEVNULL, stdout=stream, stderr=subprocess.STDOUT, start_new_session=True)
 
 
 def run(host: Host, *steps: Task) -> list[Result]:
-    """The results of some tasks on a node, of those that failed too; `said` is what was shown while they ran."""
+    """Run tasks on a node and return their results, including failed ones. `said` is the output shown while they ran."""
     node = host.backend.host
     return tasks.run(host.backend.ansible_inventory, [node], steps)[node]
 
@@ -71,7 +71,7 @@ def module(host: Host, name: str, check: bool = False, **options: t.Any) -> Resu
 
 
 def wanted(check: bool = False, **options: t.Any) -> Task:
-    """The task of the module driver_stack."""
+    """Return the task of the module driver_stack."""
     return tasks.module("driver_stack", check, **options)
 
 
@@ -80,12 +80,12 @@ def stack(host: Host, check: bool = False, **options: t.Any) -> Result:
 
 
 def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) -> str:
-    """A run of site.yml on one node; what it printed."""
+    """Run site.yml on one node and return its output."""
     return play(host, "rdma.ofed.site", record, variables, *arguments)
 
 
 def play(host: Host, playbook: str, record: pathlib.Path, variables: Options, *arguments: str) -> str:
-    """A run of a playbook, on localhost and one node; what it printed."""
+    """Run a playbook on localhost and one node and return its output."""
     limit = "localhost," + host.backend.host
     argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "--limit", limit, "--extra-vars", json.dumps(variables)]
     env = _environment(RDMA_RECORD=str(record))
@@ -98,7 +98,7 @@ def play(host: Host, playbook: str, record: pathlib.Path, variables: Options, *a
 
 @contextlib.contextmanager
 def fault(host: Host, words: str) -> t.Iterator[None]:
-    """A node on which the stand-ins fail as they are told to."""
+    """Make the stand-ins on a node fail as specified."""
     host.check_output("echo '%s' >/etc/ofed-standin" % words)
     try:
         yield
@@ -107,12 +107,12 @@ def fault(host: Host, words: str) -> t.Iterator[None]:
 
 
 def fingerprint(host: Host) -> str:
-    """All that a refused run must leave alone: packages, repositories, what the collection keeps besides the logs of jobs."""
+    """Return everything that a refused run must not change: packages, repositories, and the collection's state except job logs."""
     sums = "md5sum /var/lib/dpkg/status; find /etc/apt /usr/share/keyrings -type f -exec md5sum {} +"
     return str(host.check_output("%s; find /tmp; find %s -mindepth 1 -path '*/jobs' -prune -o -print 2>/dev/null; true" % (sums, STATE)))
 
 
 def release(host: Host) -> str:
-    """What the node says it has, "" for the distribution's."""
+    """Return the release that the node reports, "" for the distribution's stack."""
     said = str(host.run("ofed_info -s").stdout).strip().rstrip(":")
     return said.rpartition("LINUX-")[2]

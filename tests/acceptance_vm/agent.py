@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The connection to node/interrupter.py on a machine, over one SSH session that must outlive everything done there."""
+"""The connection to node/interrupter.py on a machine: one SSH session that must survive all tests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from common import BUILD
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLDER = "/run/interrupter"
-# What a snapshot may take until it is what it shall be: a network stack may still be writing it down.
+# Seconds until a snapshot must match: a network stack may still be writing its state.
 SETTLE = 20.0
 
 
 class Execution(t.NamedTuple):
-    """How one execution of the module went."""
+    """Result of one execution of the module."""
 
     killed: bool
     steps: list[str]
     durations: list[float]
-    """Of each step, in seconds."""
+    """Duration of each step in seconds."""
     result: dict[str, t.Any]
     seconds: float
 
@@ -61,7 +61,7 @@ class Agent:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """The end of its input is the end of the program there."""
+        """End the remote program by closing its input."""
         self._process.communicate(timeout=60)
 
     def _ask(self, **request: t.Any) -> t.Any:
@@ -78,11 +78,11 @@ class Agent:
         return answer
 
     def run(self, options: dict[str, t.Any], **how: t.Any) -> Execution:
-        """An execution of the module, `how` as in `execute` there."""
+        """Execute the module; `how` as in the interrupter's `execute`."""
         return Execution(**self._ask(options=options, **how))
 
     def settled(self, wanted: dict[str, t.Any]) -> dict[str, t.Any]:
-        """What differs between the node and an earlier look after a while; empty where nothing does."""
+        """Return the differences between the node and an earlier snapshot once they have settled; empty if there are none."""
         end = time.monotonic() + SETTLE
         while True:
             left = difference(wanted, self.look()["snapshot"])
@@ -91,19 +91,19 @@ class Agent:
             time.sleep(0.5)
 
     def timers(self) -> list[str]:
-        """The timers of the module's own that are set."""
+        """Return the module's active timers."""
         found: list[str] = self._ask(timers=True)
         return found
 
     def lets_in(self) -> bool:
-        """Does somebody answer who connects anew?"""
+        """Return whether the node answers a new connection."""
         with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             connection.settimeout(60)
             return connection.recv(4) == b"SSH-"
 
 
 def difference(wanted: dict[str, t.Any], found: dict[str, t.Any]) -> dict[str, t.Any]:
-    """Path -> (wanted, found), of nested mappings."""
+    """Return the differences of nested mappings: path -> (wanted, found)."""
     result: dict[str, t.Any] = {}
     for key in sorted({*wanted, *found}):
         one, other = wanted.get(key), found.get(key)
@@ -115,7 +115,7 @@ def difference(wanted: dict[str, t.Any], found: dict[str, t.Any]) -> dict[str, t
 
 
 def payload() -> bytes:
-    """The program with what it imports: module_utils of ansible-core, and the collection as it is installed."""
+    """Return the program with its imports: ansible-core's module_utils, and the collection as installed."""
     buffer = io.BytesIO()
     core = pathlib.Path(ansible.__file__).parent / "module_utils"
     collection = BUILD / "collections/ansible_collections/rdma/ofed/plugins"

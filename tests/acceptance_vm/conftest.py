@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The virtual machines of the tests of this folder. RDMA_KEEP=1 leaves them up for a look."""
+"""The virtual machines for the tests of this folder. RDMA_KEEP=1 keeps them up for inspection."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 from cluster import Cluster
 from driver_node import COMPILERS, Node, vendor_node
 
-# What is left of the labs of a run goes when the next one starts.
+# Leftovers of a run's labs are removed when the next run starts.
 os.environ.setdefault("RDMALAB_RUN", str(os.getpid()))
 
 BOOTED = "booted"
-"""The snapshot of machines that have booted for the first time."""
+"""Snapshot of machines after their first boot."""
 PREFIX = os.environ.get("RDMALAB_PREFIX", "") or "rdma-machines"
 
 
 @pytest.fixture(scope="session")
 def stacks() -> collections.abc.Iterator[Cluster]:
-    """Four machines, one for each network stack. The tests on them come last: those of lab are down by then."""
+    """Yield four machines, one per network stack. Their tests come last: the machines of `lab` are down by then."""
     yield from running(PREFIX + "-stacks", "network-stacks")
 
 
@@ -40,16 +40,16 @@ def lab() -> collections.abc.Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def driver() -> collections.abc.Iterator[Node]:
-    """One machine with compilers, for the driver of a vendor."""
+    """Yield one machine with compilers, for a vendor's driver."""
     for cluster in running(PREFIX + "-driver", "driver", COMPILERS):
         with vendor_node(cluster) as node:
             yield node
 
 
 def running(prefix: str, topology: str, prepare: str = "") -> collections.abc.Iterator[Cluster]:
-    """Machines that have just booted, or go on from a snapshot of that moment.
+    """Yield machines that have just booted, or resume from a snapshot of that moment.
 
-    With `prepare`, from the end of that script on node1, which does nothing a second time.
+    With `prepare`, they are in the state after that script on node1, which must be idempotent.
     """
     cluster = Cluster(prefix)
     prepared = "prepared-%s" % hashlib.sha256(prepare.encode()).hexdigest()[:8]

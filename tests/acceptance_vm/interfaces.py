@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""IPoIB interfaces of a machine as its kernel has them."""
+"""IPoIB interfaces of a machine as its kernel shows them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import tasks
 from cluster import Cluster, environment
 
 Declared = t.Callable[[int], t.List[t.Dict[str, t.Any]]]
-"""The interfaces of a node by its number."""
+"""Returns the interfaces of a node by its number."""
 
 
 class Look(t.NamedTuple):
-    """An IPoIB interface as the kernel has it."""
+    """An IPoIB interface as the kernel shows it."""
 
     mode: str
     mtu: int
@@ -60,7 +60,7 @@ def bond(number: int) -> list[dict[str, t.Any]]:
 
 
 def made(cluster: Cluster, nodes: t.Mapping[str, int], declared: Declared, **options: t.Any) -> None:
-    """Foreseen, done, and nothing to do the second time."""
+    """Run check mode, the run that does the same, and one that changes nothing."""
     for node, number in nodes.items():
         wanted = {"interfaces": declared(number), **options}
         steps = [tasks.module("ipoib", check=check, **wanted) for check in (True, False, False)]
@@ -71,13 +71,13 @@ def made(cluster: Cluster, nodes: t.Mapping[str, int], declared: Declared, **opt
 
 
 def profiles(cluster: Cluster, node: str) -> set[str]:
-    """The files that NetworkManager has its active profiles of the fabric's interfaces from."""
+    """Return the files of NetworkManager's active profiles for fabric interfaces."""
     said = run(cluster, node, "nmcli --terse --fields DEVICE,FILENAME connection show --active")
     return {path for device, _colon, path in (line.partition(":") for line in said.splitlines()) if device.startswith(("ib", "bond"))}
 
 
 def ports_are_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Collection[str]) -> None:
-    """What `ports` declares, from these profiles, and with traffic between the two nodes."""
+    """Check the interfaces that `ports` declares, their profile files, and traffic between the two nodes."""
     for node, number in nodes.items():
         assert within(120, lambda node=node: look(cluster, node, "ib0.8001").carrier)  # type: ignore[misc]
         assert look(cluster, node, "ib0") == Look("connected", 65520, True, ("10.20.0.%d/24" % number,))
@@ -89,7 +89,7 @@ def ports_are_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Colle
 
 
 def bond_is_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Collection[str]) -> None:
-    """What `bond` declares, likewise."""
+    """Check the interfaces that `bond` declares in the same way."""
     for node, number in nodes.items():
         assert within(120, lambda node=node: "ib1" in run(cluster, node, "cat /sys/class/net/bond0/bonding/slaves"))  # type: ignore[misc]
         assert run(cluster, node, "cat /sys/class/net/bond0/bonding/slaves").split() == ["ib0", "ib1"]
@@ -99,7 +99,7 @@ def bond_is_there(cluster: Cluster, nodes: t.Mapping[str, int], files: t.Collect
 
 
 def restarted(cluster: Cluster, nodes: t.Iterable[str]) -> None:
-    """The role kernel_modules would load the driver at boot."""
+    """Restart the nodes and load the driver, which the role kernel_modules would load at boot."""
     cluster.command("restart", "--all")
     for node in nodes:
         run(cluster, node, "modprobe ib_ipoib")

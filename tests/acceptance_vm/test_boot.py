@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a node boots is on its own disk: options, modules, the initramfs, and the kernel that GRUB chooses."""
+"""A node boots from its own disk: options, modules, the initramfs, and the kernel that GRUB chooses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from cluster import Cluster, Run
 NODE = "node1"
 PLAYBOOK = str(pathlib.Path(__file__).parent / "kernel_modules.yml")
 LOADED_EARLY = "/run/initramfs/modules"
-"""/proc/modules as it was when the initramfs handed over to the system (tests/lab/vm)."""
+"""Content of /proc/modules when the initramfs handed over to the system (tests/lab/vm)."""
 DRIVERS = ["ibdummy", "ib_ipoib"]
 LOAD = ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_isert"]
 
@@ -60,7 +60,7 @@ def test_drivers_in_the_initramfs_are_loaded_before_the_root_is_mounted(lab: Clu
     declare(lab, kernel_modules_options={"ib_ipoib": {"send_queue_size": 256}}, kernel_modules_initramfs_drivers=DRIVERS)
     lab.command("restart", NODE)
     assert modules(lab, LOADED_EARLY) >= set(DRIVERS)
-    # The kernel's own words, in their order.
+    # Messages of the kernel itself, in their order.
     log = run(lab, "journalctl --quiet -k -b -o cat")
     assert 0 <= log.find("ibdummy: loading out-of-tree module") < log.find("EXT4-fs (vda1): mounted filesystem"), log
     assert queue_size(lab) == "256"
@@ -83,7 +83,7 @@ def test_another_kernel_boots_when_grub_says_so(lab: Cluster) -> None:
     found = re.findall(r"^linux-image-(%s-[0-9]+-amd64)$" % series, known, re.MULTILINE)
     other = max((release for release in found if release != running), key=lambda release: int(release.split("-")[1]))
     lab.command("driver", NODE, other)
-    # By default GRUB starts the newest; this one is older. The package of the kernel has the menu made anew.
+    # By default GRUB starts the newest kernel; this one is older. The kernel's package regenerates the menu.
     root = run(lab, "findmnt -n -o UUID /")
     entry = "gnulinux-advanced-%s>gnulinux-%s-advanced-%s" % (root, other, root)
     run(lab, "echo \"GRUB_DEFAULT='%s'\" >/etc/default/grub.d/test.cfg" % entry)
@@ -93,5 +93,5 @@ def test_another_kernel_boots_when_grub_says_so(lab: Cluster) -> None:
     assert run(lab, "uname -r") == other
     assert run(lab, "modinfo -n ibdummy").startswith("/lib/modules/%s/" % other)
     assert len(run(lab, "ls /sys/class/infiniband").split()) == 2
-    # What the node wants in an initramfs is in that of the new kernel, too.
+    # The initramfs of the new kernel also contains what the node wants in one.
     assert modules(lab, LOADED_EARLY) >= early

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The vendor's driver on a real kernel: built by DKMS, loaded in place of the distribution's, kept by the kernels that come later.
+"""The vendor's driver on a real kernel: built by DKMS, loaded in place of the distribution's, and kept for later kernels.
 
-The installer, openibd and the packages are stand-ins (tests/lab/stacks); dkms, the compiler, the modules of IPoIB, apt and GRUB are
-real. The tests build on each other.
+The installer, openibd and the packages are stand-ins (tests/lab/stacks); dkms, the compiler, the modules of IPoIB, apt and GRUB are real. The tests depend on
+each other.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from driver_node import ADDRESS, COMPILED, IN_USE, NODE, PEER, Node
 
 UMAD = "exec 3</dev/infiniband/umad0; exec sleep 900"
 REPLACED = "driver: as loaded -> as installed"
-# The role would remove its package, as no host of the inventory shall run it.
+# The role would remove its package, because no host of the inventory is to run it.
 SPARING_OPENSM = ("--skip-tags", "opensm")
 UPGRADE = "DEBIAN_FRONTEND=noninteractive apt-get --yes install --only-upgrade linux-image-amd64"
 
 
 @pytest.fixture(scope="module")
 def node(driver: Node) -> Node:
-    """With the vendor's driver on its disk, and the distribution's in use."""
+    """Yield the node with the vendor's driver on its disk and the distribution's in use."""
     done = driver.play("site", *SPARING_OPENSM, ofed_reload="never")
     assert done.status == 0, done.output
     assert "driver" in done.output
@@ -38,7 +38,7 @@ def node(driver: Node) -> Node:
 
 @pytest.fixture(scope="module")
 def other(node: Node) -> str:
-    """The release of another kernel that the mirror has."""
+    """Return the release of another kernel on the mirror."""
     running = node.run("uname -r")
     series = re.escape(running.rsplit("-", 2)[0])
     found: list[str] = re.findall(r"^linux-image-(%s-[0-9]+-amd64)$" % series, node.run("apt-cache pkgnames linux-image-"), re.MULTILINE)
@@ -53,7 +53,7 @@ def test_dkms_builds_it_for_the_kernel_that_boots_next(node: Node) -> None:
     assert "installed" in node.run("dkms status mlnx-ofed-kernel")
     built = node.built(found["next_boot"])
     assert all(built.values()), built
-    # The compiled ones can be loaded: they fit the kernel.
+    # The compiled modules match the kernel and can be loaded.
     assert node.run("modprobe mlx5_ib && cat /sys/module/mlx5_ib/srcversion && modprobe -r mlx5_ib") == built["mlx5_ib"]
 
 
@@ -82,7 +82,7 @@ def a_mount(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], 
 
 @contextlib.contextmanager
 def a_subnet_manager(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], ...]]:
-    """The real one, which finds its own port and nobody else."""
+    """Run the real subnet manager, which finds only its own port."""
     node.run("systemctl start opensmd && for i in $(seq 60); do ls -l /proc/$(pidof opensm)/fd | grep -q issm && exit; sleep 1; done; exit 1")
     try:
         pid = node.run("pidof opensm")
@@ -113,7 +113,7 @@ def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathli
         result = node.module("driver_reload", inventory=inventory, allow_reload=True)
         forced = node.module("driver_reload", inventory=inventory, allow_reload=True, policy="force")
     assert not result["changed"], result
-    # The other end is in a namespace of this machine, where it stands for another machine.
+    # The peer is in a namespace of this machine that acts as another machine.
     relay, user = result["users"]
     assert (relay["kind"], relay["name"]) == ("namespace", "bash")
     assert (user["kind"], user["name"], user["detail"]) == ("ssh", "ib0", "the connection from %s runs over it" % PEER)
@@ -124,7 +124,7 @@ def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathli
 
 
 def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
-    """A client of a service of the node itself: both ends are on ib0."""
+    """A client of a service on the node itself: both ends are on ib0."""
     before = node.loaded()
     with node.process("standin-client", "exec 3<>/dev/tcp/%s/22; exec sleep 900" % ADDRESS) as pid:
         result = node.module("driver_reload", allow_reload=True)
@@ -158,7 +158,7 @@ def test_the_role_has_nothing_left_to_do(node: Node) -> None:
 
 
 def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
-    """A process that keeps a device open holds ib_umad and ib_core: the adapter's driver and IPoIB have gone by then."""
+    """A process with an open device holds ib_umad and ib_core: the adapter's driver and IPoIB are unloaded by then."""
     before = node.loaded()
     with node.process("standin-job", UMAD):
         result = node.module("driver_reload", allow_reload=True, policy="force", because=["an option was changed"])
@@ -169,7 +169,7 @@ def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
     assert "ib0" in result["reasons"][1]
     assert node.loaded() == before
     assert node.reachable(60), node.run("ip address")
-    # It is not tried again before the next boot, unless somebody says so.
+    # The reload is not tried again before the next boot, unless requested.
     again = node.module("driver_reload", allow_reload=True, because=["an option was changed"])
     assert (again["changed"], again["reboot_required"]) == (False, True)
     forced = node.module("driver_reload", allow_reload=True, policy="force", because=["an option was changed"])
@@ -178,7 +178,7 @@ def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
 
 
 def test_pin_keeps_the_kernel_that_has_the_driver(node: Node, other: str) -> None:
-    """A metapackage that depends on another kernel is all that an upgrade of a kernel is, for apt."""
+    """For apt, a kernel upgrade is a metapackage that depends on another kernel."""
     node.offer(other)
     done = node.ofed(ofed_kernel_policy="pin")
     assert done.status == 0, done.output

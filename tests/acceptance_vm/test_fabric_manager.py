@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""opensm and ib_ipoib on the same fabric: what the subnet manager decides reaches the interfaces of real kernels.
+"""opensm and ib_ipoib on the same fabric: the subnet manager's decisions reach the interfaces of real kernels.
 
-opensm runs on both machines, as master and as standby. The tests build on each other.
+opensm runs on both machines, as master and as standby. The tests depend on each other.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHILD = "ib0.8005"
 UNIT = "rdma-opensm@ib.service"
 CONF = "/etc/rdma-ofed/opensm/ib/opensm.conf"
 SLOWNESS = 3
-"""How many times slower than a real one an emulated machine may be."""
+"""Factor by which an emulated machine may be slower than a real one."""
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +36,7 @@ def machines() -> collections.abc.Iterator[Cluster]:
 
 @pytest.fixture(scope="module")
 def inventory(machines: Cluster, tmp_path_factory: pytest.TempPathFactory) -> pathlib.Path:
-    """Two subnet managers, and a partition for 4096 bytes beside the default one, which has the usual 2048."""
+    """Return an inventory with two subnet managers, and a partition for 4096 bytes beside the default one with the usual 2048."""
     declared = yaml.safe_load(machines.inventory.read_text(encoding="utf-8"))
     groups = declared["all"]["children"]
     for number, variables in enumerate(groups["rdma"]["hosts"].values(), 1):
@@ -47,7 +47,7 @@ def inventory(machines: Cluster, tmp_path_factory: pytest.TempPathFactory) -> pa
     groups["opensm"] = {"hosts": dict.fromkeys(NODES)}
     declared["all"]["vars"] |= {
         "opensm_standby": True,
-        # An answer takes longer than on a fabric of hardware: it passes user space of an emulated machine.
+        # An answer takes longer than on real hardware: it passes through user space of an emulated machine.
         "opensm_options": {"transaction_timeout": 1000},
         "opensm_partitions": [
             {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]},
@@ -77,19 +77,19 @@ def pkeys(machines: Cluster, node: str) -> set[int]:
 
 
 def reaches(machines: Cluster) -> bool:
-    """The largest packets of the partition, after a question about the path to the other machine."""
+    """Return whether the partition's largest packets reach the other machine. The first one makes the kernel query the path."""
     return machines.shell("node2", "ip neigh flush dev %s; ping -q -c 3 -W 5 -M do -s 4064 10.21.0.1" % CHILD).returncode == 0
 
 
 def promised(machines: Cluster) -> float:
-    """The seconds after which a standby takes over from a master that is silent, by its own configuration."""
+    """Return the seconds after which a standby takes over from a silent master, according to its configuration."""
     found = dict(re.findall(r"^(sminfo_polling_timeout|polling_retry_number)\s+(\d+)", run(machines, "node2", "cat " + CONF), re.MULTILINE))
     return int(found["sminfo_polling_timeout"]) / 1000 * int(found["polling_retry_number"])
 
 
 def members(machines: Cluster) -> set[str]:
-    """The port GIDs that the subnet administrator has in the broadcast group of the partition."""
-    # Without the key it tells of the groups, and not of their members.
+    """Return the port GIDs of the members of the partition's broadcast group in the subnet administrator."""
+    # Without the SM_Key it reports the groups but not their members.
     listed = machines.shell("node2", "saquery --smkey 1 MCMR")
     assert listed.returncode == 0, listed
     blocks = [dict(re.findall(r"^\s*(\w+)\.{2,}(\S+)$", block, re.MULTILINE)) for block in listed.stdout.split("MCMember Record dump:")[1:]]
@@ -109,7 +109,7 @@ def test_a_second_run_changes_nothing(machines: Cluster, inventory: pathlib.Path
 
 
 def test_a_standby_takes_over_and_clients_register_again(machines: Cluster) -> None:
-    """A new master knows of no member of a multicast group, unless the members come again."""
+    """A new master knows no members of a multicast group until they join again."""
     both = members(machines)
     assert len(both) == len(NODES), both
     seconds = SLOWNESS * promised(machines)

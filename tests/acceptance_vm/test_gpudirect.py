@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""GPUDirect RDMA on a real kernel: from no GPU over each refusal to a module that outlives reloads of the driver and boots.
+"""GPUDirect RDMA on a real kernel: from no GPU through each refusal to a module that survives driver reloads and boots.
 
-The GPU, its driver and the peer memory of the stack are stand-ins (tests/lab/gpu); dkms, the compiler, depmod, modprobe with its words,
-symbol versions and systemd are real. The tests build on each other.
+The GPU, its driver and the peer memory of the stack are stand-ins (tests/lab/gpu); dkms, the compiler, depmod, modprobe with its messages, symbol versions and
+systemd are real. The tests depend on each other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ BECAUSE = ["an option was changed"]
 
 
 def bring(node: Node, folder: str, place: str) -> None:
-    """The sources of a stand-in."""
+    """Install the sources of a stand-in."""
     node.run("mkdir -p " + place)
     for path in sorted((STANDINS / folder).iterdir()):
         node.run("cat >%s/%s <<'EOF'\n%s\nEOF" % (place, path.name, path.read_text(encoding="utf-8").rstrip("\n")))
@@ -51,7 +51,7 @@ def role(node: Node, *arguments: str, **variables: t.Any) -> t.Any:
 
 
 def as_predicted(node: Node, **variables: t.Any) -> list[t.Any]:
-    """Check mode, the run that does the same, and one with nothing left to do; what the run changed."""
+    """Run check mode, the run that does the same, and one that changes nothing. Returns the changes of the run."""
     check, done = role(node, "--check", **variables), role(node, **variables)
     assert done.status == 0, done.output
     assert records.differences(check.events, done.events) == []
@@ -96,7 +96,7 @@ def test_inbox_is_dmabuf_with_the_open_modules_and_nothing_with_the_others(node:
     refused = node.module("gpudirect", method="nvidia_peermem")
     assert "the inbox stack has no peer memory" in refused["msg"]
     assert "has nvidia_peermem in its place" in node.module("gpudirect", method="nv_peer_mem")["msg"]
-    # What modprobe would have said.
+    # The message that modprobe would have printed.
     assert "Invalid argument" in node.cluster.shell(NODE, "modprobe nvidia-peermem 2>&1; true").stdout
     node.run("rmmod nvidia && modprobe nvidia flavour=proprietary")
     assert "proprietary kernel modules" in node.module("gpudirect", method="dmabuf")["msg"]
@@ -154,7 +154,7 @@ def test_it_stays_while_a_process_uses_it(node: Node) -> None:
 
 
 def test_the_unit_follows_openibd(node: Node) -> None:
-    """openibd itself can't unload all of it here: the driver of the lab's adapters is not in its list."""
+    """openibd itself cannot unload everything here: its list lacks the driver of the lab's adapters."""
     node.run("systemctl start openibd; systemctl stop openibd; true")
     assert not loaded(node)
     node.run("modprobe -a ib_core ib_umad ib_uverbs ib_ipoib; systemctl reset-failed openibd; systemctl start openibd")
@@ -237,11 +237,11 @@ def test_absent_leaves_nothing(node: Node) -> None:
 
 
 def test_secure_boot_is_told_from_the_others(node: Node) -> None:
-    """The last one: from now on the kernel wants signatures, and that of DKMS is nobody's key here."""
+    """This test comes last: from here on the kernel requires signatures, and DKMS's key is not enrolled."""
     node.run("echo Y >/sys/module/module/parameters/sig_enforce")
     result = node.module("gpudirect", method="nvidia_peermem")
     assert result["failed"]
     assert "Secure Boot refuses it" in result["msg"], result
     assert "mokutil --import" in result["msg"]
-    # Nothing is kept for the next boot that could not be loaded now.
+    # A module that cannot be loaded now is not configured for the next boot either.
     assert node.run("find /etc -name '*rdma-ofed-gpudirect*'") == ""

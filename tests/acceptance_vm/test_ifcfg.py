@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""ifcfg files as RHEL 8 has them: NetworkManager with its reader of such files makes real interfaces and a bond of them."""
+"""ifcfg files as on RHEL 8: NetworkManager's reader for such files creates real interfaces and a bond of them."""
 
 from __future__ import annotations
 

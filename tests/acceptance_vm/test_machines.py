@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""IPoIB on a real kernel: the driver ib_ipoib, systemd-networkd, udev and the boot are those of Debian."""
+"""IPoIB on a real kernel: the driver ib_ipoib, systemd-networkd, udev and the boot are Debian's."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def site(lab: Cluster, inventory: pathlib.Path) -> Run:
 
 @pytest.fixture
 def declare(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[str, bool], pathlib.Path]:
-    """An inventory with ib0 in that mode on all nodes, with or without a P_Key child."""
+    """Return an inventory with ib0 in that mode on all nodes, with or without a P_Key child."""
 
     def write(mode: str, child: bool) -> pathlib.Path:
         inventory = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pair tests with the real perftest and iperf3, through rxe over the Ethernet between two machines. The tests build on each other."""
+"""Pair tests with the real perftest and iperf3, through rxe over the Ethernet between two machines. The tests depend on each other."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ def run(lab: Cluster, node: str, script: str) -> str:
 
 
 def servers(lab: Cluster) -> list[str]:
-    """Units and processes of servers, wherever they run."""
+    """Return units and processes of servers on all machines."""
     script = "systemctl list-units --all --plain --no-legend 'rdma-ofed-pair-*'; pgrep -l 'ib_write|ib_send|iperf3|ibping'; true"
     return [line for node in NODES for line in run(lab, node, script).splitlines()]
 
 
 @pytest.fixture(scope="module")
 def linked(lab: Cluster) -> Cluster:
-    """Two machines with a link of rxe."""
+    """Yield two machines with an rxe link."""
     for node in NODES:
         run(lab, node, LINK.format(wire=WIRE, address=ADDRESSES[node]))
         run(lab, node, "timeout 60 sh -c 'until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do sleep 1; done'")
@@ -100,7 +100,7 @@ def test_after_a_client_that_fails_the_servers_are_stopped(linked: Cluster) -> N
 
 
 def test_a_server_has_an_end_of_its_own(linked: Cluster, tmp_path: pathlib.Path) -> None:
-    """Whatever becomes of the controller."""
+    """The server ends regardless of the controller."""
     book = tmp_path / "server.yml"
     task = {"name": "Serve", "rdma.ofed.ib_pair_test": {"role": "server", "tests": ["ib_write_lat"], "port": "rxe0/1"}}
     stop = {"name": "Stop", "rdma.ofed.ib_pair_test": {"role": "stop"}}

@@ -2,21 +2,21 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A real kernel that demands signatures, and a driver that DKMS has signed with a key of its own, which is not enrolled."""
+"""A real kernel that requires signatures, and a driver that DKMS has signed with its own key, which is not enrolled."""
 
 from __future__ import annotations
 
 import pytest
 from driver_node import IN_USE, Node
 
-# The kernel takes no for an answer only until it has been told yes: until the next boot.
+# Signature enforcement can only be enabled; it stays on until the next boot.
 _DEMAND = "echo Y >/sys/module/module/parameters/sig_enforce && cat /sys/module/module/parameters/sig_enforce"
 _SIGNER = "modinfo -F signer ib_core"
 
 
 @pytest.fixture(scope="module")
 def node(driver: Node) -> Node:
-    """With the vendor's driver on its disk, the distribution's in use, and a kernel that demands signatures from now on."""
+    """Yield the node with the vendor's driver on its disk, the distribution's in use, and a kernel that requires signatures from now on."""
     done = driver.play("site", "--skip-tags", "opensm", ofed_reload="never")
     assert done.status == 0, done.output
     assert driver.run(_DEMAND) == "Y"
@@ -37,5 +37,5 @@ def test_a_driver_that_the_kernel_would_refuse_replaces_none(node: Node, policy:
 
 
 def test_the_kernel_would_have_refused_it(node: Node) -> None:
-    """That nothing was unloaded is right: this one is not loaded yet, and the kernel does not take it."""
+    """Refusing to unload was right: the vendor's module is not loaded yet, and the kernel rejects it."""
     assert node.run("modprobe mlx_compat && echo loaded || echo refused") == "refused"

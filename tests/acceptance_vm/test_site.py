@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole site on one machine: kernel, ib_ipoib, systemd-networkd, udev and the boot are those of Debian.
+"""The whole site on one machine: kernel, ib_ipoib, systemd-networkd, udev and the boot are Debian's.
 
-The second port of its adapter is in a network namespace, as if in another machine: what the ports send each other goes through
-ib_ipoib on both sides. The tests build on each other.
+The second port of its adapter is in a network namespace, as if in another machine: traffic between the ports passes ib_ipoib on both sides. The tests depend on
+each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ VARIABLES: dict[str, t.Any] = {
         {"parent": "ib0", "pkey": 0x8001, "mode": "connected", "addresses": ["10.21.0.1/24"]},
     ],
 }
-# The largest packets of connected mode, over the port and over its partition; the peer goes when the script ends.
+# The largest packets of connected mode, over the port and over its partition. The peer ends with the script.
 _TRAFFIC = """
 set -e
 ip netns add peer

@@ -4,8 +4,7 @@
 
 """Software RDMA links on a real kernel, with traffic over the Ethernet between two machines.
 
-No kernel of Debian has siw. With RDMA_SIW, the path of a siw.ko built for the kernel of the machines, its traffic is a
-test as well; ./siw.sh builds one.
+No Debian kernel has siw. With RDMA_SIW, the path of a siw.ko built for the machines' kernel, its traffic is tested as well; ./siw.sh builds one.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def run(lab: Cluster, node: str, script: str) -> str:
 
 
 def links(lab: Cluster, node: str) -> dict[str, str]:
-    """What `rdma link` shows of links on a network interface: where they are, if they are ACTIVE."""
+    """Return the network interface of each link in `rdma link`, or its state if it is not ACTIVE."""
     rows = re.findall(r"^link (\S+)/1 state (\S+) .* netdev (\S+)", run(lab, node, "rdma link"), re.MULTILINE)
     return {name: netdev if state == "ACTIVE" else state for name, state, netdev in rows}
 
@@ -51,21 +50,21 @@ def units(lab: Cluster, node: str) -> list[str]:
 
 
 def make_foreign(lab: Cluster) -> None:
-    """A link that somebody made by hand on node1, unless it is still there."""
+    """Create a link by hand on node1, unless it still exists."""
     make = "ip link add foreign type dummy && ip link set foreign up && rdma link add rxe9 type rxe netdev foreign"
     run(lab, "node1", "test -e /sys/class/infiniband/rxe9 || { modprobe rdma_rxe && %s; }" % make)
 
 
 @pytest.fixture(scope="module")
 def play(lab: Cluster, tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[Play]:
-    """The playbook of the role's README with these links, and arguments for ansible-playbook."""
+    """Yield a function that runs the playbook of the role's README with these links and arguments of ansible-playbook."""
     folder = tmp_path_factory.mktemp("soft_rdma")
     readme = (ROOT / "roles/soft_rdma/README.md").read_text(encoding="utf-8")
     book: t.Any = yaml.safe_load(readme.partition("```yaml\n")[2].partition("```")[0])
     role = book[0]["roles"][0]
 
     def play(declared: t.Sequence[t.Mapping[str, str]] | None, *arguments: str, state: str = "present") -> Run:
-        """None takes the links of the README."""
+        """Run the playbook; None means the links of the README."""
         variables = dict(role["vars"], soft_rdma_state=state)
         if declared is not None:
             variables["soft_rdma_links"] = [dict(link) for link in declared]
@@ -85,7 +84,7 @@ def done(run: Run) -> Run:
 
 
 def as_predicted(play: Play, declared: t.Sequence[t.Mapping[str, str]] | None, state: str = "present") -> None:
-    """Check mode, the run that does the same, and one with nothing left to do."""
+    """Run check mode, the run that does the same, and one that changes nothing."""
     predicted = done(play(declared, "--check", state=state))
     made = done(play(declared, state=state))
     assert records.changes(made.events)
@@ -94,13 +93,13 @@ def as_predicted(play: Play, declared: t.Sequence[t.Mapping[str, str]] | None, s
 
 
 def traffic(lab: Cluster, command: str, peer: str = "10.30.0.2") -> str:
-    """The command waits on node2 and goes from node1; `{peer}` is what only one of the two is told."""
+    """Run the command as a server on node2 and as a client on node1. `{peer}` is replaced on the client only."""
     for number, node in enumerate(NODES, 1):
         run(lab, node, "ip address replace 10.30.0.%d/24 dev %s" % (number, WIRE))
     argv = [*lab.lab, "shell", "node2", "timeout", "120", *command.replace("{role}", "-s").replace("{peer}", "").split()]
     with subprocess.Popen(argv, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8") as server:
         there = command.replace("{role}", "-c").replace("{peer}", peer)
-        # It can only be tried whether the other side listens yet.
+        # Only an attempt shows whether the server listens yet.
         script = "for try in 1 2 3 4 5; do sleep 5; timeout 90 %s && exit; done; exit 1" % there
         said = run(lab, "node1", script)
         server.communicate(timeout=120)

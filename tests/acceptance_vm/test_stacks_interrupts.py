@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module ipoib is killed before each of its steps, on every network stack: the next run makes the node whole.
+"""The module ipoib is killed before each of its steps, on every network stack: the next run completes the change.
 
-The four machines are driven at the same time. Each goes from one state to another and back, killed one step later each
-time, and then run undisturbed. What the node is after that must be what it was after a run that was never disturbed:
-interfaces, routes, all files of the network stack with their permissions, and what the stack itself says.
+The four machines run in parallel. Each goes from one state to another and back, killed one step later each time, and then run undisturbed. Afterwards the node
+must be in the same state as after an undisturbed run: interfaces, routes, all files of the network stack with their permissions, and the state that the stack
+reports.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Options = t.Dict[str, t.Any]
 
 
 def states(number: int) -> dict[str, Options]:
-    """What a node is told to be, with addresses of its own: all nodes are on one fabric."""
+    """Return the declared states of a node, with its own addresses: all nodes are on one fabric."""
     ports = [
         {"name": "ib0", "mode": "connected", "addresses": ["10.20.0.%d/24" % number]},
         {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.%d/24" % number]},
@@ -49,16 +49,16 @@ def states(number: int) -> dict[str, Options]:
     return {"ports": {"interfaces": ports}, "bond": {"interfaces": bond}, "absent": {"state": "absent"}}
 
 
-# Commands that do many things: these are also killed half-way.
+# Commands that do many things: they are also killed halfway.
 LONG = re.compile(r"run (ifup|ifdown|netplan|nmcli --wait)\b")
 
-# To look at some steps only, on a slow machine: every Nth, from a step on.
+# For a slow machine: test only every Nth step, from a given step.
 STRIDE = int(os.environ.get("RDMA_INTERRUPT_STRIDE", "1"))
 FIRST = int(os.environ.get("RDMA_INTERRUPT_FIRST", "1"))
 
 
 class Walk:
-    """One node on its way from state to state."""
+    """One node and its transitions from state to state."""
 
     def __init__(self, agent: Agent) -> None:
         self._agent = agent
@@ -76,7 +76,7 @@ class Walk:
         self.faults.append(text)
 
     def _check_management(self, when: str) -> None:
-        """The interface has all that it had at the start, has lost nothing meanwhile, and lets new connections in."""
+        """Check that the management interface has all that it had at the start, never lost any of it, and accepts new connections."""
         found = self._agent.look()["management"]
         lost = difference(self._management, found)
         if lost:
@@ -86,13 +86,13 @@ class Walk:
             self._fault("%s: no answer to a new connection" % when)
 
     def learn(self, *states: str) -> None:
-        """What each state looks like when nothing disturbs."""
+        """Record the node's state after an undisturbed run of each state."""
         for state in states:
             self._run(state, "undisturbed")
             again = self._run(state, "undisturbed, again")
             if again.result.get("changed"):
                 self._fault("%s, again: %s" % (state, again.result["changes"]))
-            # Only now: right after the first run a network stack may not have seen yet what has become of its interfaces.
+            # Only after the second run: right after the first, a network stack may not have noticed all changes of its interfaces.
             self._looks[state] = self._agent.look()["snapshot"]
             self._say("%s: %s" % (state, self._looks[state]["links"]))
             self._check_management("%s, undisturbed" % state)
@@ -106,7 +106,7 @@ class Walk:
         return self._judged(self._agent.run(self._states[state]), state, when)
 
     def back_and_forth(self, one: str, other: str, fine: bool = False) -> None:
-        """From `one`, where the node is, to `other` and back, killed before one step after the other of each way."""
+        """Go from `one`, the current state, to `other` and back repeatedly, killed before each step in turn."""
         points = {one: FIRST, other: FIRST}
         killed = {one: 0, other: 0}
         open_ends = {one, other}
@@ -124,7 +124,7 @@ class Walk:
                     self._converge(state, "undisturbed", done)
 
     def within_commands(self, one: str, other: str) -> None:
-        """Killed together with a command that does many things, half-way through it."""
+        """Kill the module halfway through a command that does many things, together with that command."""
         for state, back in ((other, one), (one, other)):
             whole = self._run(state, "undisturbed")
             for number, (step, duration) in enumerate(zip(whole.steps, whole.durations), 1):
@@ -149,7 +149,7 @@ Walks = t.Dict[str, "concurrent.futures.Future[Walk]"]
 
 
 def walked(lab: Cluster, way: t.Callable[[Walk], None], request: pytest.FixtureRequest) -> collections.abc.Iterator[Walks]:
-    """All nodes that tests are selected for at once; each test waits for its own."""
+    """Start all nodes with selected tests in parallel; each test waits for its own node."""
     wanted = {item.callspec.params["node"] for item in request.session.items if item.path == request.path and isinstance(item, pytest.Function)}
 
     def go(node: str) -> Walk:
@@ -169,7 +169,7 @@ def between_ports_and_bond(walk: Walk) -> None:
 
 
 def between_ports_and_nothing(walk: Walk) -> None:
-    # A node that never had anything is not the same: its interfaces have not joined a group yet.
+    # A node that was never configured differs: its interfaces have not joined a group yet.
     walk.learn("ports", "absent", "ports")
     walk.back_and_forth("ports", "absent")
 

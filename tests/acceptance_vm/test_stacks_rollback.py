@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Ansible reaches a node over IPoIB, through another node, and tells it to change just that interface."""
+"""Ansible reaches a node over IPoIB, through another node, and changes the very interface that it uses."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ def own(node: str, *addresses: str) -> list[dict[str, t.Any]]:
 
 
 def elsewhere(node: str) -> list[dict[str, t.Any]]:
-    """In a network that nobody else is in."""
+    """Return interfaces in an otherwise unused network."""
     return [{"name": "ib0", "mode": "datagram", "addresses": ["10.99.0.%d/24" % number(node)]}, IB1]
 
 
 class Node(t.NamedTuple):
-    """A node that is looked at over Ethernet and configured over IPoIB."""
+    """A node that is inspected over Ethernet and configured over IPoIB."""
 
     agent: Agent
     inventory: pathlib.Path
 
     def configure(self, timeout: int, interfaces: list[dict[str, t.Any]]) -> dict[str, t.Any]:
-        """The result of the task, as Ansible has it in the end."""
+        """Return the final result of the task in Ansible."""
         arguments = json.dumps({"interfaces": interfaces, "rollback_timeout": timeout})
         argv = [str(BIN / "ansible"), "-i", str(self.inventory), "all", "-m", "rdma.ofed.ipoib", "-a", arguments]
         env = dict(environment(), ANSIBLE_LOAD_CALLBACK_PLUGINS="1", ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
@@ -61,7 +61,7 @@ class Node(t.NamedTuple):
 
 @pytest.fixture(scope="module")
 def peer(stacks: Cluster) -> collections.abc.Iterator[Agent]:
-    """The node that the way goes through."""
+    """Return the node through which the connection passes."""
     with Agent(stacks.inventory, "node1") as agent:
         assert not agent.run({"interfaces": own("node1")}).result.get("failed")
         yield agent
@@ -82,7 +82,7 @@ def node(stacks: Cluster, peer: Agent, request: pytest.FixtureRequest, tmp_path_
 
 
 def came_back(node: Node, before: dict[str, t.Any]) -> dict[str, t.Any]:
-    """What differs from before, when the timer has gone off."""
+    """Wait for the timer to fire. Returns the differences from the state before."""
     end = time.monotonic() + SECONDS + 60
     while node.agent.timers() and time.monotonic() < end:
         time.sleep(2)
@@ -108,7 +108,7 @@ def test_what_has_cut_the_connection_is_taken_back(node: Node) -> None:
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
 def test_a_run_that_was_killed_is_taken_back(node: Node, share: float) -> None:
-    """Nobody is left to say anything; the connection that the module sees is the one over IPoIB."""
+    """No process is left to report anything; the module sees the connection over IPoIB."""
     before = node.agent.look()["snapshot"]
     over = "10.20.0.1 40000 10.20.0.%d 22" % number(node.agent.node)
     options = {"interfaces": elsewhere(node.agent.node), "rollback_timeout": 30}
@@ -121,7 +121,7 @@ def test_a_run_that_was_killed_is_taken_back(node: Node, share: float) -> None:
 
 
 def test_what_leaves_the_connection_alive_stays(node: Node) -> None:
-    """It loses another address, which might have mattered: the timer is set, and stopped over a new connection."""
+    """The node loses another address, which might have carried the connection: the timer is armed, and stopped over a new connection."""
     result = node.configure(SECONDS, own(node.agent.node))
     assert result["changed"], result
     assert result["rollback"]["confirmed"], result

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The nodes come back by themselves: after a restart, the tests wait for that, and never mend anything."""
+"""The nodes recover by themselves: after a restart, the tests only wait."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS_TO_COME_BACK = 90
 
 @pytest.fixture(scope="session", autouse=True)
 def verified() -> float:
-    """How long it took until verify.yml was green."""
+    """Return the seconds until verify.yml passed."""
     argv = ["ansible-playbook", "-i", os.environ["MOLECULE_INVENTORY_FILE"], "rdma.ofed.verify"]
     env = {name: value for name, value in os.environ.items() if name != "ANSIBLE_CALLBACKS_ENABLED"}
     start = time.monotonic()

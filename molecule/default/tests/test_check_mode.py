@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check mode tells the truth: what it said of the fresh nodes is what the run then did."""
+"""Check mode is accurate: the run did on the fresh nodes exactly what check mode predicted."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FOLDER = PROJECT / "build/molecule/default"
 
 
 def runs() -> t.Tuple[t.List[records.Event], t.List[records.Event]]:
-    """Check mode on the fresh nodes, and the first run."""
+    """Return the check-mode run on the fresh nodes, and the first run."""
     return records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
 
 

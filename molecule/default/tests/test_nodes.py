@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each node is as its inventory says, seen with the tools of the field and not with those of the collection."""
+"""Each node is as its inventory declares, checked with standard tools instead of those of the collection."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_opensm_runs_on_the_designated_host_only(host: Host) -> None:
         assert host.service("rdma-opensm@ib").is_enabled
     else:
         assert sorted(state) == ["inactive", "not-found"]
-    # The unit of the package must not start a second one, not even if somebody enables it.
+    # The package's unit must not start a second subnet manager, even if it is enabled.
     assert host.check_output("systemctl show -p LoadState --value opensm.service").strip() == "masked"
     assert len(host.process.filter(comm="opensm")) == designated(host)
 

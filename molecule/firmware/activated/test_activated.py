@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was pending is effective, by one reset of each card or one reboot of the node, and not without being asked."""
+"""Pending settings are in effect after one reset of each card or one reboot of the node, and only with permission."""
 
 from __future__ import annotations
 

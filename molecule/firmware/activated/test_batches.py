@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a node that fails, or can't be reset, means for itself and for the others."""
+"""Effects of a node that fails, or cannot be reset, on itself and on the others."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TASKS = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "molecule/firmw
 
 
 def play(host: Host, *options: str, playbook: str = "rdma.ofed.firmware", drain: str = "drain.yml", **variables: t.Any) -> tuple[int, str]:
-    """Exit status and output of a playbook, with cards reset where that can be."""
+    """Run a playbook with cards reset where possible. Returns exit status and output."""
     hooks = {"rdma_drain_tasks": str(TASKS / drain), "rdma_undrain_tasks": str(TASKS / "undrain.yml")}
     given = json.dumps({"rdma_allow_reset": True, **hooks, **variables})
     argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "-e", given, *options]
@@ -31,13 +31,13 @@ def play(host: Host, *options: str, playbook: str = "rdma.ofed.firmware", drain:
 
 
 def service(node: Host) -> list[str]:
-    """What the hooks noted since the file was emptied."""
+    """Return what the hooks have recorded since the file was emptied."""
     return t.cast("list[str]", node.file("/srv/service").content_string.split())
 
 
 @pytest.fixture(autouse=True)
 def declared_again(mixed: list[Host], dense: list[Host]) -> t.Iterator[None]:
-    """Nothing noted by hooks, and at the end what is declared, in use."""
+    """Empty the record of the hooks; at the end, restore the declared settings and put them into effect."""
     for one in (*mixed, *dense):
         one.check_output("echo > /srv/service")
     yield

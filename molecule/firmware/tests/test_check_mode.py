@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Check mode tells the truth: what it said of the fresh cards is what the run then did."""
+"""Check mode is accurate: the run did on the fresh cards exactly what check mode predicted."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The cards are as declared, and the run did no more than that."""
+"""The cards are in the declared state, and the run changed nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NEXT = [
     pytest.param(CONNECTX7, {"ADVANCED_PCI_SETTINGS": "True(1)", "MAX_ACC_OUT_READ": "32"}, id="ConnectX-7"),
 ]
 VERSIONS = {CONNECTX5: ("16.35.3006", "16.35.2000"), CONNECTX6: ("20.39.1002", "20.37.1014"), CONNECTX7: ("28.39.1002", "28.38.1002")}
-"""In the flash, and running."""
+"""Versions in the flash and running."""
 
 
 @pytest.mark.parametrize(("psid", "values"), NEXT)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Eight cards in one node: one query each, all at the same time, and one module for all of them."""
+"""Eight cards in one node: one query per card, all in parallel, and one module execution for all of them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typing as t
 import pytest
 from firmware import RESTORE, Host, fault, run, shell
 
-# So slow that the query of the last card begins while that of the first one still waits. A real card takes a second or more, too.
+# Slow enough that the query of the last card begins while that of the first one is still waiting. A real card also takes a second or more.
 MILLISECONDS = 8
 WRAPPER = """#!/bin/sh
 # Stands before the real tool and notes when each call began and ended.
@@ -32,7 +32,7 @@ class Call(t.NamedTuple):
 
 @pytest.fixture
 def slow(dense: list[Host]) -> collections.abc.Iterator[None]:
-    """All cards slow, all calls of the tool noted."""
+    """Make all cards slow and record all calls of the tool."""
     for host in dense:
         host.check_output("printf %s %s > /usr/local/bin/mstconfig; chmod 755 /usr/local/bin/mstconfig; rm -f /srv/calls", "%s", WRAPPER)
     run(dense, fault("all", "slow=%d" % MILLISECONDS))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cards that fail: what is said, and that no other card suffers."""
+"""Cards that fail: the message, and that no other card is affected."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from firmware import CONNECTX5, CONNECTX6, RESTORE, Host, Result, configure, fau
 
 
 def outcome(result: Result) -> tuple[bool, bool]:
-    """Whether it failed, and whether it changed something."""
+    """Return whether the module failed, and whether it changed something."""
     return result["failed"], result["changed"]
 
 
@@ -46,7 +46,7 @@ def test_a_value_that_the_card_rejects_leaves_the_others_as_it_says(mixed: list[
             assert word in result["msg"], result["msg"]
         found = parsed(left["stdout"])
         assert found["LINK_TYPE_P1"][2] == "IB(1)"
-        # The tool writes one group of parameters after the other: what was written before the refusal stays, and is told.
+        # The tool writes one group of parameters after another: what was written before the refusal stays and is reported.
         assert result["changed"] is (found["SRIOV_EN"][2] == "False(0)")
         assert ("SRIOV_EN: True(1) -> False(0)" in result["msg"]) is result["changed"]
         assert not back["failed"], back

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run that is cut off between setting and verifying: the next one finishes what is left, and no more."""
+"""A run is killed between setting and verifying: the next one does only what is left."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SECONDS_UNTIL_SET = 120
 
 
 def stored(host: Host, pci: str) -> str:
-    """What is in the card's non-volatile memory. The tools hang while the card does."""
+    """Return the content of the card's non-volatile memory, without the tools, which hang while the card does."""
     return str(host.check_output("cxemu-ctl %s nv", pci))
 
 
@@ -39,14 +39,14 @@ def wait_until_set(host: Host, pci: str, before: str) -> None:
 
 @pytest.fixture
 def halfway(mixed: list[Host], tmp_path: pathlib.Path) -> str:
-    """Where the cards are that have one of two parameters set, with every process of the run that did it dead."""
+    """Return the address of the cards that have one of two parameters set. All processes of the run that set it are dead."""
     pci = slot(mixed, CONNECTX5)
     before = [stored(host, pci) for host in mixed]
     with broken(mixed[0], pci, "silent-after-set"), broken(mixed[1], pci, "silent-after-set"):
         killed = start(tmp_path / "log")
         for host, text in zip(mixed, before):
             wait_until_set(host, pci, text)
-            # The module first, so that it can't react to what becomes of the tool.
+            # The module is killed first, so that it cannot react to the death of the tool.
             host.check_output("pkill --signal KILL --full --exact /usr/bin/python3; pkill --signal KILL -x timeout; pkill --signal KILL -x mstconfig")
         assert killed.wait(60) != 0
     return pci

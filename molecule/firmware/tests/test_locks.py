@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The lab answers flock(2) on the lock files of the tools itself: it has to keep out who a kernel would keep out."""
+"""The lab itself implements flock(2) on the lock files of the tools: it must block the same processes as a kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ testinfra_hosts = ["ansible://mixed"]
 
 
 def lock_file(host: Host) -> str:
-    """That of a card which a tool has reached for."""
+    """Return the lock file of a card that a tool has accessed."""
     pci = card(host, CONNECTX5)
     assert flash(host, pci)
     return "/tmp/mstflint_lockfiles/%s_config" % pci

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every kind of parameter in every spelling, one change at a time, and what is refused."""
+"""Every kind of parameter in every spelling, changed one at a time, and values that are refused."""
 
 from __future__ import annotations
 

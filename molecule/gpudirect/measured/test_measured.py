@@ -2,8 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbook that measures between GPUs. The nodes have no GPU that could be written to: the real perftest of Debian has no CUDA,
-which is refused, and then a stand-in takes its place. Their driver becomes one that shares memory by DMA-BUF, by what it says."""
+"""The playbook that measures transfers between GPUs. The nodes have no GPU with writable memory: Debian's real perftest lacks CUDA and is refused, then a
+stand-in replaces it. The reported version turns their driver into one that shares memory by DMA-BUF.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +28,19 @@ def measure(host: Host, *arguments: str) -> tuple[int, str]:
     env = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
     done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
     assert "Traceback" not in done.stdout
-    # Lines are wrapped where they are long.
+    # Ansible wraps long lines.
     return done.returncode, " ".join(done.stdout.split())
 
 
 def copy(host: Host, **arguments: str) -> None:
-    """A file to both nodes."""
+    """Copy a file to both nodes."""
     argv = ["ansible", "-i", host.backend.ansible_inventory, "node1,node2", "-m", "ansible.builtin.copy", "-a", json.dumps(arguments)]
     subprocess.run(argv, check=True, stdout=subprocess.DEVNULL)
 
 
 @pytest.fixture(scope="module", autouse=True)
 def subnet_manager(host: Host) -> t.Iterator[None]:
-    """Somebody who makes the ports active."""
+    """Run a subnet manager, which makes the ports active."""
     host.check_output("apt-get install --yes --no-install-recommends opensm perftest >/dev/null 2>&1; systemctl stop opensm; modprobe ib_umad")
     host.check_output("systemd-run --quiet --collect --unit=subnet-manager opensm")
     host.check_output("for i in $(seq 150); do grep -q ACTIVE /sys/class/infiniband/*/ports/1/state && exit; sleep 0.2; done; exit 1")

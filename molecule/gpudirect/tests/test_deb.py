@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""dpkg-buildpackage, and DKMS in the installed package."""
+"""nv_peer_mem with dpkg-buildpackage, and DKMS in the installed package."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ class TestDeb(Legacy):
         return [line for line in host.run("dpkg-query -W -f '${db:Status-Abbrev}${Package}\\n' 'nvidia-peer-memory*'").stdout.splitlines() if line[:2] == "ii"]
 
     def test_dkms_forgets_it(self, host: Host) -> None:
-        """The package that was purged brought it."""
+        """The purged package had added it."""
         assert "nvidia-peer-memory" not in host.check_output("dkms status")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""rpmbuild --rebuild of what build_module.sh makes, and rpm: the real ones on a look-alike, so not what a vendor's macros would do."""
+"""nv_peer_mem with rpmbuild --rebuild of the package that build_module.sh creates, and rpm: the real tools on a look-alike, so without a vendor's macros."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A bond of two ports in connected mode: traffic goes on when one port is taken off the fabric."""
+"""A bond of two ports in connected mode: traffic continues when one port is taken off the fabric."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What needs a boot is there after it."""
+"""Settings that take effect at boot are there afterwards."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The mode of an interface is switched both ways while it is up."""
+"""The mode of an active interface is switched both ways."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every interface is as declared, now and after a reboot, and the machines reach each other."""
+"""Every interface is in the declared state, now and after a reboot, and the machines reach each other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_connected_mode_where_it_is_declared(host: Host) -> None:
 
 
 def test_datagram_mode_is_the_default(host: Host) -> None:
-    """Also on ib1, a port that can do connected mode."""
+    """Includes ib1, a port that supports connected mode."""
     assert interface(host, "ib1") == Interface("datagram", 2044, True, True, "", ("10.22.0.%s/24" % number(host),))
     assert interface(host, "ib2") == Interface("datagram", 2044, True, True, "", ("10.23.0.%s/24" % number(host),))
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A master and its standbys: what happens when it dies, moves, or when a stranger is there."""
+"""A master and its standbys: the master dies or moves, or a foreign subnet manager appears."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import time
 
 import ha
 
-# opensm polls the master and gives up after 4 times; then it sweeps a fabric with a node that does not answer. On a busy machine, all of that takes longer.
+# opensm gives up after polling the master 4 times, then sweeps a fabric with a node that does not answer. On a busy machine, all of that takes longer.
 SECONDS_TO_NOTICE = 180
 SECONDS_TO_RETURN = 120
-# Less than a standby needs to notice anything, beside what the machine lets the probe wait for its turn.
+# Less than a standby needs to detect anything, apart from delays of the probe itself.
 SECONDS_WITHOUT = 5
 
 
@@ -73,7 +73,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib
 
 
 def test_one_host_after_the_other_and_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
-    """On the way there, the old one runs first and has to wait for the other. On the way back, the order is open."""
+    """In the first move, the old host runs first and must wait for the new one. In the move back, the order is undefined."""
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
     with ha.probing("node1", "node2") as samples:
         ha.end(ha.begin(moved, str(ha.PROJECT / "molecule/opensm_ha/serial.yml")))
@@ -98,9 +98,9 @@ def test_a_host_alone_changes_nothing_for_the_others() -> None:
 
 
 def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) -> None:
-    """Without standbys: node1 loses its designation to node2, and each hears of it on its own."""
+    """Without standbys, node1 loses its designation to node2, and each host learns that in a run of its own."""
     alone = ["--tags", "opensm", "--extra-vars", '{"opensm_standby": false}']
-    # What is waited for there never comes.
+    # The awaited subnet manager never appears.
     impatient = ["--extra-vars", '{"opensm_wait_timeout": 10}']
     ha.site(*alone)
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
@@ -153,7 +153,7 @@ def test_a_partition_is_changed_without_a_restart() -> None:
 
 
 def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
-    """As a package manager does it: the program is another file afterwards, and nobody was told."""
+    """As with a package manager: the program file is replaced, and opensm is not notified."""
     before = ha.processes()
     lids = ha.lids()
     for node in ha.NODES:
@@ -172,7 +172,7 @@ def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
 
 
 def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path) -> None:
-    """For an inventory without node3, a subnet manager there is nobody's."""
+    """An inventory without node3 does not know the subnet manager there."""
     others = ha.designated(tmp_path, "node1", "node2")
     for node in ha.NODES:
         ha.shell(node, "systemctl stop %s" % ha.UNIT)
@@ -184,7 +184,7 @@ def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path) -> None:
             said = " ".join(ha.site("--tags", "opensm", *arguments, inventory=others, fails=True).split())
             for word in (stranger["port_guid"], "LID %d" % stranger["lid"], "node description 'node3", "opensm_allow_foreign_master: true"):
                 assert word in said, said
-            # With it, not even the other roles begin.
+            # With rdma_strict, the other roles do not start either.
             assert ("rdma_strict=true" in arguments) != ("PLAY [Install the stack" in said), said
             assert [ha.shell(node, "systemctl is-active %s" % ha.UNIT, check=False) for node in ("node1", "node2")] == ["inactive", "inactive"]
     finally:

@@ -2,9 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What can be known to go wrong is said before anything is unpacked or changed; what goes wrong in the middle is explained, and the
-next run gets there. The tests build on each other: the node goes from the distribution's stack to the old release, to the new, back
-to the old and to DOCA, and something fails each time. All of them are in this file: those of another run at the same time."""
+"""Foreseeable failures are reported before anything is unpacked or changed; later failures are explained, and the next run completes. The tests depend on each
+other: the node goes from the distribution's stack to the old release, to the new one, back to the old one and to DOCA, and something fails each time. They are
+in one file because each file runs in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -103,7 +104,7 @@ REFUSED: dict[str, tuple[Options, tuple[str, ...]]] = {
 
 
 def converges(host: Host, options: Options, version: str) -> None:
-    """A run that gets there, and one that has nothing to do."""
+    """Run until the state is reached, then once more without a change."""
     done, again = run(host, wanted(**options), wanted(**options))
     assert not done["failed"], done["msg"]
     assert done["changed"], done
@@ -118,7 +119,7 @@ def wait_until(host: Host, script: str) -> None:
 
 
 def wait_until_hanging(host: Host, package: str) -> None:
-    # A package that is being removed is half-configured as well, for a moment: it hangs once its script does.
+    # A package being removed is briefly half-configured as well; it hangs only once its script does.
     script = "dpkg-query -W -f '${Status}' %s 2>/dev/null | grep -q half-configured && pgrep --full --exact 'sleep 3600' >/dev/null"
     wait_until(host, script % package)
 
@@ -128,14 +129,14 @@ def identity(host: Host) -> str:
 
 
 def explained(host: Host, found: t.Mapping[str, t.Any], code: int, words: str) -> None:
-    """The message has the code, what it says, the next step, and logs that are there."""
+    """Check that the message has the exit code, its meaning, the next step, and existing logs."""
     assert found["failed"], found
     assert "exit status %d: " % code in found["msg"]
     assert words in found["msg"]
     assert ". Next: " in found["msg"]
     assert found["rc"] == code
     folder = re.search(r"logs are in (/tmp/MLNX_OFED_LINUX\S+\.logs)", found["msg"])
-    # The one that the installer itself names.
+    # The log that the installer itself names.
     log = re.search(r"log is (/tmp/\S+\.log);", found["msg"])
     assert folder or log, found["msg"]
     for path in ["%s/general.log" % match.group(1) for match in (folder,) if match] + [match.group(1) for match in (log,) if match]:
@@ -146,7 +147,7 @@ def explained(host: Host, found: t.Mapping[str, t.Any], code: int, words: str) -
 
 @pytest.fixture(scope="module")
 def served(host: Host) -> t.Iterator[None]:
-    """The downloads of the node, at a URL."""
+    """Serve the node's downloads at a URL."""
     host.check_output("systemd-run --quiet --unit=served --collect python3 -m http.server --bind 127.0.0.1 --directory %s 8000" % THERE)
     host.check_output("for i in $(seq 50); do ss --listening --tcp --numeric | grep -q 127.0.0.1:8000 && exit; sleep 0.1; done; exit 1")
     yield
@@ -155,7 +156,7 @@ def served(host: Host) -> t.Iterator[None]:
 
 @pytest.fixture(scope="module")
 def misnamed(host: Host) -> None:
-    """Bundles that are not what their names say."""
+    """Create bundles whose content does not match their names."""
     renamed = pathlib.Path(RENAMED % HERE)
     renamed.parent.mkdir(exist_ok=True)
     shutil.copyfile(HERE / archive(OLD), renamed)
@@ -166,8 +167,8 @@ def misnamed(host: Host) -> None:
 
 @pytest.fixture(scope="module")
 def refused(host: Host, misnamed: None, served: None) -> dict[str, list[Result]]:
-    """The results of check mode and run of each, which all together have changed nothing."""
-    # What has to be downloaded first, only the run itself can know.
+    """Return the results of check mode and run for each, and check that none of them changed anything."""
+    # Problems of a download show only in the run itself.
     modes = {case: (True, False) if case != "checksum of a download" else (False,) for case in REFUSED}
     before = fingerprint(host)
     results = run(host, *(wanted(check, **REFUSED[case][0]) for case in REFUSED for check in modes[case]))
@@ -194,7 +195,7 @@ def test_exit_codes_are_explained(host: Host) -> None:
 
 @pytest.fixture
 def site_mpi(host: Host) -> None:
-    """A package of nobody's stack that needs a library of the stack."""
+    """Yield a package outside all stacks that needs a library of the stack."""
     host.check_output("mkdir -p /tmp/site/DEBIAN && printf '%s' >/tmp/site/DEBIAN/control" % CONTROL)
     host.check_output("dpkg-deb -b /tmp/site /tmp/site.deb && dpkg -i /tmp/site.deb && rm -r /tmp/site /tmp/site.deb")
 
@@ -259,7 +260,7 @@ def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pat
         os.killpg(first.pid, signal.SIGKILL)
         first.wait(60)
         job = identity(host)
-        # Nothing has died on the node, and nothing else is begun there.
+        # The job on the node continues, and no second one starts.
         refused = stack(host, True, **doca())
         assert "a job is installing DOCA-OFED" in refused["msg"], refused
         second = begin(host, tmp_path / "second", **doca(poll=1))
@@ -287,7 +288,7 @@ def test_a_profile_that_went_with_opensm_is_added_again_and_nothing_is_torn_down
 
 
 def test_opensm_stays_where_the_stack_needs_it(host: Host) -> None:
-    """As the role opensm removes the package that it installed."""
+    """Removes the package as the role opensm does, which had installed it."""
     assert host.package("doca-ofed").is_installed
     before = host.check_output("dpkg-query --show")
     for check in (True, False):
@@ -313,12 +314,12 @@ def test_half_a_stack_that_the_installer_left_is_named_and_mended(host: Host) ->
 
 @pytest.fixture
 def later_kernel(host: Host) -> str:
-    """A kernel that came after the driver: with the modules of the distribution, and the one that boots next."""
+    """Yield a kernel installed after the driver: it has the distribution's modules and boots next."""
     running, later = host.check_output("uname -r"), "6.1.0-99-amd64"
     there = "/lib/modules/" + later
     host.check_output("mkdir -p %s/build/scripts && cd /lib/modules/%s && cp -a kernel modules.* %s/ && depmod -a %s" % (there, running, there, later))
     host.check_output("touch /boot/vmlinuz-%s && ln -sfn vmlinuz-%s /boot/vmlinuz" % (later, later))
-    # The stand-in compiles nothing.
+    # The stand-in needs no compiler.
     host.check_output("for tool in gcc make; do ln -sf /bin/true /usr/local/bin/$tool; done")
     return later
 
@@ -374,7 +375,7 @@ def test_a_bundle_that_is_built_once_serves_the_nodes_with_its_kernel(host: Host
     (built,) = folder.iterdir()
     assert "kver.%s-ext.tgz" % running in built.name and "ofed_bundle: %s" % built in said, said
     assert "changed=0" in play(host, "rdma.ofed.build", runs["second"], variables)
-    # The stack of the node was not touched, and nothing but the bundle is left.
+    # The node's stack is unchanged, and only the bundle is left.
     assert release(host) == before and host.check_output("ls /var/lib/rdma.ofed-built") == built.name
     assert host.run("ls %s/kernel-bundle %s/bundles" % (STATE, STATE)).rc != 0
     options = mlnx_ofed(NEW, bundle=str(built), bundle_on="controller", allow_upgrade=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From the distribution's stack to MLNX_OFED, to its next release, to DOCA and back; the node runs the subnet manager all the way."""
+"""From the distribution's stack to MLNX_OFED, to its next release, to DOCA and back, while the node keeps running the subnet manager."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ HIGHER = ("Package: libibverbs1", "Version: 9999.0-1", "Architecture: all", "Mai
 
 
 class Leg(t.NamedTuple):
-    """A stack, as the inventory declares it."""
+    """A stack as the inventory declares it."""
 
     name: str
     variables: Options
     package: str
-    """One that tells the stack apart, and what its version contains."""
+    """Package that identifies the stack, and a part of its version."""
     version: str
     info: str
 
@@ -65,7 +65,7 @@ LEGS = (
 
 
 class Walked(t.NamedTuple):
-    """What the three runs of a leg did."""
+    """Results of the three runs of a leg."""
 
     leg: Leg
     predicted: list[records.Event]
@@ -74,7 +74,7 @@ class Walked(t.NamedTuple):
 
 
 def test_a_stack_that_is_in_use_stays_until_it_may_be_replaced(host: Host) -> None:
-    """The node runs the subnet manager. The rest of the site is brought to its declared state with the stack that is there."""
+    """The node runs the subnet manager. The run converges the rest of the site with the present stack."""
     folder = PROJECT / "build/molecule/stacks-walk/withheld"
     shutil.rmtree(folder, ignore_errors=True)
     before = fingerprint(host)
@@ -110,7 +110,7 @@ def test_the_second_run_changes_nothing(walked: Walked) -> None:
 def test_an_unchanged_run_costs_one_execution_for_the_stack_of_a_vendor(walked: Walked) -> None:
     executed = [name.rpartition(".")[2] for name in records.executions(walked.again)["node1"]]
     stack = [] if walked.leg.name == "inbox" else ["driver_stack"]
-    # The last one is the look of the check.
+    # The last execution is the inspection of the check.
     assert executed == ["rdma_facts", *stack, "opensm", "gpudirect", "rdma_facts"]
 
 
@@ -119,13 +119,13 @@ def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> No
     assert release(host).startswith(walked.leg.info)
     assert bool(release(host)) == bool(walked.leg.info)
     assert host.check_output("dpkg --audit") == ""
-    # Installed stacks know what they were asked for; of what brought them, nothing is left.
+    # Installed stacks keep a record of their options; nothing of the installation files is left.
     left = host.check_output("find %s -mindepth 1 -maxdepth 1 -printf '%%f '" % STATE).split()
     assert sorted(left) == (["jobs"] if walked.leg.name == "inbox" else ["jobs", "stack.json"])
 
 
 def test_an_update_of_the_system_replaces_nothing_of_the_stack(host: Host, walked: Walked) -> None:
-    """Another repository has a higher version of a package that the distribution has as well."""
+    """Another repository has a higher version of a package that the distribution also has."""
     if walked.leg.name == "inbox":
         assert not host.file(PREFERENCES).exists
         return
@@ -134,14 +134,14 @@ def test_an_update_of_the_system_replaces_nothing_of_the_stack(host: Host, walke
     try:
         candidate = "apt-cache %s policy libibverbs1 | grep 'Candidate: 9999'"
         assert host.run(candidate % "").rc == 1
-        # This is so by the preferences alone.
+        # Only apt's preferences ensure this.
         assert host.run(candidate % "-o Dir::Etc::PreferencesParts=/nowhere").rc == 0
     finally:
         host.check_output("rm -r /srv/higher /etc/apt/sources.list.d/higher.list && apt-get update -q")
 
 
 def test_the_way_to_gpu_memory_follows_the_stack(host: Host, walked: Walked) -> None:
-    """The driver that opensm and the fabric check use stays loaded, so nvidia_peermem waits for the vendor's to be loaded at boot."""
+    """The driver that opensm and node_check use stays loaded, so nvidia_peermem waits for the vendor's driver at the next boot."""
     by_vendor = walked.leg.name != "inbox"
     assert host.file("/etc/systemd/system/" + GPU_UNIT).exists == by_vendor
     assert (host.run("systemctl is-enabled --quiet " + GPU_UNIT).rc == 0) == by_vendor
@@ -154,7 +154,7 @@ def test_nothing_of_the_vendor_is_left_on_the_way_back(host: Host, walked: Walke
     if walked.leg.name == "inbox":
         found = host.run("dpkg-query --show | grep -iE 'mlnx|ofed|doca'; ls /etc/apt/*/*rdma-ofed* /usr/bin/ofed_info /usr/sbin/ofed_uninstall.sh")
         assert found.stdout == ""
-        # What the role installs is there by its own right, not as a dependency that went.
+        # The role's package is installed in its own right, not as a dependency of a removed one.
         assert host.package("opensm").is_installed
 
 
@@ -162,11 +162,11 @@ def test_user_space_works_on_the_fabric(host: Host, walked: Walked) -> None:
     assert "State: Active" in host.check_output("ibstat $(ls /sys/class/infiniband | head -n 1) 1")
     assert {"node1", "node2"} <= set(host.check_output("ibnetdiscover -H").replace('"', " ").split())
     assert "PortXmitData" in host.check_output("perfquery")
-    # The lab emulates no verbs. The libraries are found, and they load their providers.
+    # The lab emulates no verbs, but the libraries are found and load their providers.
     assert "device" in host.check_output("ibv_devices")
     providers = host.check_output("ls /usr/lib/x86_64-linux-gnu/libibverbs/*.so").split()
     assert any("libmlx5" in path for path in providers), providers
-    # Not every selection of a vendor has the benchmarks.
+    # Some selections of a vendor lack the benchmarks.
     programs = host.run("ls /usr/sbin/opensm /usr/bin/ib_write_bw").stdout.split()
     assert "/usr/sbin/opensm" in programs
     assert "not found" not in host.check_output("ldd %s" % " ".join([*providers, *programs]))
@@ -179,6 +179,6 @@ def test_the_subnet_manager_is_still_the_one_of_the_role(host: Host, walked: Wal
     assert host.service("rdma-opensm@ib").is_running
     assert host.service("rdma-opensm@ib").is_enabled
     assert len(host.process.filter(comm="opensm")) == 1
-    # Neither stack's own unit may start a second one.
+    # The units of both stacks are masked and cannot start a second subnet manager.
     for name in ("opensm", "opensmd"):
         assert host.check_output("systemctl show -p LoadState --value %s.service" % name).strip() == "masked"

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs on a node: executes the module ipoib as often as asked, and kills it at the step that is asked for.
+"""Runs on a node: executes the module ipoib repeatedly and kills it at a given step.
 
-Python tells an audit hook of every file that is opened for writing, moved, removed or given permissions, and of every
-command, before it happens. The module that runs is the one that is shipped, and knows nothing of this.
+Python reports to an audit hook, in advance, every file that is opened for writing, moved, removed or given permissions, and every command. The module is the
+shipped one and needs no changes for this.
 
-A request is a line of JSON on the standard input, the answer a line on the standard output. Either an execution, see
-`execute`, or {"look": true}, or {"timers": true}.
+A request is a line of JSON on standard input, the answer a line on standard output. The request is an execution, see `execute`, or {"look": true}, or
+{"timers": true}.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from ansible.module_utils import basic
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.modules import ipoib
 
-# A network stack on an emulated processor takes longer than on any real one.
+# A network stack takes longer on an emulated processor than on a real one.
 _apply.SETTLE_TIMEOUT = 90.0
 
-# Commands that only look: to be killed before one is to be killed after the step before it.
+# Read-only commands: a kill before one is equivalent to a kill after the preceding step.
 LOOKS = re.compile(
     r"ip (-\S+ )*\w+$|ip .*(show|get)\b|systemctl (show|is-)|nmcli (-|--(get|terse|fields|version))|netplan (info|get)|dpkg|rpm|ofed_info|modinfo"
 )
-# Not on a disk, or not of the module.
+# Paths that are not on a disk or do not belong to the module.
 IGNORED = ("/dev/", "/proc/", "/tmp/")
-# What belongs to the next step: a new file before it is in its place.
+# Preparations of the next step: a new file before it is moved into place.
 HIDDEN = re.compile(r"(write|chmod|remove|link) .*/\.[^/]*(/[^/]*)?$|mkdir |rmdir ")
 
-# Where a network stack, systemd and udev read, and where they keep what they know of interfaces.
+# Directories where a network stack, systemd and udev read or keep data about interfaces.
 FOLDERS = (
     "/etc/netplan",
     "/etc/network",
@@ -56,7 +56,7 @@ FOLDERS = (
 
 
 class Steps:
-    """An audit hook that writes down the steps of this process and kills it before number `kill_at`."""
+    """An audit hook that records the steps of this process and kills it before step number `kill_at`."""
 
     def __init__(self, log: t.IO[str], kill_at: int, fine: bool) -> None:
         self._log = log
@@ -76,7 +76,7 @@ class Steps:
 
 
 def step_name(event: str, arguments: tuple[t.Any, ...]) -> str:
-    """What is about to happen, in words; "" for what changes nothing."""
+    """Return a description of the next step, "" for one that changes nothing."""
     if event == "subprocess.Popen":
         argv = [os.fsdecode(word) for word in arguments[1]]
         if argv[0] == "timeout":
@@ -105,10 +105,10 @@ def _named(verb: str, path: t.Any) -> str:
 
 
 def execute(options: dict[str, t.Any], kill_at: int = 0, fine: bool = False, within: int = 0, delay: float = 0, connection: str = "") -> dict[str, t.Any]:
-    """One execution of the module, in a process of its own which need not import everything anew.
+    """Execute the module once, in a forked process that need not import everything again.
 
-    It is killed before step `kill_at`, or, with the command that it has started, `delay` seconds after step `within` began.
-    With `connection`, it takes itself to be run over that one: `SSH_CONNECTION` of sshd.
+    It is killed before step `kill_at`, or, together with the command that it started, `delay` seconds after step `within` began. With `connection` (sshd's
+    SSH_CONNECTION), it acts as if it was run over that connection.
     """
     with tempfile.NamedTemporaryFile("w+") as log, tempfile.TemporaryFile("w+") as output:
         start = time.monotonic()
@@ -154,7 +154,7 @@ def _module(options: dict[str, t.Any], steps: Steps, output: t.IO[str]) -> t.NoR
 
 
 def _kill_within(pid: int, log: pathlib.Path, step: int, delay: float) -> None:
-    """The module and all that it has started: they are one session."""
+    """Kill the module and everything that it has started: they are one session."""
     while len(log.read_text(encoding="utf-8").splitlines()) < step:
         if os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
             return
@@ -173,12 +173,12 @@ def said(*argv: str) -> str:
 
 
 def snapshot() -> dict[str, t.Any]:
-    """Everything that a run may have left: interfaces, routes, files with their permissions, what the stack holds."""
+    """Return everything that a run may leave behind: interfaces, routes, files with their permissions, the state of the stack."""
     links = [_link(row) for row in json.loads(said("ip", "-details", "-json", "address", "show") or "[]") if row["ifname"] not in ("lo", "eth0")]
     routes = [line for family in ("-4", "-6") for line in said("ip", family, "route", "show").splitlines() if "eth0" not in line]
     return {
         "links": {link.pop("name"): link for link in links},
-        # NetworkManager makes the metric of the number of the interface, which is another each time that it is made.
+        # NetworkManager derives the metric from the interface index, which changes whenever the interface is created.
         "routes": sorted(re.sub(r"( linkdown| metric \d+)", "", line).strip() for line in routes if not line.startswith("fe80::")),
         "files": {path: _file(path) for folder in FOLDERS for path in sorted(_paths(folder))},
         "stack": sorted(map(_held, said("nmcli", "-t", "-f", "DEVICE,STATE,CONNECTION", "device").splitlines())) if os.path.exists("/usr/bin/nmcli") else [],
@@ -186,8 +186,9 @@ def snapshot() -> dict[str, t.Any]:
 
 
 def _held(line: str) -> str:
-    """What NetworkManager does with an interface. One that is down and has no connection is `disconnected` or `unavailable` by when
-    it was last looked at; whether it is down is told by the link itself."""
+    """Return the state of an interface in NetworkManager. For one that is down without a connection, `disconnected` or `unavailable` depends on when
+    NetworkManager last looked; the link itself shows whether it is down.
+    """
     return re.sub(r":(disconnected|unavailable):$", ":without connection:", line)
 
 
@@ -206,12 +207,12 @@ def _link(row: dict[str, t.Any]) -> dict[str, t.Any]:
 
 
 def _paths(folder: str) -> list[str]:
-    """Without those that hold process numbers: scripts of ifupdown that were killed leave them."""
+    """Return paths without those that contain process IDs: killed scripts of ifupdown leave them."""
     return [os.path.join(above, name) for above, _folders, files in os.walk(folder) for name in files if not name.endswith(".pid")]
 
 
 def _file(path: str) -> list[str]:
-    """Permissions and text; the order of what ifupdown writes down is that of what it did."""
+    """Return permissions and text. Lines that ifupdown records in the order of its actions are sorted."""
     try:
         if os.path.islink(path):
             return ["link", os.readlink(path)]
@@ -222,7 +223,7 @@ def _file(path: str) -> list[str]:
 
 
 def management() -> dict[str, t.Any]:
-    """The interface of the connection, and which of its parts have gone since the start (`ip monitor` writes them down)."""
+    """Return the interface of the connection, and which of its parts have disappeared since the start, according to `ip monitor`."""
     (row,) = json.loads(said("ip", "-json", "address", "show", "dev", "eth0"))
     with open("/run/interrupter.monitor", encoding="utf-8") as stream:
         gone = [line.strip() for line in stream if "Deleted" in line and "eth0" in line and " inet " in line]
