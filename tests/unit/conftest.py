@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes `ansible_collections.rdma.ofed` importable from a checkout at any path, for plain pytest, on every supported Python."""
+"""Makes `ansible_collections.rdma.ofed` importable from a checkout at any path, with plain pytest, on every supported Python."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def _package(name: str, path: list[str]) -> None:
 _package("ansible_collections", [])
 _package("ansible_collections.rdma", [])
 _package("ansible_collections.rdma.ofed", [str(ROOT)])
-# ansible-core 2.14 finds collections by itself as soon as it is imported, and wants to know what their meta/runtime.yml says.
+# ansible-core 2.14 registers its collection finder on import, and asks for the meta/runtime.yml of collections.
 vars(sys.modules["ansible_collections.rdma.ofed"])["_collection_meta"] = {}
 
 
-# The same examples in every run, so more of them find nothing new, and no failure because a machine has other work.
-# What differs between Pythons shows in few of them.
+# All runs use the same examples, so that load on a machine causes no failure. The other Pythons run fewer examples: few of them show differences between
+# Pythons.
 EXAMPLES = 50 if sys.version_info[:2] == (3, 11) else 15
 UNHURRIED = [HealthCheck.too_slow]
 settings.register_profile("repeatable", derandomize=True, deadline=None, database=None, max_examples=EXAMPLES, suppress_health_check=UNHURRIED)
@@ -44,7 +44,7 @@ settings.load_profile("repeatable")
 
 PLAYBOOKS = pathlib.Path(__file__).parent / "playbooks"
 
-# What runs on the controller needs an ansible-core that needs Python 3.9, the tools of this repository need Python 3.11.
+# Tests of controller code need an ansible-core that requires Python 3.9; the tools of this repository require Python 3.11.
 collect_ignore = [
     *([] if sys.version_info >= (3, 11) else ["lab", "meta"]),
     *(
@@ -70,14 +70,14 @@ def _patch_module_args(args: t.Optional[t.Dict[str, t.Any]] = None) -> t.Iterato
 
 
 if importlib.util.find_spec("ansible.module_utils.testing") is None:
-    # The newest ansible-core that installs on the oldest Python is older than this helper.
+    # The newest ansible-core for the oldest Python lacks this helper.
     _testing = types.ModuleType("ansible.module_utils.testing")
     vars(_testing)["patch_module_args"] = _patch_module_args
     sys.modules[_testing.__name__] = _testing
 
 
 class Wording(str):
-    """A text for people. Code of the collection may show it and must not decide on it: that fails the test."""
+    """A text for people. Code of the collection may display it; a decision based on it fails the test."""
 
     def _refuse(self) -> None:
         caller = sys._getframe(2).f_code.co_filename
@@ -103,7 +103,7 @@ setattr(Wording, "__hash__", str.__hash__)  # noqa: B010
 
 @pytest.fixture(autouse=True)
 def _words_decide_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every wording of a change is one that the collection cannot decide on."""
+    """Make every wording of a change one on which the collection must not decide."""
     from ansible_collections.rdma.ofed.plugins.module_utils import _words
 
     def marked(function: t.Callable[..., str]) -> t.Callable[..., str]:

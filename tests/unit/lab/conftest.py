@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Makes the lab's own package importable: it is no part of the collection."""
+"""Makes the lab's own package importable, which is not part of the collection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAB = pathlib.Path(__file__).resolve().parents[2] / "lab"
 
 
 def load(name: str, path: pathlib.Path) -> types.ModuleType:
-    """The module in that file, under a name of its own: the node's Python is called rdmalab as well."""
+    """Import a file under a name of its own: the node's package is called rdmalab as well."""
     if name not in sys.modules:
         spec = importlib.util.spec_from_file_location(name, path, submodule_search_locations=[str(path.parent)] if path.name == "__init__.py" else None)
         assert spec is not None and spec.loader is not None
@@ -36,7 +36,7 @@ load("lab_fabricd", LAB / "vm" / "node/usr/lib/rdmalab/fabricd.py")
 
 @pytest.fixture(autouse=True)
 def no_question_to_apt(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the mirror of this machine is matters to no test, and apt takes long to say it."""
+    """Replace the query for this machine's mirror: no test depends on it, and apt answers slowly."""
     from labctl import _settings
 
     monkeypatch.setattr(_settings, "_machine_mirror", lambda: "")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The emulated cards of a lab node: which there are, how they are configured, and how they break."""
+"""The emulated cards of a lab node: which exist, how they are configured, and how they fail."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def nodes(text: str = TOPOLOGY) -> dict[str, _topology.Node]:
 
 @pytest.fixture
 def node() -> Node:
-    """With one dual port card, both functions in use, and two more cards."""
+    """Return a node with one dual-port card, both functions in use, and two more cards."""
     return parse_node(json.dumps(_hardware.description(nodes()["node1"], "172.30.0.2", "6.1.0-50-amd64")))
 
 
@@ -89,7 +89,7 @@ def test_adapters_that_cannot_be(old: str, new: str, words: str) -> None:
 
 
 def parameters(folder: pathlib.Path) -> str:
-    """A database of parameters in the shape of mstflint's."""
+    """Return a database of parameters in the form of mstflint's."""
     path = folder / "parameters.db"
     database = sqlite3.connect(path)
     database.execute("create table tlvs (name, id, class, size, cap, version)")
@@ -104,7 +104,7 @@ def parameters(folder: pathlib.Path) -> str:
 
 
 def test_values_of_the_nv_configuration(tmp_path: pathlib.Path) -> None:
-    """A field is bits of a big endian dword, its place written as BYTE.BIT."""
+    """A field is a bit range of a big-endian dword, with its position written as BYTE.BIT."""
     profile = {"tlvs": ["link", "limits", "of another release"], "default": {"LINK_TYPE": "IB", "limits.vfs": 127}, "next": {"LINK_TYPE": 2}}
     assert list(nvconfig.lines(2, profile, database=parameters(tmp_path))) == [
         "01010012 4 1 1 0 00000001 00000001 00000002",
@@ -215,7 +215,7 @@ def test_a_card_is_found_by_any_of_its_names(node: Node) -> None:
 
 @pytest.fixture
 def emulated(node: Node, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> kernel.Kernel:
-    """With the drivers loaded, and without cards behind the functions."""
+    """Return a kernel with the drivers loaded and without cards behind the functions."""
     monkeypatch.setattr(adapter, "start", lambda _hcas, _cold: None)
     found = kernel.Kernel(node, tree.Tree(str(tmp_path)))
     found.modules = {name: modules.Loaded(name, 1, (), "", "", {}) for name in ("mlx5_core", "mlx5_ib")}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Virtual machines on the simulated fabric: how datagrams and the states of ports get from one to the other."""
+"""Virtual machines on the simulated fabric: how datagrams and port states are passed on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COOKIE = 77
 
 
 def mad(kind: int, method: int, attribute: int = 0, **fields: bytes) -> bytes:
-    """A datagram of that management class, with a transaction id; `at_N` puts bytes there."""
+    """Return a datagram of that management class with a transaction ID; `at_N` sets bytes at offset N."""
     made = bytearray(256)
     made[0:4] = bytes([1, kind, 1, method])
     made[8:16] = bytes([0, 0, 0, 3, 0, 0, 0, 9])
@@ -41,7 +41,7 @@ def from_fabric(made: bytes, lid: int = 5, queue_pair: int = 1, status: int = 0)
 
 
 def stamped(made: bytes) -> bytes:
-    """As ibsim forwards a question: its own client number is in the transaction id."""
+    """Return a request as ibsim forwards it, with ibsim's client number in the transaction ID."""
     return made[:8] + b"\0\4" + made[10:]
 
 
@@ -56,7 +56,7 @@ def test_a_record_has_the_size_that_the_driver_checks() -> None:
 
 
 def test_a_directed_question_starts_at_the_beginning_of_its_path() -> None:
-    """The kernel has taken the first hop already."""
+    """The kernel has already processed the first hop."""
     packet = fabricd.Translator(0, 1).to_fabric(record(fabricd.MAD, mad(0x81, 1, at_6=b"\1\2"), lid=0xFFFF))
     assert packet[0:2] == packet[4:6] == b"\xff\xff"
     assert packet[32 + 6 : 32 + 8] == b"\0\2"
@@ -148,7 +148,7 @@ def test_every_port_has_the_mtu_of_the_fabric() -> None:
 
 
 def test_every_port_says_that_its_clients_can_be_told_to_register_again() -> None:
-    """opensm tells only those that say so."""
+    """opensm requests reregistration only from ports that announce the capability."""
     assert int.from_bytes(smp.of_a_card(port_info(0x81, 9), 0)[96 + 20 : 96 + 24], "big") == 0x02000000
     assert smp.of_a_card(port_info(2, 9), 0) == port_info(2, 9)
 
@@ -164,14 +164,14 @@ def test_datagrams_survive_any_cut_of_the_stream() -> None:
 
 @pytest.fixture
 def line() -> t.Iterator[tuple[socket.socket, socket.socket, selectors.BaseSelector]]:
-    """The end of a machine, the control channel of a gateway, and what turns the relay between them."""
+    """Yield the machine's end of a connection, a gateway's control channel, and a function that runs the relay between them."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gateway, selectors.DefaultSelector() as selector:
         gateway.bind(("127.0.0.1", 0))
         gateway.settimeout(60)
         ours, theirs = socket.socketpair()
         with ours:
             ours.settimeout(60)
-            # A pair of local sockets has no options of TCP.
+            # A local socket pair has no TCP options.
             listener = socket.create_server(("127.0.0.1", 0))
             machine = socket.create_connection(listener.getsockname())
             stream, _peer = listener.accept()

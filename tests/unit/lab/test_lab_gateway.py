@@ -18,7 +18,7 @@ import smp
 
 
 class Ibsim:
-    """Hands out ten places, and says on which one a request came; what it was told is in `told`."""
+    """Assigns ten slots and reports the slot of each request; `told` records what it received."""
 
     def __init__(self) -> None:
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -45,7 +45,7 @@ class Ibsim:
 
 
 PORTS = 40
-"""A gateway takes one, and one more for each session."""
+"""A gateway uses one port, plus one per session."""
 
 
 def free(port: int) -> bool:
@@ -59,7 +59,7 @@ def free(port: int) -> bool:
 
 @pytest.fixture
 def first_port() -> t.Iterator[int]:
-    """The first of some that nothing else on this machine takes: other runs of these tests keep off, and those that the kernel gives are higher."""
+    """Return the first of a range of free ports. Parallel runs of these tests avoid it, and the kernel's ephemeral ports are higher."""
     for first in range(10000, 20000, 100):
         with socket.socket() as sign:
             try:
@@ -144,7 +144,7 @@ def test_a_request_without_an_answer_times_out(gateway: lab_gateway.Gateway, mon
 
 
 def test_a_trap_is_answered_by_who_represses_it(gateway: lab_gateway.Gateway) -> None:
-    """ibsim drops that answer, and a subnet manager waits for it before it goes on."""
+    """ibsim drops that answer, and a subnet manager waits for it before it continues."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
         client.bind(("127.0.0.1", 0))
         client.settimeout(60)
@@ -164,7 +164,7 @@ GENERAL_INFO = 0xFF17
 
 
 def request(attribute: int, method: int = 0x01, management_class: int = 0x81) -> bytes:
-    """A directed request of subnet management."""
+    """Return a directed-route request of subnet management."""
     packet = bytearray(288)
     packet[:4] = b"way "
     packet[32:36] = bytes([1, management_class, 1, method])
@@ -177,7 +177,7 @@ def request(attribute: int, method: int = 0x01, management_class: int = 0x81) ->
 
 @contextlib.contextmanager
 def answering(gateway: lab_gateway.Gateway) -> t.Iterator[tuple[socket.socket, socket.socket, lab_gateway.Session]]:
-    """A client, and a simulator that its datagrams reach."""
+    """Yield a client, and a simulator that receives its datagrams."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as simulator:
         for end in (client, simulator):
             end.bind(("127.0.0.1", 0))
@@ -191,14 +191,14 @@ def answering(gateway: lab_gateway.Gateway) -> t.Iterator[tuple[socket.socket, s
 
 @pytest.mark.parametrize("method", [lab_gateway.GET, lab_gateway.SET])
 def test_an_attribute_that_ibsim_does_not_know_is_refused_as_a_device_does(gateway: lab_gateway.Gateway, method: int) -> None:
-    """ibsim drops it, and the vendor's subnet manager then drops the device."""
+    """ibsim drops such a request, and the vendor's subnet manager then drops the device."""
     sent = request(GENERAL_INFO, method)
     with answering(gateway) as (client, simulator, session):
         gateway.to_ibsim(session, sent)
         asked = bytearray(simulator.recv(512))
         assert bytes(asked[48:56]) == struct.pack(">HHI", lab_gateway.NODE_INFO, 0, 0)
         assert (asked[35], asked[:35], asked[36:48], asked[160:]) == (lab_gateway.GET, sent[:35], sent[36:48], sent[160:])
-        # The way back, and what the node says of itself.
+        # The return path and the node's own fields.
         asked[:4], asked[35], asked[36], asked[38], asked[96:160] = b"back", 0x81, 0x80, 3, b"n" * 64
         simulator.send(asked)
         gateway.from_ibsim(session)
@@ -233,5 +233,5 @@ def test_what_ibsim_knows_goes_to_it(gateway: lab_gateway.Gateway, packet: bytes
         answer[35] |= lab_gateway.RESPONSE
         simulator.send(answer)
         gateway.from_ibsim(session)
-        # What it does not say right of PortInfo is put right.
+        # The gateway corrects wrong fields of PortInfo.
         assert client.recv(512) == smp.of_a_card(bytes(answer), 0)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How images are built, with a docker command that fails."""
+"""Building images with a docker command that fails."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a virtual machine of the lab is made of: its files, its command line, its place in the inventory."""
+"""The parts of the lab's virtual machines: files, command line, place in the inventory."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_the_disk_has_one_bootable_partition_and_room_for_the_boot_loader() -> N
 
 
 def grub(start: int, sectors: int) -> bytes:
-    """A core.img of three sectors that looks for itself there."""
+    """Return a core.img of three sectors that looks for itself there."""
     return bytes(500) + struct.pack("<QHH", start, sectors, 0x820) + b"c" * 700
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The pure parts of a lab node: what it shows must be what a kernel shows."""
+"""The pure parts of a lab node: what it shows must match a kernel."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def node() -> Node:
 
 
 def port_info(**fields: int) -> bytes:
-    """A PortInfo of an active EDR port; fields are byte offsets b0, b1 ... that differ."""
+    """Return the PortInfo of an active EDR port; b0, b1 ... override the bytes at these offsets."""
     info = bytearray(64)
     info[8:16] = (0xFE80 << 48).to_bytes(8, "big")
     info[16:18], info[18:20] = b"\x00\x05", b"\x00\x01"
@@ -215,7 +215,7 @@ def test_modules_in_use_stay(name: str, holds: dict[str, int], code: int) -> Non
 
 
 def elf_module(modinfo: bytes) -> bytes:
-    """The smallest ELF64 file with a .modinfo section: header, section names, the section, three headers."""
+    """Return the smallest ELF64 file with a .modinfo section: header, section names, the section, three section headers."""
     names = b"\0.modinfo\0.shstrtab\0"
     table = 64 + len(names) + len(modinfo)
     header = b"\x7fELF\x02\x01\x01".ljust(16, b"\0") + struct.pack("<HHIQQQIHHHHHH", 1, 62, 1, 0, 0, table, 0, 64, 0, 0, 64, 3, 2)
@@ -239,7 +239,7 @@ def test_what_is_no_module(image: bytes) -> None:
 
 
 class FakeIbsim(threading.Thread):
-    """Answers as ibsim's control channel does; deaf: takes requests and says nothing."""
+    """Answers like ibsim's control channel; `deaf` accepts requests without an answer."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)
@@ -295,7 +295,7 @@ def test_silent_simulator_is_asked_for_one_place_only(ibsim: FakeIbsim) -> None:
     for _attempt in range(3):
         with pytest.raises(simulator.SimulatorSilent):
             fabric.read()
-    # It may not have come to reading them.
+    # It may not have read them yet.
     ibsim.stop()
     assert ibsim.requests == [simulator.CONNECT]
 
@@ -321,7 +321,7 @@ def test_a_second_function_and_mac_of_a_dual_port_card(node: Node) -> None:
 
 
 def test_links_end_in_the_name_of_their_target(tmp_path: pathlib.Path) -> None:
-    """libmtcr takes the PCI address from the text of the link "device"."""
+    """libmtcr parses the PCI address from the target of the link "device"."""
     tree.Tree(str(tmp_path)).link_all({"sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device": "sys/devices/bus/0000:03:00.0"})
     assert os.readlink(tmp_path / "sys/devices/bus/0000:03:00.0/infiniband/mlx5_0/device") == "../../../0000:03:00.0"
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who may use or remove a lab."""
+"""Which commands may use or remove a lab."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ LIVING, DEAD, OTHER = "1-10-5", "1-11-5", "1-12-5"
 @pytest.mark.parametrize(
     ("lab", "run", "verdict"),
     [
-        # By hand in this checkout, or before labs had an owner.
+        # Started by hand in this checkout, or before labs had an owner.
         (("/here", ""), "", Verdict.OURS),
         (("", ""), LIVING, Verdict.OURS),
         (("/here", LIVING), LIVING, Verdict.OURS),
-        # A person looks at the lab of a run.
+        # A person inspects the lab of a run.
         (("/here", LIVING), "", Verdict.OURS),
         (("/here", OTHER), LIVING, Verdict.IN_USE),
         (("/here", DEAD), LIVING, Verdict.ABANDONED),
@@ -45,7 +45,7 @@ def test_a_run_lives_as_long_as_its_process() -> None:
     run = run_of(str(os.getpid()))
     assert lives(run)
     assert process_of(run) == str(os.getpid())
-    # Another process with the number of one that has ended, and one that nobody here can see.
+    # A reused process ID, and a process that is invisible here.
     assert not lives(run + "0")
     assert lives("0-1-1")
     assert (run_of(""), run_of("soon"), run_of("0")) == ("", "", "")
@@ -79,7 +79,7 @@ def test_machines_of_a_run_that_has_ended_are_taken_down(tmp_path: pathlib.Path)
     assert _leftovers.abandoned(lab_of(tmp_path))
     _leftovers.claim(lab_of(tmp_path, living))
     assert not _leftovers.abandoned(lab_of(tmp_path, living))
-    # A person who starts a machine of a run does not take it away from the run.
+    # A person who restarts a run's machine does not take it over from the run.
     _leftovers.claim(lab_of(tmp_path))
     assert _leftovers.owner_of(lab_of(tmp_path).machines) == Owner("/here", living)
     with pytest.raises(LabError, match="in use by another run of tests, process %d" % os.getpid()):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Snapshots of virtual machines: which one belongs to which machines, and how QEMU is told."""
+"""Snapshots of virtual machines: which machines they belong to, and the requests to QEMU."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_machine_has_an_origin_of_its_own(lab: _settings.Settings, base: p
 
 
 def other_image(base: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Built once more under the same name."""
+    """An image rebuilt under the same name."""
     os.utime(base, ns=(1, 1))
 
 
@@ -143,7 +143,7 @@ def test_a_machine_that_shall_be_resumed_waits_for_its_state(tmp_path: pathlib.P
 
 
 class Qemu(threading.Thread):
-    """The other end of a monitor, which answers each request with the next of these lines."""
+    """The QEMU end of a monitor, which answers each request with the next of these lines."""
 
     def __init__(self, folder: pathlib.Path, *answers: t.Any) -> None:
         super().__init__(daemon=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The runner of the checks: the order of stages, what it says of failures, where the time went."""
+"""The runner of the checks: the order of stages, its report of failures, and the breakdown of the time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from stages import Done
 
 
 def simulate(todo: t.Sequence[Stage]) -> tuple[list[str], float]:
-    """The order in which the stages begin, and when the last ends."""
+    """Return the order in which the stages start, and the time when the last one ends."""
     waiting, order, now = list(todo), list[str](), 0.0
     running: dict[Stage, float] = {}
     passed: set[str] = set()
@@ -70,7 +70,7 @@ def test_without_what_they_need_stages_are_not_run() -> None:
 
 def test_all_stages_run_whatever_fails(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(stages, "LOGS", tmp_path / "logs")
-    # What a stage has left running keeps its output open.
+    # A process that a stage leaves behind keeps its output open.
     bad = "@echo '==> here'; sleep 3600 & echo $$! >%s; exit 3" % (tmp_path / "daemon")
     (tmp_path / "Makefile").write_text("fine:\n\t@echo $$RDMA_STAGE $$MORE\nbad:\n\t%s\n" % bad, encoding="utf-8")
     make = ("-f", str(tmp_path / "Makefile"))
@@ -175,7 +175,7 @@ REGISTERS = "import timed\n\ndef pytest_configure(config):\n    config.pluginman
 def test_what_a_lab_says_before_it_fails_reaches_the_end_of_a_run(tmp_path: pathlib.Path) -> None:
     (tmp_path / "conftest.py").write_text(REGISTERS, encoding="utf-8")
     (tmp_path / "test_it.py").write_text(LAB_FAILS, encoding="utf-8")
-    # Without the suite that runs this test: its plugin would write a second event, and a JUnit file.
+    # Without the suite of this test: its plugin would write a second event and a JUnit file.
     outer = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RDMA_"))}
     env = {**outer, "PYTHONPATH": str(ROOT / "tests/tools"), timing.VARIABLE: str(tmp_path / "times.jsonl")}
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]

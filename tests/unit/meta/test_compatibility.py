@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The page about compatibility is what the tests proved, and nothing else."""
+"""The compatibility page contains exactly what the tests have proved."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is listed beside the registry of concerns has all of them."""
+"""Lists of concerns outside the registry are complete."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is written down twice says the same twice: metadata, documentation, argument specifications, defaults, tests."""
+"""Duplicate declarations agree: metadata, documentation, argument specifications, defaults, tests."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from support import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir() if path.is_dir())
-# An action plugin of the same name does the work; the module file is its documentation.
-# Those whose module has no code run on the controller alone; others add to what their module does on the node.
+# An action plugin of the same name does the work, and the module file holds the documentation. Those whose module has no code run only on the controller;
+# others extend what their module does on the node.
 ACTIONS = {path.stem for path in (ROOT / "plugins/action").glob("*.py") if "def main" not in (ROOT / "plugins/modules" / path.name).read_text(encoding="utf-8")}
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("*.py"))
 REAL_MODULES = [name for name in MODULES if name not in ACTIONS]
 
-# Role options without a default: what leaving them out means is in their description.
+# Role options without a default: their description says what omitting them means.
 NO_DEFAULT = re.compile(r"default|left out|without|not set|empty", re.IGNORECASE)
 
-# Words that belong to how the code came about, or that are no term of the field.
+# Words about the development of the code, or that are not terms of the field.
 FORBIDDEN = ("TODO", "FIXME", "XXX")
 
-# Earlier names of what docs/architecture.md calls Wanted, Found, Plan, Change and finding.
+# Former names of what docs/architecture.md calls Wanted, Found, Plan, Change and finding.
 RETIRED = {"Wish", "Verdict", "Draft", "Decision", "Declared", "Observed", "Judged", "Look", "Target"}
 
 
@@ -41,7 +41,7 @@ def load(path: str) -> t.Any:
 
 
 def constant(module: str, name: str) -> t.Any:
-    """A documentation block of a module, read without importing the module."""
+    """Return a documentation block of a module without importing the module."""
     tree = sources.tree(ROOT / "plugins/modules" / ("%s.py" % module))
     for node in tree.body:
         if isinstance(node, ast.Assign) and any(isinstance(target, ast.Name) and target.id == name for target in node.targets):
@@ -50,7 +50,7 @@ def constant(module: str, name: str) -> t.Any:
 
 
 def shipped() -> list[str]:
-    """The files that a user gets."""
+    """Return the files that a user gets."""
     ignored = [pattern.rstrip("/") for pattern in load("galaxy.yml")["build_ignore"]]
     names = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, stdout=subprocess.PIPE, encoding="utf-8").stdout.splitlines()
     return [name for name in names if not any(fnmatch.fnmatch(part, pattern) for pattern in ignored for part in (name, name.split("/")[0]))]
@@ -159,7 +159,7 @@ def test_role_readme_has_every_variable_and_an_example(role: str) -> None:
 
 @pytest.mark.parametrize("role", ROLES)
 def test_public_variables_carry_the_name_of_the_role(role: str) -> None:
-    # fabric and rdma_*: of the node or the site, not of one role
+    # fabric and rdma_* belong to the node or the site, not to one role
     assert not [name for name in options(role) if not name.startswith(("%s_" % role, "rdma_")) and name != "fabric"]
 
 
@@ -189,7 +189,7 @@ def test_no_forbidden_words() -> None:
 
 @pytest.mark.parametrize("folder", ["module_utils", "plugin_utils"])
 def test_what_plugins_share_is_private_to_the_collection(folder: str) -> None:
-    """What has a name without an underscore, other collections may import."""
+    """Other collections may import names without a leading underscore."""
     public = [path.name for path in (ROOT / "plugins" / folder).iterdir() if not path.name.startswith("_")]
     assert public == []
 
@@ -221,7 +221,7 @@ def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:
         for node in ast.walk(sources.tree(path)):
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) or positional(node) <= 3:
                 continue
-            # Jinja passes what a template writes in order, and Python and Ansible call methods as they like.
+            # Jinja passes the arguments of a template in order, and Python and Ansible choose how they call methods.
             template = path.parent in (ROOT / "plugins/filter", ROOT / "plugins/inventory") and not node.name.startswith("_")
             if not template and not (node.name.startswith("__") and node.name.endswith("__")):
                 many.append("%s:%d %s" % (path.relative_to(ROOT), node.lineno, node.name))
@@ -229,7 +229,7 @@ def test_parameters_beyond_the_third_are_taken_by_keyword() -> None:
 
 
 def test_the_role_ofed_starts_from_nothing_where_it_runs_again() -> None:
-    """Registered results last for the whole run, and not every path through the role registers each."""
+    """Registered results last for the whole run, and not every path through the role sets each of them."""
     files = (ROOT / "roles/ofed/tasks").glob("*.yml")
     registered = {found for file in files for found in re.findall(r"^ *register: (\S+)$", file.read_text(encoding="utf-8"), re.MULTILINE)}
     first = yaml.safe_load((ROOT / "roles/ofed/tasks/main.yml").read_text(encoding="utf-8"))[0]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What controller and nodes need: each playbook asks first, and all that names the versions names the same."""
+"""Requirements of controller and nodes: each playbook checks them first, and all lists of versions agree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_each_playbook_judges_the_python_of_nodes_before_the_first_module(playbo
     # These two are evaluated on the controller.
     first, *others = (task for task in of_nodes if not {"ansible.builtin.assert", "ansible.builtin.fail"} & set(task))
     if "rdma.ofed.rdma_facts" in first:
-        # The look finds it, and what is wrong is reported with the input.
+        # The node inspection finds it and reports it with the input errors.
         assert first["rdma.ofed.rdma_facts"]["find_python"] is True
         return
     finds, refuses = first, others[0]

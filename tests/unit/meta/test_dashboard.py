@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The dashboard of the role fabric_monitor against the schema of Grafana."""
+"""The dashboard of the role fabric_monitor against Grafana's schema."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DASHBOARD = pathlib.Path(__file__).resolve().parents[3] / "roles/fabric_monitor/
 
 
 def _lost(given: t.Any, kept: t.Any, where: str = "") -> list[str]:
-    """What is in the first document and not, or otherwise, in the second."""
+    """Return what is missing or different in the second document."""
     if isinstance(given, dict) and isinstance(kept, dict):
         pairs = [(key, value, kept.get(key)) for key, value in given.items()]
     elif isinstance(given, list) and isinstance(kept, list) and len(given) == len(kept):
@@ -29,7 +29,7 @@ def _lost(given: t.Any, kept: t.Any, where: str = "") -> list[str]:
 
 
 def test_grafana_has_a_place_for_all_of_the_dashboard() -> None:
-    """Read and written again with the types that Grafana generates from its schema. What an annotation asks of its data source is not among them."""
+    """The dashboard is read and written with the types that Grafana generates from its schema. Those types do not cover the queries of annotations."""
     register_default_plugins()
     board = json.loads(DASHBOARD.read_text(encoding="utf-8"))
     again = json.loads(JSONEncoder().encode(Dashboard.from_json(board)))

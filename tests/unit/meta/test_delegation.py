@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No task looks at another host of the site, and none that runs once depends on a host that may be dead.
+"""No task is delegated to another host of the site, and no task with run_once depends on a host that may be down.
 
-`run_once` is `any_errors_fatal`, unless errors are ignored: with `ignore_unreachable` alone, one dead host drops all hosts without a word.
-Delegation renders the connection variables of the other host, such as `ansible_host: "{{ inventory_hostname }}-mgmt"`, with the names of
-the host that asks: the answer is that of a wrong machine.
+`run_once` acts like `any_errors_fatal` unless errors are ignored: with `ignore_unreachable` alone, one dead host silently drops all hosts. Delegation renders
+the connection variables of the other host, such as `ansible_host: "{{ inventory_hostname }}-mgmt"`, with the names of the delegating host, so that it reaches
+the wrong machine.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 FILES = sorted([*(ROOT / "playbooks").rglob("*.yml"), *(ROOT / "roles").rglob("*.yml")])
 INHERITED = ("run_once", "ignore_unreachable", "ignore_errors", "delegate_to")
-# The host of a workload manager is none of the nodes, and each node asks it for itself.
+# The workload manager's host is not one of the nodes, and each node queries it for itself.
 ALLOWED = ("localhost", "{{ __node_service_manager.host }}")
-# They need no connection.
+# These need no connection.
 LOCAL = {"set_fact", "debug", "fail", "assert", "include_tasks", "import_tasks", "include_role", "import_role", "include_vars", "meta"}
 
 
@@ -32,7 +32,7 @@ def controller_actions() -> set[str]:
 
 
 def tasks(entries: t.Iterable[t.Any], above: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
-    """The tasks with what plays and blocks give them."""
+    """Return the tasks, with the settings inherited from plays and blocks."""
     for entry in entries:
         if not isinstance(entry, dict):
             continue

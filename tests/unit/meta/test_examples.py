@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The examples that ansible-doc prints are tasks or plays, and each module takes its options as they are there."""
+"""The examples in ansible-doc are tasks or plays, and each module accepts their options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PREFIX = "rdma.ofed."
 MODULES = sorted(path.stem for path in (ROOT / "plugins/modules").glob("[!_]*.py"))
 FILTERS = sorted(path.stem for path in (ROOT / "plugins/filter").glob("[!_]*.py"))
-# What stands for a template, by the type of the option.
+# Values that replace templates, by option type.
 SAMPLES: t.Mapping[str, t.Any] = {"bool": True, "int": 1, "float": 1.0, "list": [], "dict": {}}
 
 
@@ -32,7 +32,7 @@ def examples(module: str) -> t.Any:
 
 
 def tasks_of(entries: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """The tasks in tasks, plays and blocks."""
+    """Return all tasks in tasks, plays and blocks."""
     for entry in entries or ():
         inner = [entry[key] for key in ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always") if key in entry]
         for part in inner:
@@ -42,7 +42,7 @@ def tasks_of(entries: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
 
 
 def specification(module: str) -> dict[str, t.Any]:
-    """A copy: Ansible completes the defaults of suboptions in place."""
+    """Return a copy: Ansible fills in the defaults of suboptions in place."""
     schema = importlib.import_module("ansible_collections.rdma.ofed.plugins.module_utils._schema._" + module)
     return t.cast("dict[str, t.Any]", copy.deepcopy(schema.OPTIONS))
 
@@ -79,12 +79,12 @@ def node_checks() -> list[dict[str, t.Any]]:
 
 @pytest.mark.parametrize("arguments", node_checks())
 def test_examples_of_the_check_hold_on_every_host(arguments: dict[str, t.Any]) -> None:
-    """The host of the subnet manager runs opensm, which is a deviation where it is not told that it is that host."""
+    """The host of the subnet manager runs opensm, which is a deviation unless the example designates that host."""
     addresses = [{**item, "addresses": ["10.20.0.2/24"]} for item in arguments.get("interfaces", ())]
     checked = ArgumentSpecValidator(specification("node_check")).validate({**arguments, "interfaces": addresses})
     assert problems(checked.validated_parameters) == []
     assert ("designated_host" in arguments) == ("designated" in arguments)
-    # One address for all hosts of a play would be that of none.
+    # A single address for all hosts of a play would be wrong.
     written = [item["addresses"] for item in arguments.get("interfaces", ()) if "addresses" in item]
     assert all("{{" in address for own in written for address in own)
 
@@ -97,7 +97,7 @@ def test_the_table_is_printed_of_what_was_registered() -> None:
     assert check[PREFIX + "node_check"]["fail"] is False and table["run_once"] is True
 
 
-# The variables that examples of filters read, of a host in a play on two.
+# Variables that the filter examples read, of one host in a play on two.
 PLAY: t.Mapping[str, t.Any] = {
     "groups": {"rdma": ["node1", "node2"], "opensm": ["node1"]},
     "hostvars": {"node1": {}, "node2": {}},

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each finding is explained in docs/findings.md, and has words in one place."""
+"""Each finding is explained in docs/findings.md and worded in one place."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_each_anchor_has_a_text() -> None:
 def test_each_code_has_words() -> None:
     written = collections.Counter(code.value for forms in (_words.FORMS, _fabric_words.COUNTER_FORMS, _fabric_words.FORMS, _report.FORMS) for code in forms)
     assert sorted(written) == CODES
-    # What nodes and the whole fabric find alike.
+    # Findings that nodes and the whole fabric have in common.
     assert {code for code, times in written.items() if times > 1} == {
         "bit_errors",
         "failed_over",

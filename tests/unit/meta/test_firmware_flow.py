@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The role hca_firmware, from an image and a parameter that only it has to both in effect, on hosts with one card each that is a file.
+"""The role hca_firmware, from an image and a parameter that needs it to both in effect, on hosts whose only card is a file.
 
-Each host is one case. What would be modules on the node are actions here, which take no process of their own.
+Each host is one case. Actions replace the modules on the node and start no process.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ adapter = {"needs": card.get("needs", "device_reset") if pending else "", "block
 return dict(pending=pending, adapters=[adapter], reasons=[])
 """,
     ),
-    # What a test wants to know of the variables of a host.
+    # Host variables that the tests inspect.
     "told": ("told", 'path.write_text(json.dumps({**card, "told": args["told"]}))\nreturn {}'),
 }
 PLAY = {"hosts": "all", "gather_facts": False}
@@ -113,7 +113,7 @@ COLD = {"runs_image": True, "set": True, "needs": "cold_boot"}
 
 
 class Case(t.NamedTuple):
-    """A host: what is declared for it besides, and what its card has before the first run."""
+    """A host: additional declarations, and the state of its card before the first run."""
 
     variables: dict[str, t.Any] = {}
     card: dict[str, t.Any] = {}
@@ -128,13 +128,13 @@ class Outcome(t.NamedTuple):
 
 
 LOOKED = {
-    # A parameter is to be set; it is set, and waits without consent; with consent; it is effective.
+    # A parameter to be set; one that is set and waits for consent; with consent; in effect.
     "to_set": (Case(card={"runs_image": True}), "True False"),
     "no_consent": (Case(card={"runs_image": True, "set": True}), "False False"),
     "reset_allowed": (Case(RESET, {"runs_image": True, "set": True}), "True False"),
     "reboot_allowed": (Case(REBOOT, {"runs_image": True, "set": True}), "True False"),
     "effective": (Case(card={"runs_image": True, "set": True, "effective": True}), "False True"),
-    # Consent to a reset or reboot does nothing for what needs a cold boot, unless the site can switch the node off and on.
+    # Consent to a reset or reboot does not help a change that needs a cold boot, unless the site can power-cycle the node.
     "cold": (Case({**RESET, **REBOOT}, COLD), "False False"),
     "cold_and_allowed": (Case({**REBOOT, **HOOK}, COLD), "True False"),
     "cold_without_consent": (Case(HOOK, COLD), "False False"),
@@ -154,7 +154,7 @@ RUNS = {
 
 
 class Flow:
-    """The hosts, of which each run takes some."""
+    """The hosts; each run uses some of them."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder
@@ -208,7 +208,7 @@ def foreseen(flow: Flow) -> dict[str, Outcome]:
 
 @pytest.fixture(scope="module")
 def done(flow: Flow, foreseen: dict[str, Outcome]) -> dict[str, Outcome]:
-    """After the check mode, which leaves all cards as they were."""
+    """Return the outcomes of the run. The check-mode run before it left all cards unchanged."""
     return flow("play.yml", RUNS)
 
 
@@ -220,7 +220,7 @@ def test_what_waited_for_the_firmware_is_set_in_the_run_that_activates_it(flow: 
 
 
 def test_check_mode_says_what_the_card_needs(foreseen: dict[str, Outcome], done: dict[str, Outcome]) -> None:
-    """The module that sets a parameter can't know it: it says reboot."""
+    """The module that sets a parameter cannot know the needed reset, so it reports a reboot."""
     assert foreseen["parameter"] == ([], "NEW: device_reset", "")
     assert done["parameter"] == (["set"], "NEW: device_reset", "")
 
@@ -250,6 +250,6 @@ def test_a_node_with_half_an_image_on_a_card_is_neither_reset_nor_rebooted(done:
 
 
 def test_a_power_cycle_is_left_to_the_site_and_has_to_happen(flow: Flow, done: dict[str, Outcome]) -> None:
-    """The fixture says that check mode does not do it. This machine runs on, of course."""
+    """The fixture checks that check mode does not power-cycle the node. This machine itself keeps running."""
     assert "the node was not started again" in done["cycled"].failed
     assert (flow.folder / "cycled").read_text(encoding="utf-8") == "off and on"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every function that reads text of others is fed damaged text. `make fuzz` does it for as long as you like."""
+"""Feeds damaged text to every function that reads external text. `make fuzz` does that for any length of time."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ import targets
 PLUGINS = ROOT / "plugins"
 TEXTS = 150
 
-# What reads numbers for all others, and scripts that run on a node without the collection.
+# Code that reads numbers for all other code, and scripts that run on a node without the collection.
 READERS = ("_foreign.py", "_job_runner.py", "_download.py")
-# Values that are no text: parts of addresses, numbers of facts, and arguments that the role has validated.
+# Values that are not text: parts of addresses, numbers in facts, and arguments that the role has validated.
 NUMBERS = {"int(route.network.network_address)", "int(wanted)", "int(port['port'])", "int(gpu)", "int(size)"}
 CLASSIFIERS = ("isdigit", "isdecimal", "isnumeric")
 
@@ -40,20 +40,20 @@ def test_every_reader_has_a_target() -> None:
 
 
 def test_the_parsers_are_among_the_readers() -> None:
-    """A parser whose text has another name than those in `NAMES` would have no target."""
+    """A parser whose text parameter has a name outside `NAMES` would have no target."""
     parsers = set()
     for path in targets.UTILS.rglob("*.py"):
         module = ".".join(path.relative_to(targets.UTILS).with_suffix("").parts)
         names = [node.name for node in sources.tree(path).body if isinstance(node, ast.FunctionDef)]
         parsers |= {"%s.%s" % (module, name) for name in names if name == "parse" or name.startswith("parse_")}
-    # Of typed values, and of the names in a folder.
+    # They read typed values and the names in a directory.
     typed = {"_facts._stack.parse_pacman_names", *("_ipoib._wanted.parse_" + name for name in ("pkey", "number", "route", "bond"))}
     assert parsers - set(targets.targets()) - typed == set()
 
 
 @pytest.mark.parametrize("path", sorted(path for path in PLUGINS.rglob("*.py") if path.name not in READERS), ids=lambda path: path.stem)
 def test_numbers_of_others_are_read_in_one_place(path: pathlib.Path) -> None:
-    """`int` takes what is no number, and refuses what is one; `json` refuses deep nesting with another error."""
+    """`int` accepts texts that are not numbers and refuses some that are; `json` raises a different error for deep nesting."""
     found = []
     for node in ast.walk(sources.tree(path)):
         text = ast.unparse(node) if isinstance(node, (ast.Attribute, ast.Call)) else ""

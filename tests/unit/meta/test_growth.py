@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Text that is eight times as long takes about eight times as long to read. Only the processor time of the two is compared."""
+"""Reading a text that is eight times as long takes about eight times as long. The tests compare processor times only."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ import targets
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import redact
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import parse_template
 
-# Where time grows with the square, eight times the length takes sixty-four times as long.
+# With quadratic growth, eight times the length takes sixty-four times as long.
 TIMES = 8
 TOO_MUCH = 26
 LENGTH = 1000
 
 
 def seconds(call: t.Callable[[str], t.Any], text: str, tries: int) -> float:
-    """The shortest of several: what others do on the machine only adds to it."""
+    """Return the minimum of several measurements: other load on the machine only adds time."""
     found = []
     for _count in range(tries):
         begun = time.process_time_ns()
@@ -39,11 +39,11 @@ def seconds(call: t.Callable[[str], t.Any], text: str, tries: int) -> float:
 
 
 def grows(call: t.Callable[[str], t.Any], make: t.Callable[[int], str]) -> str:
-    """How the time grows where it does so faster than the text; "" where it does not."""
-    # What doubles with each letter would never come to an end with more of them.
+    """Return how the time grows if it grows faster than the text, else ""."""
+    # Exponential growth would not end with longer texts.
     for short, tries in ((16, 3), (LENGTH // TIMES, 3), (LENGTH, 3)):
         long = 24 if short == 16 else short * TIMES
-        # Too few tries of the long text only raise the ratio.
+        # Too few measurements of the long text only raise the ratio.
         for again in (1, tries, 5 * tries):
             ratio = seconds(call, make(long), again) / seconds(call, make(short), max(again, tries))
             if ratio <= TOO_MUCH:
@@ -73,7 +73,7 @@ def test_expressions(expression: patterns.Expression) -> None:
 
 @pytest.mark.parametrize("pump", ["# x\n", "m_key 1\n"])
 def test_configurations_of_opensm(pump: str) -> None:
-    """A template has tens of kilobytes, where the copies of a list outweigh the rest."""
+    """A template has tens of kilobytes, where the copies of a list dominate the time."""
 
     def call(text: str) -> None:
         parse_template(text)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The layers of docs/architecture.md: each import goes down, and neither packages nor files import each other."""
+"""The layers of docs/architecture.md: every import points down, and no packages or files import each other."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from support import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PLUGINS = ROOT / "plugins"
-# What changes a node, or needs one.
+# Code that changes a node or needs one.
 TOUCHING = {"_look", "_apply", "_converge"}
 HOMES = {
     "Found": "_found",
@@ -30,12 +30,12 @@ HOMES = {
     "CONCERN": "_concern",
     "EXPECTATION": "_expect",
 }
-"""The file of a room in which a name stands. Rooms that need one of them more than once have sub-rooms."""
+"""The file of a room in which a name belongs. Rooms that need several of them have sub-rooms."""
 PURE = {"_found", "_wanted", "_input", "_plan", "_judge", "_concern"}
 
 
 def layers() -> list[list[str]]:
-    """The lines of the list in the documentation, top first."""
+    """Return the lines of the documented list, top first."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
     block = re.search(r"^## Layers$.*?^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     assert block
@@ -43,13 +43,13 @@ def layers() -> list[list[str]]:
 
 
 def part_of(dotted: str) -> str:
-    """The package, or the folder of plugins, that a module belongs to."""
+    """Return the package, or the plugin directory, that a module belongs to."""
     names = dotted.split(".")
     return names[1] if names[0] == "module_utils" else names[0]
 
 
 def imports(path: pathlib.Path) -> t.Iterator[str]:
-    """The modules of the collection that a file imports, below `plugins`; those for the type checker too."""
+    """Return the modules below `plugins` that a file imports, including imports for the type checker."""
     for node in ast.walk(sources.tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             names = [*dotted(path).split(".")[: -node.level], *(node.module or "").split(".")]
@@ -87,7 +87,7 @@ def test_each_package_is_on_the_lowest_line_above_what_it_imports() -> None:
 
 
 def reachable(graph: t.Mapping[str, t.Collection[str]], start: str) -> set[str]:
-    """The names that a name imports, and those that these import; its own where the imports go in a circle."""
+    """Return all names that a name imports directly or indirectly; itself too if it is part of a circle."""
     seen: set[str] = set()
     todo = [start]
     while todo:
@@ -98,7 +98,7 @@ def reachable(graph: t.Mapping[str, t.Collection[str]], start: str) -> set[str]:
 
 
 def circles(graph: t.Mapping[str, t.Collection[str]]) -> list[list[str]]:
-    """The largest sets of names that can all be reached from each other."""
+    """Return the largest sets of names that can all be reached from each other."""
     reached = {name: reachable(graph, name) for name in graph}
     found = {frozenset({name, *(other for other in reached[name] if name in reached[other])}) for name in graph if name in reached[name]}
     return sorted(sorted(circle) for circle in found)
@@ -113,7 +113,7 @@ def test_no_packages_import_each_other() -> None:
 
 
 def test_no_files_import_each_other() -> None:
-    """Neither for the type checker nor within functions: files of a circle can only be read and changed together."""
+    """This includes imports for the type checker and within functions: files of a circle can only be read and changed together."""
     assert circles(graph_of_files()) == []
 
 
@@ -122,7 +122,7 @@ def test_a_circle_is_found_whatever_its_length() -> None:
 
 
 def test_a_look_brings_no_planner_to_the_node() -> None:
-    """Every file that a module imports is sent to each node and compiled there."""
+    """Ansible sends every file that a module imports to each node, where it is compiled."""
     sent = reachable(graph_of_files(), "modules.rdma_facts")
     assert [name for name in sorted(sent) if name.count(".") > 1 and name.rpartition(".")[2] in ("_plan", "_apply", "_converge")] == []
 
@@ -136,13 +136,13 @@ def definitions(path: pathlib.Path) -> t.Iterator[str]:
 
 
 def test_every_room_has_the_same_anatomy() -> None:
-    """Whoever knows one room finds what they look for in all of them."""
+    """All rooms have the same structure, so that code is found at the same place in each."""
     rooms = [path for path in files() if "module_utils" in path.parts and len(path.relative_to(PLUGINS).parts) > 2]
     assert ["%s: %s" % (dotted(path), name) for path in rooms for name in definitions(path) if HOMES.get(name, path.stem) != path.stem] == []
 
 
 def test_no_room_tells_subjects_apart_by_suffixes() -> None:
-    """A subject with a plan or a look of its own is a sub-room."""
+    """A subject with its own plan or look is a sub-room."""
     ends = re.compile(r"_\w+(?:%s)" % "|".join(sorted({*HOMES.values(), "_input"})))
     assert [dotted(path) for path in files() if "_tools" not in path.parts and ends.fullmatch(path.stem)] == []
 
@@ -161,20 +161,20 @@ def test_pure_code_imports_neither_ansible_nor_what_touches_the_node() -> None:
 
 
 def test_plugins_import_each_other_by_relative_names() -> None:
-    """The full name is noise to a reader, and goes to each node with each file."""
+    """The full name distracts the reader and is sent to each node with each file."""
     assert [dotted(path) for path in files() if "from ansible_collections.rdma" in path.read_text(encoding="utf-8")] == []
 
 
 SHARED = ["_actions", "_looks", "_facts_of_run", "_end_of_run", "_files", "_filters", "_pythons", "_untrusted", "validate_site", "rdma_facts", "refusal_table"]
-"""The code of plugin_utils and action plugins that serves all concerns."""
+"""Code of plugin_utils and action plugins that serves all concerns."""
 
 
 def test_what_serves_all_concerns_names_none() -> None:
-    """It takes them from the registry, so that a new one is registered in one place."""
+    """Such code takes concerns from the registry, so that a new one is registered in one place."""
     registry = (PLUGINS / "module_utils/_concerns/_registry.py").read_text(encoding="utf-8")
     rooms = set(re.findall(r"^from \.\.(_\w+)\._concern import", registry, re.MULTILINE)) - {"_check"}
     shared = [path for path in files() if "_site" in path.parts or (path.stem in SHARED and "module_utils" not in path.parts)]
-    # Who manages the fabric is what a check of a node is about, beside the concerns.
+    # Besides the concerns, a node check also judges the manager of the fabric.
     check = [(path, name) for path in files() if "_check" in path.parts for name in imports(path) if part_of(name) != "_opensm"]
     found = [*((path, name) for path in shared for name in imports(path)), *check]
     assert [(dotted(path), name) for path, name in found if part_of(name) in rooms] == []

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tests of a room of the plugins are in the folder of the same path, and what they share is in `tests/unit/support`."""
+"""The tests of a room of the plugins are in the directory of the same path, and shared code of tests is in `tests/unit/support`."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def test_what_tests_share_is_in_one_folder() -> None:
 
 
 def test_no_test_imports_another() -> None:
-    """What two of them need is in `support`."""
+    """Code that two tests need is in `support`."""
     importing = re.compile(r"^(from|import) (\.|test_|plugins\.)", re.MULTILINE)
     assert [str(path.relative_to(UNIT)) for path in sorted(UNIT.rglob("test_*.py")) if importing.search(path.read_text(encoding="utf-8"))] == []

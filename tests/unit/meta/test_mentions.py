@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the READMEs and the pages in docs mention exists: entry points, playbooks, plugins, files, sections and variables."""
+"""Everything mentioned in the READMEs and in docs exists: entry points, playbooks, plugins, files, sections and variables."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("roles/*/README.md"), *ROOT.glob("docs/*.md")])
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 PREFIXES = tuple("%s_" % name for name in (*ROLES, "rdma"))
-# Facts, results and what others call so.
+# Names of facts and results, and names used by other software.
 NO_VARIABLES = {"rdma_pending", "ofed_info", "rdma_ucm", "rdma_cm", "rdma_rxe", "rdma_ofed"}
-# What the examples call files and variables of the user.
+# Names of the user's files and variables in the examples.
 OWN_FILES = {"inventory.yml"}
 OWN_VARIABLES: frozenset[str] = frozenset()
 
@@ -32,7 +32,7 @@ def plugins(*kinds: str) -> set[str]:
 
 
 def files(role: str) -> set[str]:
-    """The entry points of a role."""
+    """Return the entry points of a role."""
     return {path.stem for path in (ROOT / "roles" / role / "tasks").glob("*.yml")}
 
 
@@ -46,7 +46,7 @@ VARIABLES = declared() | NO_VARIABLES | OWN_VARIABLES | set(METRICS) | set(ROLES
 
 
 def sections(page: Page) -> set[str]:
-    """The anchors that a page has, as the forges make them of its headings."""
+    """Return the anchors of a page, as forges generate them from its headings."""
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -62,7 +62,7 @@ def wrong_links(page: Page) -> list[str]:
 
 
 def wrong_paths(page: Page) -> list[str]:
-    """Paths in this repository, and names of playbooks."""
+    """Return wrong paths in this repository, and wrong playbook names."""
     text = page.read_text(encoding="utf-8")
     folders = "docs|meta|molecule|playbooks|plugins|roles|tests"
     paths = re.findall(r"(?<![\w/.-])((?:%s)/[\w./-]*[\w/])(?![\w*<{])" % folders, text)
@@ -71,13 +71,13 @@ def wrong_paths(page: Page) -> list[str]:
 
 
 def wrong_names(page: Page) -> list[str]:
-    """Roles, playbooks and plugins by their full names."""
+    """Return wrong full names of roles, playbooks and plugins."""
     known = {*ROLES, *plugins("modules", "filter", "inventory", "lookup", "doc_fragments"), *(path.stem for path in (ROOT / "playbooks").glob("*.yml"))}
     return [name for name in re.findall(r"\brdma\.ofed\.(\w+)", page.read_text(encoding="utf-8")) if name not in known]
 
 
 def wrong_entry_points(page: Page) -> list[str]:
-    """What is included with tasks_from, listed in a table of entry points, or called an entry point in a sentence."""
+    """Return wrong entry points: in tasks_from, in a table of entry points, or in a sentence that calls them so."""
     text = page.read_text(encoding="utf-8")
     of_page = page.parent.name if page.parent.parent.name == "roles" else ""
     found = []

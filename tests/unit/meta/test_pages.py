@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The README is one screen, and leads to every page of the documentation."""
+"""The README fits on one screen and links every page of the documentation."""
 
 from __future__ import annotations
 
@@ -47,6 +47,6 @@ def test_every_playbook_is_in_the_table_of_playbooks(path: pathlib.Path) -> None
 
 @pytest.mark.parametrize("path", [path for path in PAGES if path.name != "compatibility.md"], ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_line_is_longer_than_a_screen(path: pathlib.Path) -> None:
-    """Tables have lines as long as they need."""
+    """Tables may have longer lines."""
     lines = path.read_text(encoding="utf-8").splitlines()
     assert [number for number, line in enumerate(lines, 1) if len(line) > 160 and not line.startswith("|")] == []

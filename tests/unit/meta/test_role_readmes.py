@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The READMEs of the roles have one form, and their examples are plays that Ansible takes, with variables that the site takes."""
+"""The READMEs of the roles share one form. Their examples are plays that Ansible accepts, with variables that the site accepts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from support.subjects import host_problems
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 ROLES = sorted(path.name for path in (ROOT / "roles").iterdir())
 FORM = ["Requirements", "Example", "Variables", "What it does", "Consents", "Check mode and results", "Limits"]
-# What the templates of the examples read.
+# Values that the templates of the examples read.
 HOST: t.Mapping[str, t.Any] = {"groups": {"rdma": ["node1", "node2"]}, "inventory_hostname": "node1", "ib_number": 7}
 
 
@@ -36,7 +36,7 @@ def sections(role: str) -> dict[str, str]:
 
 
 def examples(role: str) -> list[str]:
-    """The plays of the section for them; some show an inventory beside them."""
+    """Return the plays of the examples section; some show an inventory beside them."""
     blocks = re.findall(r"^```yaml\n(.*?)^```$", sections(role)["Example"], re.MULTILINE | re.DOTALL)
     return [block for block in blocks if isinstance(yaml.safe_load(block), list)]
 
@@ -51,7 +51,7 @@ VARIABLES = declared()
 
 
 def variables_in(node: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """The variables of plays, of roles in them, of hosts and groups of an inventory, and of files that hold nothing else."""
+    """Return the variables of plays, of their roles, of hosts and groups in an inventory, and of plain variable files."""
     if isinstance(node, list):
         for each in node:
             yield from variables_in(each)
@@ -107,7 +107,7 @@ def test_ansible_takes_every_example(tmp_path: pathlib.Path) -> None:
 
 
 def hosts_of(block: t.Any) -> list[dict[str, t.Any]]:
-    """What each host or play has; the hosts of an inventory have what stands for their group, too."""
+    """Return the variables of each host or play. Hosts of an inventory also have those of their group."""
     found = list(variables_in(block))
     common = {name: value for own in found for name, value in own.items()} if isinstance(block, dict) else {}
     return [{**common, **own} for own in found]

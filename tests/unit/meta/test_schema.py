@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A variable is declared once, and all that follows from it is up to date."""
+"""Each variable is declared once, and everything generated from the declaration is up to date."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_variable_takes_three_edits(schema: t.Any, copy: pathlib.Path) -> None
     wrong = schema.check(root=copy)
     assert wrong[0] == "nothing reads ipoib_colour. %s" % schema.RECIPE
     append(copy / "roles/ipoib/tasks/main.yml", '    colour: "{{ ipoib_colour }}"\n', '    state: "{{ ipoib_state }}"\n')
-    # The third edit is the code, which no declaration can foresee.
+    # The third edit is the code, which cannot be generated.
     assert all("run `make schema`" in line for line in schema.check(root=copy))
     assert schema.check(write=True, root=copy) == []
     assert schema.check(root=copy) == []
@@ -120,7 +120,7 @@ def test_the_table_of_a_role_that_is_gone_goes(schema: t.Any, copy: pathlib.Path
 
 def test_modules_and_actions_take_their_options_from_the_schema() -> None:
     for path in (ROOT / "plugins/modules").glob("*.py"):
-        # A module without code is the documentation of an action.
+        # A module without code documents an action.
         code = path if "def main" in path.read_text(encoding="utf-8") else ROOT / "plugins/action" / path.name
         assert "_schema._%s import OPTIONS\n" % path.stem in code.read_text(encoding="utf-8"), path.name
 
@@ -150,13 +150,13 @@ def test_a_playbook_that_validates_its_variables_reads_their_declaration(playboo
     assert playbook in yaml.safe_load((ROOT / "playbooks" / declared["file"]).read_text(encoding="utf-8"))["argument_specs"]
 
 
-# `default(omit)` and `or omit` have no value: the default is that of the option.
+# `default(omit)` and `or omit` pass no value: the option has its own default.
 DEFAULTED = re.compile(r"(?<![.'\w])(?P<name>[a-z]\w+)\)?\s*\|\s*(?:default|d)\((?P<value>(?:[^()]|\([^()]*\))*)\)(?! or omit)")
 LITERAL = re.compile(r"""^(?:'[^']*'|"[^"]*"|[\d.]+|true|false|none|\[.*\]|\{.*\})$""", re.IGNORECASE)
 
 
 def inline_defaults(schema: t.Any, text: str) -> list[str]:
-    """Those of declared variables that are declared themselves, or could be."""
+    """Return inline defaults of variables that are declared, or should be."""
     tree = schema.Tree()
     declared = {name: option for owner in tree.declared for name, option in tree.own(owner).items()}
     found = [(match["name"], re.sub(r",\s*true$", "", match["value"])) for match in DEFAULTED.finditer(text)]
@@ -165,7 +165,7 @@ def inline_defaults(schema: t.Any, text: str) -> list[str]:
 
 
 def test_defaults_come_from_the_declaration_alone(schema: t.Any) -> None:
-    """In a playbook or a role: of the role itself, from its defaults, and else by the lookup `declared`."""
+    """In a playbook or role: a role's own variables have the role's defaults, others the lookup `declared`."""
     assert inline_defaults(schema, "{{ ofed_timeout | default(3600) }} {{ (rdma_fabrics | default({}, true)).values() }}") == [
         "ofed_timeout: 3600",
         "rdma_fabrics: {}",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is for users, and what serves the playbooks only, is told alike everywhere."""
+"""All documents agree on the public interface and on what only the playbooks use."""
 
 from __future__ import annotations
 

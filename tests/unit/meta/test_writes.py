@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every write of a file goes through `_host/_write.py`; the exceptions are listed with what makes them safe."""
+"""Every write to a file goes through `_host/_write.py`. Exceptions are listed with the reason why they are safe."""
 
 from __future__ import annotations
 

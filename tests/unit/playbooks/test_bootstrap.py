@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A node whose only Python is 3.6: the playbooks name it, and the bootstrap installs another.
+"""A node whose only Python is 3.6: the playbooks report it, and the bootstrap installs another one.
 
-The node is this machine with a PATH of a few programs. The package manager is a stand-in that only puts an interpreter there.
+The node is this machine with a PATH of a few programs. The package manager is a stand-in that only installs an interpreter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pytest
 from support import playbook_runs
 
 PROGRAMS = ("sh", "sed", "id", "sleep", "mkdir", "chmod", "rm")
-# Where the machine has a real one, it is taken.
+# A real one on this machine is used if there is one.
 OLD_PYTHONS = sorted(pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))).glob("versions/3.6.*/bin/python3.6"))
 STAND_IN = """#!/bin/sh
 exec {real} -c 'import sys; sys.version_info = (3, 6, 8, "final", 0); exec(sys.argv.pop(1))' "$2" "$3"
@@ -39,7 +39,7 @@ all:
 
 @pytest.fixture
 def node(tmp_path: pathlib.Path) -> pathlib.Path:
-    """The folder of the node's programs."""
+    """Return the directory of the node's programs."""
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in PROGRAMS:
@@ -78,7 +78,7 @@ def test_the_bootstrap_installs_once_and_tells_what_to_declare(node: pathlib.Pat
         assert changed in said.rpartition("node1 :")[2].partition("unreachable")[0]
         assert (node / "python3.11").exists() == installed
         assert ("ansible_python_interpreter: %s/python3.11 for node1" % node in said) == installed
-    # Without a declaration, what is there now is found.
+    # Without a declaration, the present interpreter is discovered.
     assert "no Python that the modules run with" not in play(node, "verify", "--limit", "node1,localhost")[1]
 
 

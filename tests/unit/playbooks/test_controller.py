@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the playbooks say to a controller: this test runs with each ansible-core of the unit tests, the oldest of which is too old."""
+"""Messages of the playbooks to a controller. This test runs with each ansible-core of the unit tests, of which the oldest is unsupported."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOO_OLD = tuple(int(part) for part in __version__.split(".")[:2]) < (2, 14)
 
 @pytest.mark.parametrize("playbook, next_refusal", [("site", "No host in group rdma"), ("gpudirect_test", "missing required arguments")])
 def test_an_ansible_core_that_is_too_old_is_refused_by_name(tmp_path: pathlib.Path, playbook: str, next_refusal: str) -> None:
-    """Nothing of the playbook, and nothing that it loads, may be beyond the old one. Others come to the next task that refuses."""
+    """Neither the playbook nor anything that it loads may need features beyond the old release. Supported releases reach the next task that refuses."""
     done = playbook_runs.run("playbook", "-i", "localhost,", "rdma.ofed." + playbook, folder=tmp_path)
     assert done.status == 2
     said = done.said

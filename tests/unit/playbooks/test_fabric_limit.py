@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A limit that leaves out the host to ask: Ansible would skip every play, and report success for a fabric that nothing has judged."""
+"""A limit that excludes the host to query: Ansible would skip every play and report success for a fabric that was never judged."""
 
 from __future__ import annotations
 
@@ -34,5 +34,5 @@ def test_a_limit_without_the_host_to_ask_is_refused(tmp_path: pathlib.Path, argu
     done = playbook_runs.run("playbook", "-i", str(inventory), "rdma.ofed.fabric", *arguments, folder=tmp_path)
     said = done.said
     assert (REFUSAL in said) == refused
-    # Hosts that are asked have no Python, which is refused in turn. With ansible-pull, the other hosts have nothing to do.
+    # The queried hosts have no Python, which is refused in turn. With ansible-pull, the other hosts have nothing to do.
     assert done.status == (0 if "localhost,node2" in arguments else 2)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which hosts sample a fabric, by the defaults of the role."""
+"""The hosts that sample a fabric, according to the defaults of the role."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def sites(fabrics: t.Mapping[str, str], managers: t.Collection[str]) -> dict[str
     ("fabrics", "managers", "extra", "sampling"),
     [
         ({}, ("node2",), (), ["node2"]),
-        # The subnet manager is on a switch, or in UFM.
+        # The subnet manager runs on a switch or in UFM.
         ({}, (), (), ["node1"]),
         ({}, ("node2",), ("-e", "opensm_state=unmanaged"), ["node1"]),
         ({"node1": "a", "node2": "b", "node3": "b"}, (), (), ["node1", "node2"]),

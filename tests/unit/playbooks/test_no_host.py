@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A run that finds no host fails: Ansible itself skips all plays, and reports success."""
+"""A run that matches no host fails: Ansible itself skips all plays and reports success."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[3]
     [
         ("nosuch.yml", ["--limit", "node4"], "No host of group rdma is within --limit node4"),
         ("hosts", ["--limit", "other"], "No host of group rdma is within --limit other"),
-        # The play that judges the controller runs on a host within the limit.
+        # The play that checks the controller runs on a host within the limit.
         ("hosts", ["--limit", "node1", "-e", "rdma_strikt=true"], "rdma_strict"),
     ],
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where all hosts fail in one play, Ansible ends the run there: the summary comes before that, and once."""
+"""If all hosts fail in one play, Ansible ends the run there: the summary is printed before that, and only once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PLAYS = """
   tasks:
     - ansible.builtin.import_tasks: %s/shared/end.yml
 """
-# They work on all hosts at once, and not in batches.
+# These work on all hosts at once instead of in batches.
 WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rounds of the playbook pair_test on four hosts, which are this machine, with a stand-in for the module that measures."""
+"""The rounds of the playbook pair_test on four hosts, which are all this machine, with a stand-in for the module that measures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 HOSTS = ["node1", "node2", "node4", "node5"]
-# Two pairs in each round. The port is the name of the host. node4 can't serve, and on node5 the client ends with an error.
+# Two pairs per round. The port is the host name. The server fails on node4, and the client ends with an error on node5.
 MODULE = """#!/usr/bin/python
 from ansible.module_utils.basic import AnsibleModule
 kinds = {"role": "str", "tests": "list", "port": "str", "fabric": "str", "seconds": "int", "size": "int", "tcp_port": "int", "peer": "dict"}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts that refuse the connection or hang: stand-ins for ssh. They end for themselves only."""
+"""Hosts that refuse the connection or hang, with stand-ins for ssh: they fail for themselves only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def play(folder: pathlib.Path, playbook: str, *names: str) -> tuple[int, str]:
         (folder / name).chmod(0o755)
     hosts = {
         "node1": {"ansible_connection": "local", "ansible_python_interpreter": sys.executable, "rdma_look_timeout": 0},
-        # The limit is over at once; that of the others is none, so no speed of this machine matters.
+        # The time limit of this host expires at once and the others have none, so that the speed of the machine does not matter.
         "node2": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "hangs"), "rdma_look_timeout": 1},
         "node3": {"ansible_connection": "ssh", "ansible_ssh_executable": str(folder / "refuses"), "ansible_host": "10.0.0.3", "rdma_look_timeout": 0},
     }
@@ -37,10 +37,10 @@ def test_a_host_that_hangs_and_one_that_refuses_end_for_themselves(tmp_path: pat
     status, said = play(tmp_path, "verify", "node2", "node3", "node1")
     assert status == 2, said
     summary = " ".join(said.rpartition("Summary: ")[2].split())
-    # The other one was checked, whatever it lacks.
+    # The other host was checked, regardless of what it lacks.
     assert "node1: not checked" not in said and "Compare the node with its declared state" in said, said
     assert "node3: unreachable:" in summary and "connect to host port 22: Connection refused" in summary, said
-    # What ansible-core says of the time limit.
+    # ansible-core's message about the time limit.
     assert "node2:" in summary and ("timed out" in summary or "time frame" in summary or "timeout" in summary), said
 
 

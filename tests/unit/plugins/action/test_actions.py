@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the action plugins take out of the variables of a run, and what they hand back."""
+"""What the action plugins read from the variables of a run, and what they return."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def action(plugin: t.Any, arguments: dict[str, t.Any] | None = None, template: t
 
 
 class HostVars(t.Dict[str, t.Any]):
-    """Remembers whose variables were asked for."""
+    """Records the hosts whose variables were read."""
 
     def __init__(self, *args: t.Any) -> None:
         super().__init__(*args)
@@ -62,7 +62,7 @@ def validate(
         **variables,
     }
     result: dict[str, t.Any] = action(validate_site, template=template).run(task_vars=task_vars)
-    # Reading the variables of all hosts for each host would make a big site wait for minutes.
+    # Reading the variables of all hosts for each host would delay a large site by minutes.
     assert hostvars.read <= {"node1", "node2"}
     return result
 
@@ -145,7 +145,7 @@ def test_facts_are_compared_where_they_are_there() -> None:
     (problem,) = validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts=facts)["problems"]
     assert problem.startswith("node3: rdma_ports[0] is 'mlx5_0/1'; allowed: no port on a node without HCA")
     assert "failed" not in validate("node3", rdma_ports=["mlx5_0/1"])
-    # Those of a fact cache may be of another day.
+    # Facts in a fact cache may be from another day.
     for stale in (found, {**found, "run": "ansible-local-1"}):
         assert "failed" not in validate("node3", rdma_ports=["mlx5_0/1"], ansible_facts={"rdma": stale})
 
@@ -220,7 +220,7 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
 
 
 def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
-    """The table of hosts of which one has a fault, one a name that is no name, and one nothing."""
+    """Return the table of three hosts: one with a fault, one with an invalid name, and one without a finding."""
     hostile = 'a"<&\x1b\ud800'
     down = {"severity": "error", "code": "link_down", "kind": "port", "subject": hostile, "aspect": "", "object": "port " + hostile}
     down.update(found="DOWN", expected="ACTIVE and LinkUp", cause="", next_step="look at the cable")
@@ -322,7 +322,7 @@ TIMER = {"unit": "rdma-ofed-ipoib-rollback.timer", "seconds": 60, "confirmed": F
 
 
 def configure(*answers: dict[str, t.Any]) -> tuple[dict[str, t.Any], list[str]]:
-    """The result, and what was done in which order."""
+    """Return the result and the calls in order."""
     plugin = action(ipoib, {"interfaces": []})
     done: list[str] = []
     left = list(answers)
@@ -355,7 +355,7 @@ def test_ipoib_that_was_taken_back_has_failed() -> None:
 
 
 def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:
-    """The result where the connection breaks at one of the two calls: an answer may be an exception."""
+    """Return the result if the connection breaks at one of the two calls: an answer may be an exception."""
     plugin = action(ipoib, {"interfaces": [], "rollback_timeout": timeout})
     plugin._execute_module = mock.Mock(side_effect=list(answers))
     result: dict[str, t.Any] = plugin.run(task_vars={})
@@ -376,7 +376,7 @@ def test_a_connection_that_breaks_on_the_way_says_so_too() -> None:
 
 
 class Stack:
-    """The module driver_stack behind its action plugin: answers in turn, and what it was asked."""
+    """The module driver_stack behind its action plugin: answers in turn and records its arguments."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, t.Any], answers: list[t.Any], module: t.Any = driver_stack) -> None:
         self.name = "rdma.ofed." + module.__name__.rpartition(".")[2]
@@ -418,7 +418,7 @@ NEEDED = {"bundle_needed": "checksum", "bundle_release": "23.10-0.5.5.0", "bundl
 
 
 def archived(folder: pathlib.Path) -> tuple[pathlib.Path, str]:
-    """A bundle on the controller, and its checksum."""
+    """Return a bundle on the controller and its checksum."""
     path = folder / "b.tgz"
     make_archive(path, "23.10-0.5.5.0")
     return path, "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the playbooks decide on the controller, by kind."""
+"""Decisions of the playbooks on the controller, by kind."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_round_has_the_tests_that_both_ends_can_do() -> None:
 def test_pairs_that_can_not_be_are_refused(arguments: dict[str, t.Any], words: str) -> None:
     try:
         result = run(arrange, {"kind": "pairs", "ends": {"a": END, "b": END}, **arguments})
-    except Exception as exc:  # what ansible-core refuses itself
+    except Exception as exc:  # refused by ansible-core itself
         result = {"failed": True, "msg": str(exc)}
     assert result["failed"] and words in result["msg"]
 
@@ -119,7 +119,7 @@ def test_a_host_with_a_gpu_takes_part_in_a_measurement() -> None:
 def test_a_host_that_can_not_take_part_says_why() -> None:
     assert endpoint(marked({"gpu": {}, "ports": []}), help="")["msg"].startswith("node1 can't take part: there is no NVIDIA GPU")
     assert "the GPU is -1" in endpoint(marked(FACTS), gpu=-1)["msg"]
-    # Those of a fact cache are no facts of this run.
+    # Facts in a fact cache are not facts of this run.
     assert "run rdma.ofed.rdma_facts" in endpoint(FACTS)["msg"]
 
 
@@ -158,6 +158,6 @@ def test_what_was_found_since_counts_and_another_kernel_is_pending() -> None:
     found = run(arrange, arguments, ansible_facts={"rdma": marked(facts)})["pending"]
     kernel = {"kind": "kernel", "subject": "", "aspect": "running", "before": "6.1.0-49-amd64", "after": "6.1.0-50-amd64", "needs": "reboot", "why": []}
     assert found == [{**known, "needs": "reboot"}, kernel]
-    # Those of a fact cache may tell of a boot that has been.
+    # Facts in a fact cache may predate the last boot.
     assert run(arrange, arguments, ansible_facts={"rdma": facts})["pending"] == found[:1]
     assert "known[0] is " in run(arrange, {**arguments, "known": [{"kind": "x"}]})["msg"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The check on the controller comes to the result of the module, or leaves the check to it."""
+"""The check on the controller gives the same result as the module, or leaves the check to the module."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ DECLARED: dict[str, t.Any] = {
 
 
 class InfinibandNode(FakeNode):
-    """A node in its fabric, as it is after a run that declared INTERFACES and two modules."""
+    """A node in its fabric, in the state after a run that declared INTERFACES and two modules."""
 
     def __init__(self, root: pathlib.Path, backend: str) -> None:
         super().__init__(root, backend)
@@ -107,7 +107,7 @@ def test_of_a_node_that_is_as_declared_both_say_the_same(tmp_path: pathlib.Path,
     assert expected["deviation_lines"] == []
     assert expected["adapters"] == [{"pci": "0000:03:00.0", "psid": "MT_0000000008", "firmware": ""}]
     assert of_controller(node, params) == expected
-    # Without a port, those below the interfaces are meant.
+    # Without a declared port, the ports below the interfaces count.
     assert of_controller(node, {**params, "ports": []}) == of_module(node, {**params, "ports": []})
 
 
@@ -149,7 +149,7 @@ def _slot(node: InfinibandNode) -> None:
 
 
 def _listed(node: InfinibandNode) -> None:
-    # No longer declared, and the kernel loads it for a device by itself.
+    # No longer declared, but the kernel loads it for a device by itself.
     node.write("lib/modules/%s/modules.dep" % RELEASE, "kernel/ib_umad.ko:\nkernel/ib_ipoib.ko:\nkernel/mlx5_ib.ko:")
     node.write("lib/modules/%s/modules.alias" % RELEASE, "alias pci:v000015B3d00001017sv*sd*bc*sc*i* mlx5_ib")
     node.write(LOAD_PATH[1:], "mlx5_ib")
@@ -218,7 +218,7 @@ def test_the_look_asks_through_the_port_that_the_module_would(interfaces: list[d
 
 
 def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) -> tuple[dict[str, t.Any], list[tuple[str, t.Any]]]:
-    """The result of the action plugin, and module and arguments of each execution."""
+    """Return the result of the action plugin, and module and arguments of each execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
     action = node_check.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     executions: list[tuple[str, t.Any]] = []

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Modules that have nothing to do on many nodes, which the facts of this run tell."""
+"""Modules with nothing to do on many nodes, as the facts of this run show."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _run(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(plugin: t.Any, arguments: dict[str, t.Any], facts: t.Any, **task: t.Any) -> tuple[bool, dict[str, t.Any]]:
-    """Whether the module visits the node, and the result."""
+    """Return whether the module visits the node, and the result."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
     action = plugin.ActionModule(mock.Mock(**fields), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     action._execute_module = mock.Mock(return_value={"changed": False})
@@ -35,7 +35,7 @@ def run(plugin: t.Any, arguments: dict[str, t.Any], facts: t.Any, **task: t.Any)
 
 
 def passed(arguments: dict[str, t.Any]) -> dict[str, t.Any]:
-    """What the module gpudirect gets."""
+    """Return the arguments of the module gpudirect."""
     task = mock.Mock(async_val=0, check_mode=True, diff=False, delegate_to=None, args=arguments)
     action = gpudirect.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock(), mock.Mock())
     action._execute_module = mock.Mock(return_value={"changed": False})
@@ -59,7 +59,7 @@ def test_a_node_that_has_nothing_for_it_is_not_visited(plugin: t.Any, state: str
         (soft_rdma, {}, {"soft_links": [LINK]}),
         (soft_rdma, {"state": "absent"}, {"soft_links": [LINK]}),
         (soft_rdma, {"state": "absent"}, {}),
-        # What is wrong is for the module to report.
+        # The module itself reports errors.
         (soft_rdma, {"state": "absent", "links": [1]}, NOTHING),
         (soft_rdma, {"state": "gone"}, NOTHING),
         (gpudirect, {}, GPU),
@@ -78,7 +78,7 @@ def test_facts_tell_nothing_of_another_node_and_for_no_job(task: dict[str, t.Any
 
 
 def test_facts_count_no_longer_where_the_module_has_been() -> None:
-    """A play may make links, and take them away."""
+    """A play may create and remove links."""
     facts = marked(NOTHING)
     assert run(soft_rdma, {"links": [LINK]}, facts, check_mode=True)[0]
     assert not run(soft_rdma, {"state": "absent"}, facts)[0]
@@ -116,7 +116,7 @@ def test_facts_are_those_of_this_run_or_none(monkeypatch: pytest.MonkeyPatch) ->
     facts = marked(NOTHING)
     assert facts_of({"ansible_facts": {"rdma": facts}}) == facts
     assert [facts_of({"ansible_facts": {"rdma": other}}) for other in ({}, NOTHING, None, "rdma")] == [None] * 4
-    # The cache hands them to the next run.
+    # The cache passes them to the next run.
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", "/root/.ansible/tmp/ansible-local-8b")
     assert facts_of({"ansible_facts": {"rdma": facts}}) is None
     assert run(soft_rdma, {}, facts)[0]

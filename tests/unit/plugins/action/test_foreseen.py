@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Refusals of roles are foreseen on the controller, from one look at each node, before anything is changed."""
+"""The controller foresees what roles would refuse, from one inspection of each node, before any change."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1") -> None:
-    """What the action rdma_facts does."""
+    """Return what the action rdma_facts returns."""
     found = condensed(look_whole(node, {}, str(node.root)), ipoib.hints(variables)["names"])
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 
@@ -78,7 +78,7 @@ def foresee(host: str = "node1", **variables: t.Any) -> list[str]:
 
 
 def bare(path: pathlib.Path) -> FakeNode:
-    """A node without the module ib_ipoib, on which another has configured ib0."""
+    """Return a node without the module ib_ipoib, on which other software has configured ib0."""
     node = FakeNode(path, "systemd-networkd", CAPABLE, "mlx4_core")
     node.write("etc/systemd/network/10-ib.network", "[Match]\nName=ib*\n[Network]\nDHCP=yes")
     return node
@@ -89,7 +89,7 @@ def test_a_conflict_is_foreseen_before_the_interface_is_there(tmp_path: pathlib.
     looked(bare(tmp_path / "node"), variables)
     (refusal,) = foresee(**variables)
     assert refusal.startswith(FOREIGN)
-    # Another run looks, and has nothing to refuse.
+    # Another run inspects the node and has nothing to refuse.
     looked(FakeNode(tmp_path / "fresh", "systemd-networkd", CAPABLE, "mlx4_core"), variables)
     assert foresee(**variables) == []
 
@@ -131,7 +131,7 @@ def test_what_the_run_does_not_come_to_is_not_refused(tmp_path: pathlib.Path) ->
     assert foresee(ipoib_interfaces=IB0, ansible_run_tags=["kernel_modules"], ansible_skip_tags=[]) == []
     assert foresee(ipoib_interfaces=IB0, ansible_run_tags=["all"], ansible_skip_tags=["ipoib"]) == []
     assert len(foresee(ipoib_interfaces=IB0, ansible_run_tags=["ipoib", "ofed"], ansible_skip_tags=[])) == 1
-    # With a tag that a site has given to the playbook, the run may come to it.
+    # With a tag that a site has given to the playbook, the run may reach it.
     assert takes_part("ipoib", ["network"], [])
 
 
@@ -141,14 +141,14 @@ OURS = "rdma-opensm@ib.service"
 @pytest.mark.parametrize(
     ("host", "found", "variables", "asked"),
     [
-        # The first start on the designated host, and what waits for a restart; another host starts none.
+        # The first start on the designated host, and a change that waits for a restart; another host starts none.
         ("node1", Managers(), {}, True),
         ("node1", Managers(running=(OURS,), replaced=(OURS,)), {}, True),
         ("node1", Managers(running=("opensm.service",)), {}, True),
         ("node2", Managers(), {}, False),
-        # A run that finds it running asks in its turn alone.
+        # A run that finds the subnet manager running asks only in its turn.
         ("node1", Managers(running=(OURS,)), {}, False),
-        # The end of the only one of the site; one that has a successor there; with consent; where there is none.
+        # Stopping the only subnet manager of the site; one with a successor; with consent; without any.
         ("node1", Managers(running=(OURS,)), {"opensm_state": "absent"}, True),
         ("node2", Managers(running=(OURS,)), {"opensm_state": "absent"}, False),
         ("node1", Managers(running=(OURS,)), {"opensm_state": "absent", "rdma_allow_removal": True}, False),
@@ -174,7 +174,7 @@ def test_the_fabric_is_asked_first_where_a_subnet_manager_comes_or_goes(host: st
             ),
             "/etc/modprobe.d/no.conf line 3",
         ),
-        # The stack that is installed first may bring the module.
+        # The stack that is installed first may provide the module.
         (Modules(release="6.1", catalogue=Catalogue(frozenset(kernel_modules.USUAL[1:]))), ""),
     ],
 )
@@ -212,7 +212,7 @@ def test_gpudirect_in_a_container_needs_consent() -> None:
     for variables in ({"rdma_allow_container": True}, {"gpudirect_state": "absent"}, {"ansible_run_tags": ["ipoib"]}):
         assert foreseen(**{"gpudirect_method": "nvidia_peermem", **variables}) == []
     assert foreseen() == foreseen("host", gpudirect_method="nvidia_peermem") == []
-    # What is set up already may need no change.
+    # An existing configuration may need no change.
     assert foreseen(managed=["/etc/systemd/system/x"], gpudirect_method="nvidia_peermem") == []
 
 
@@ -224,7 +224,7 @@ def test_a_masked_unit_for_gpu_memory_is_not_enabled(method: str) -> None:
     other = [name for name in UNIT_OF.values() if name != unit]
     assert gpu_refusals("host", {"masked": other}, {"gpudirect_method": method}) == []
     assert gpu_refusals("host", {"masked": [unit]}, {}) == gpu_refusals("host", {"masked": [unit], "devices": []}, {"gpudirect_method": method}) == []
-    # A run that leaves the role out does not refuse it.
+    # A run that omits the role does not refuse it.
     assert gpu_refusals("host", {"masked": [unit]}, {"gpudirect_method": method, "ansible_run_tags": ["opensm"]}) == []
 
 
@@ -260,7 +260,7 @@ def test_what_a_role_would_refuse_leaves_out_what_needs_it_too() -> None:
 
 
 def test_a_task_that_failed_leaves_its_whole_host_out() -> None:
-    """As the one does whose time is over."""
+    """As with a task that exceeds its time limit."""
     hostvars: dict[str, t.Any] = {"node1": {"found": {"failed": True, "msg": "too slow"}}, "node2": {"found": {"left_out": {}}}}
     result = run(report, {"kind": "refusals", "variable": "found"}, hostvars=hostvars, ansible_play_hosts=list(hostvars))
     assert result["left_out"]["node1"]["all"] == ["too slow"] and list(result["left_out"]) == ["node1"]
@@ -353,7 +353,7 @@ def test_addresses_of_the_link_may_be_equal(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_a_bond_of_children_is_in_their_partition(capsys: pytest.CaptureFixture[str]) -> None:
-    """So its address is that of a child on the same partition of another host."""
+    """Its address is thus that of a child on the same partition of another host."""
     ports: list[dict[str, t.Any]] = [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001}]
     bond = [*ports, {"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0.8001"]}}]
     child = [{"name": "ib0"}, {"parent": "ib0", "pkey": 1, "addresses": ["10.20.0.1/16"]}]
@@ -419,17 +419,17 @@ def test_playbooks_have_one_list_of_wrong_input(playbook: str) -> None:
 @pytest.mark.parametrize("playbook", ["site", "upgrade", "reboot"])
 def test_playbooks_refuse_before_their_first_change(playbook: str) -> None:
     of_nodes = [task for play in plays(playbook) for task in play["tasks"] if not judges_controller(play)]
-    # Which Python the modules run with is found without any, and refused by a table of its own.
+    # The search for the modules' Python needs none itself, and has its own table of refusals.
     tasks = of_nodes[next(index for index, task in enumerate(of_nodes) if "rdma.ofed.rdma_facts" in task) :]
     names = [next(key for key in task if "." in key) for task in tasks[:3]]
     assert names == ["rdma.ofed.rdma_facts", "rdma.ofed.validate_site", "rdma.ofed.report"]
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_look"] is tasks[1]["rdma.ofed.validate_site"]["foresee"] is tasks[2]["any_errors_fatal"] is True
-    # A node that does not answer, or hangs, is left out, and no other with it.
+    # A node that does not answer or hangs is left out without affecting others.
     assert tasks[0]["rdma.ofed.rdma_facts"]["keep_failure"] is tasks[0][GOES_ON] is True and "rdma_look_timeout" in tasks[0]["timeout"]
 
 
 def test_firmware_keeps_no_look_and_leaves_those_of_others() -> None:
-    """It asks the adapters in their batch, and no role of it plans by a look."""
+    """It queries the adapters within their batch, and no role of it plans from a look."""
     tasks = [task for play in plays("firmware") for task in play["tasks"]]
     at = next(index for index, task in enumerate(tasks) if "rdma.ofed.validate_site" in task)
     look, validate, refuse = tasks[at - 1 : at + 2]
@@ -442,10 +442,10 @@ def _looks_for_refusals(task: dict[str, t.Any]) -> bool:
 
 
 def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
-    """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one enters its rescue, or is unreachable."""
+    """With any_errors_fatal, the strategy fails all other hosts of a block as soon as one of them enters its rescue or is unreachable."""
     (play,) = (play for play in plays("site") if any(_looks_for_refusals(task) for task in play["tasks"]))
     assert "any_errors_fatal" not in play
-    # The host whose block fails, fails in its rescue for itself alone.
+    # A host whose block fails, fails in its rescue for itself alone.
     blocks = list(zip(play["tasks"][::2], play["tasks"][1::2]))
     assert all([task["ansible.builtin.import_tasks"] for task in block["rescue"]] == ["shared/fail.yml"] for block, _refuses in blocks)
     pairs = [(block["block"][0], refuses) for block, refuses in blocks]
@@ -464,7 +464,7 @@ def test_what_modules_would_refuse_ends_the_run_once_for_all() -> None:
 
 
 def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pathlib.Path) -> None:
-    """As cloud-init and netplan write it: NetworkManager compares the last 8 bytes, whatever the interface is called."""
+    """As written by cloud-init and netplan: NetworkManager compares the last 8 bytes, regardless of the interface name."""
     node = FakeNode(tmp_path / "node", "networkmanager", CAPABLE, "mlx4_core")
     path = "etc/NetworkManager/system-connections/cloud-init.nmconnection"
     node.write(path, "[connection]\ntype=infiniband\n[infiniband]\nmac-address=a0:00:02:20:%s\n" % CAPABLE[12:])
@@ -475,7 +475,7 @@ def test_a_profile_of_the_port_is_foreseen_by_its_hardware_address(tmp_path: pat
 
 
 class Counted(t.Dict[str, t.Any]):
-    """The variables of all hosts; counts how often those of one are taken."""
+    """The variables of all hosts; counts how often each host's are read."""
 
     taken = 0
 
@@ -485,7 +485,7 @@ class Counted(t.Dict[str, t.Any]):
 
 
 def taken_by(count: int, failing: bool = False) -> int:
-    """How often variables of other hosts are read where all of so many hosts may run a subnet manager. Those that fail leave the play."""
+    """Return how often variables of other hosts are read if all of these hosts may run a subnet manager. Those that fail leave the play."""
     hosts = ["node%d" % number for number in range(count)]
     hostvars = Counted({host: {"opensm_rank": number} for number, host in enumerate(hosts)})
     for number, host in enumerate(hosts):
@@ -503,7 +503,7 @@ def test_the_members_are_read_once_for_all_hosts(failing: bool) -> None:
 
 
 def kept_by(number: int) -> int:
-    """The bytes that the first of so many hosts, all of which may run the subnet manager, keeps for the others."""
+    """Return the bytes that the first of these hosts keeps for the others if all of them may run a subnet manager."""
     hosts = ["node%05d" % index for index in range(number)]
     given: dict[str, t.Any] = {"groups": {"rdma": hosts, "opensm": hosts}, "hostvars": {host: {} for host in hosts}}
     given.update(ansible_play_hosts=hosts, ansible_play_batch=hosts)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Found states as the controller reads them: its Python evaluates annotations that those of nodes may not know."""
+"""Found states as the controller reads them: its Python evaluates annotations that the nodes' Pythons may not know."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fabric is judged on the controller, and its baseline is kept there."""
+"""The controller judges a fabric and stores its baseline."""
 
 from __future__ import annotations
 
@@ -102,9 +102,9 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
     assert 'failures="1"' in (reports / "ib1-findings.xml").read_text()
     lost.plugin._task.args["fail"] = False
     assert "failed" not in lost.run()
-    # What the host is asked for.
+    # The query to the host.
     assert lost.plugin._execute_module.call_args.kwargs["module_args"]["gather"] == ["subnet_managers", "partitions", "switch_firmware"]
-    # What the new state differs in is shown, and no finding.
+    # Differences in the new state are shown but are no finding.
     accepting = Judged.of(small_fabric.without("spine"), baseline=str(path), save=True)
     for check in (True, False):
         result = accepting.run(check)
@@ -118,7 +118,7 @@ def test_a_baseline_is_saved_and_compared_with(tmp_path: pathlib.Path, capsys: p
 def test_a_baseline_that_is_gone_is_an_error_and_no_silence(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "ib.json"
     options = {"baseline": str(path), "report_dir": str(tmp_path / "reports")}
-    # None was ever there.
+    # There was none before.
     assert not Judged.of(small_fabric.data(), **options).run().get("failed")
     Judged.of(small_fabric.data(), **options, save=True).run()
     path.unlink()
@@ -139,7 +139,7 @@ def test_hosts_are_known_by_the_guids_of_a_look_and_then_of_the_baseline(tmp_pat
     assert Judged.of(small_fabric.data(), **options).run(hostvars=hostvars)["findings"] == []
     Judged.of(small_fabric.data(), **options, save=True).run(hostvars=hostvars)
     assert Judged.of(small_fabric.data(), **options).run()["findings"] == []
-    # A later save without a look keeps what is known.
+    # A later save without an inspection keeps the known data.
     Judged.of(small_fabric.data(), **options, save=True).run()
     found = Judged.of(small_fabric.without("node2"), **options).run()["findings"]
     assert [row["object"] for row in found if row["code"] == "host_absent"] == [] and [row["code"] for row in found] == ["node_lost"]
@@ -163,7 +163,7 @@ def test_the_report_is_written_beside_the_findings_and_keeps_the_last_runs(tmp_p
     assert [run["error"] for run in report["history"]] == [1, 0] and report["history"][1]["time"] == report["time"]
     page = (reports / "ib1-findings.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and '"fabric":"ib1"' in page and "leaf1" in page
-    # What is no report is replaced.
+    # A file that is not a report is replaced.
     (reports / "ib1-findings.json").write_bytes(b"\xff{")
     Judged.of(small_fabric.data(), **options).run()
     assert len(json.loads((reports / "ib1-findings.json").read_text())["history"]) == 1
@@ -221,6 +221,6 @@ def test_who_manages_a_fabric_comes_from_the_inventory_where_it_is_managed() -> 
     found = Judged.of(small_fabric.data(), **options, managed=True).run(**inventory)["findings"]
     assert found == Judged.of(small_fabric.data(), **options, line=["node3", "node1"]).run()["findings"]
     assert found != Judged.of(small_fabric.data(), **options).run(**inventory)["findings"]
-    # What the task gives counts.
+    # Options of the task take precedence.
     given = Judged.of(small_fabric.data(), **options, line=["node1"], managed=True).run(**inventory)["findings"]
     assert given == Judged.of(small_fabric.data(), **options, line=["node1"]).run()["findings"]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The Python that modules run with, on nodes of other distributions, whose package managers answer as told."""
+"""The Python for modules on nodes of other distributions, whose package managers give prepared answers."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NEW = {"python3.11": ("/usr/bin/python3.11", "3.11.9"), "python3.12": ("/usr/bin
 
 
 class Node:
-    """What a shell on the node answers."""
+    """Answers of a shell on the node."""
 
     def __init__(self, system: str, *, offers: t.Collection[str] = (), pythons: t.Sequence[tuple[str, str]] = (PLATFORM,), user: int = 0) -> None:
         self.system, self.offers, self.pythons, self.user = system, offers, list(pythons), user
@@ -111,7 +111,7 @@ def test_newer_ansible_wants_a_newer_python(core: str, oldest: tuple[int, int]) 
             "no command runs there with become: /bin/sh: 1: sudo: not found. Next: ",
         ),
         ({"rc": 1, "stdout": "This account is not available.\n", "stderr": ""}, "no command runs there with become: This account is not available"),
-        # ssh has a terminal then.
+        # ssh allocates a terminal in this case.
         (
             {"rc": 127, "stdout": "/bin/sh: 1: sudo: not found\r\n", "stderr": "Shared connection to node1 closed.\r\n"},
             "with become: /bin/sh: 1: sudo: not found. Next: ",

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module ipoib planned on the controller: with the found state as it arrives there, the result is that of the module, or none."""
+"""The module ipoib planned on the controller: from the found state as transferred, its result is that of the module, or none."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CASES: dict[str, list[dict[str, t.Any]]] = {
     "clamped": [{"name": "ib0", "mode": "datagram", "mtu": 4092}],
     "nothing": [],
 }
-# Files that are not of this collection, each with something that must not leave the node.
+# Files that do not belong to this collection, each with data that must not leave the node.
 FOREIGN = {
     "etc/NetworkManager/system-connections/office": "[connection]\ntype=wifi\ninterface-name=wlan0\n[wifi-security]\npsk=s3cret\n",
     "etc/netplan/60-wifi.yaml": "network: {version: 2, wifis: {wlan0: {access-points: {a: {password: s3cret}}}}}\n",
@@ -85,7 +85,7 @@ def test_the_controller_comes_to_the_result_of_the_module(tmp_path: pathlib.Path
     result = unchanged(options, received(text))
     assert result == node.call(**options)
     assert result == unchanged({**options, "backup": True, "confirm": "", "state": "present"}, received(text))
-    # Anything else is for the module.
+    # Everything else is left to the module.
     assert (unchanged({"state": "absent"}, received(text)) is None) == bool(CASES[case])
     assert unchanged({**options, "confirm": "a.timer"}, received(text)) is None
     assert unchanged({**options, "rollback_timeout": 5}, received(text)) is None
@@ -96,7 +96,7 @@ def test_under_netplan(tmp_path: pathlib.Path) -> None:
     node = new(tmp_path, "netplan")
     text = sent(node)
     assert unchanged({"state": "absent"}, received(text)) == node.call(state="absent")
-    # A run that was interrupted has put files aside.
+    # An interrupted run has set files aside.
     node.write("run/systemd/network/.rdma-ofed/10-netplan-eth0.network", "eth0\n")
     assert unchanged({"state": "absent"}, received(sent(node))) is None
 
@@ -143,5 +143,5 @@ def test_the_action_answers_for_the_module(tmp_path: pathlib.Path, monkeypatch: 
     _looks.keep("node1", {"ipoib": json.loads(sent(node))})
     assert run(IB0)["interfaces"] == node.call(interfaces=IB0)["interfaces"]
     assert run(IB0[:1]) == {"changed": True, "from": "the node"}
-    # What the look found is no longer so.
+    # The state has changed since the inspection.
     assert run(IB0) == {"changed": True, "from": "the node"}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a subnet manager needs of the inventory reaches the module without a word of it in the task."""
+"""What a subnet manager needs from the inventory reaches the module without being listed in the task."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def facts(host: str) -> dict[str, t.Any]:
 
 
 def given(host: str, arguments: t.Mapping[str, t.Any], **variables: t.Any) -> dict[str, t.Any]:
-    """The arguments that the module gets."""
+    """Return the arguments that the module gets."""
     hostvars = {name: {"ansible_facts": facts(name), "opensm_standby": name == "node2"} for name in GUIDS}
     hostvars["node1"]["opensm_routing_engine"] = "updn"
     task = mock.Mock(async_val=0, check_mode=False, diff=False, delegate_to=None, args={"by_inventory": True, **arguments})
@@ -69,7 +69,7 @@ def test_what_the_task_gives_counts() -> None:
 
 def test_a_resting_host_learns_only_what_is_declared_elsewhere() -> None:
     assert given("node3", {"instances": []}) == {"instances": [], "declared_settings": ["routing_engine"], "partitions": {"ib": ""}}
-    # What the validation found is not read again.
+    # Results of the validation are not read again.
     assert given("node3", {"instances": []}, rdma_site={"designated_hosts": {}})["declared_settings"] == []
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages by purpose: when the module visits the node, and when nothing has to."""
+"""Packages by purpose: when the module visits the node, and when it has nothing to do."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Host:
-    """A host behind the action plugin: what the look found, and what was executed there."""
+    """A host behind the action plugin: the findings of the inspection, and the executions there."""
 
     def __init__(self, family: str = "Debian", installed: dict[str, str] | None = None) -> None:
         self.facts: dict[str, t.Any] = {"os": {"family": family, "name": "Some Linux"}}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Modules that are planned on the controller, with what one look found."""
+"""Modules planned on the controller from the results of one inspection."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def seen(found: Found = FOUND) -> dict[str, t.Any]:
 def run(
     plugin: t.Any, arguments: dict[str, t.Any], answer: dict[str, t.Any] | Exception | None = None, facts: dict[str, t.Any] | None = None, **task: t.Any
 ) -> tuple[dict[str, t.Any], list[dict[str, t.Any]]]:
-    """The result, and the arguments of each module execution."""
+    """Return the result, and the arguments of each module execution."""
     fields: dict[str, t.Any] = {"async_val": 0, "check_mode": False, "diff": False, "delegate_to": None, "args": arguments, **task}
     templar = mock.Mock()
     templar.template = lambda value: value
@@ -165,7 +165,7 @@ def test_facts_are_gathered_again_unless_this_run_has_gathered_them_all() -> Non
     assert visits(gathered) == 0
     assert visits(gathered, gather=["gpu", "usage"]) == 1
     assert visits(gathered, reuse=False) == 1
-    # A fact cache has those of another run.
+    # Facts in a fact cache are from another run.
     assert visits({"rdma": {**gathered["rdma"], "run": "ansible-local-1"}}) == 1
     assert visits({"rdma": {"gpu": {}, "ports": []}}) == 1
 
@@ -219,7 +219,7 @@ ANSWER = {"changed": False, "ansible_facts": {"rdma": {}}, "look": {"opensm": []
 @pytest.mark.parametrize(
     ("declared", "found", "answer", "sought", "ran", "wrong"),
     [
-        # A declared Python that modules run with costs no question.
+        # A declared Python needs no query.
         ("/usr/bin/python3", {"wrong": [TOO_OLD]}, ANSWER, 0, 1, None),
         ("/usr/bin/python3", {"wrong": [TOO_OLD]}, {"failed": True, "msg": "SyntaxError"}, 1, 1, [TOO_OLD]),
         ("/usr/bin/python3", {"wrong": []}, {"failed": True, "msg": "no space left"}, 1, 1, None),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The results of all hosts of a play become one matrix on the controller."""
+"""The controller combines the results of all hosts of a play into one matrix."""
 
 from __future__ import annotations
 

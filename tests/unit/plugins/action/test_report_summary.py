@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the tasks of a run leave behind for its summary, and what the summary takes."""
+"""What the tasks of a run record for its summary, and what the summary reads."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_a_look_without_an_answer_leaves_the_host_out_and_does_not_fail() -> Non
 
 
 def test_a_look_that_is_ended_by_its_time_limit_has_left_the_reason() -> None:
-    """ansible-core ends it at any point, with an exception of this kind."""
+    """ansible-core interrupts it at any point with an exception of this kind."""
     with pytest.raises(KeyboardInterrupt):
         run(rdma_facts, KeyboardInterrupt(), arguments={"keep_failure": True})
     assert _looks.recall_silent("node1").startswith("no answer to the look within 180 s")

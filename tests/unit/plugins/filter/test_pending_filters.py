@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Filters that merge pending changes, and put them into words."""
+"""Filters that merge pending changes and describe them."""
 
 from __future__ import annotations
 
@@ -48,6 +48,6 @@ def test_consent(allowed: t.Any, action: str) -> None:
 @pytest.mark.parametrize("value", ["maybe", "", None, [], 2])
 @pytest.mark.parametrize("name", ["allow_reload", "allow_reboot"])
 def test_what_is_no_boolean_is_no_consent(value: t.Any, name: str) -> None:
-    """`maybe` and texts such as `false` are true for Python."""
+    """In Python, texts such as `maybe` and `false` are true."""
     with pytest.raises(AnsibleFilterError, match=name):
         activation.FilterModule().filters()["activation"]([PARAMETER.result()], **{name: value})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Inventory as ansible-inventory shows it, from a baseline of two hosts on two leaves and a gateway."""
+"""Inventory as shown by ansible-inventory, from a baseline with two hosts on two leaves and a gateway."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def folder(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def inventory(folder: pathlib.Path, *lines: str, sources: t.Sequence[str] = ("hosts.ini", "fabric.yml")) -> tuple[dict[str, t.Any], str]:
-    """What the sources say together, and the messages beside it."""
+    """Return the combined inventory of the sources, and the messages."""
     (folder / "fabric.yml").write_text("\n".join(["plugin: rdma.ofed.fabric", *lines, ""]), encoding="utf-8")
     arguments = [word for source in sources for word in ("-i", source)]
     settings = {"ANSIBLE_INVENTORY_ANY_UNPARSED_IS_FAILED": "true", "COLUMNS": "10000"}
@@ -51,7 +51,7 @@ def inventory(folder: pathlib.Path, *lines: str, sources: t.Sequence[str] = ("ho
 
 
 def plain(value: t.Any) -> str:
-    """ansible-inventory of some releases marks what came of a plugin."""
+    """Remove the marks that some releases of ansible-inventory put on values from plugins."""
     return str(value["__ansible_unsafe"] if isinstance(value, dict) else value)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names that the fabric and nodes have chosen stay text in real playbooks: in inventory, in the results of filters and actions, and in what is made of them."""
+"""Names chosen by the fabric or by nodes stay plain text in real playbooks: in inventory, in results of filters and actions, and in generated files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ GOOD = "good1"
 
 
 def at(folder: pathlib.Path, texts: t.Sequence[str]) -> tuple[list[str], pathlib.Path]:
-    """The hostile names, which make a file of this tmp_path where they are run, and that file."""
+    """Return the hostile names, which would create a file in this tmp_path if executed, and that file."""
     mark = folder / "mark"
-    # ansible-core refuses half of a character pair itself.
+    # ansible-core itself refuses a lone surrogate.
     return [text.replace(MARK, str(mark)) for text in texts if "\udcff" not in text], mark
 
 
 def fabric_of(names: t.Sequence[str]) -> Picture:
-    """A host with each name, on a switch with each name."""
+    """Return a fabric with a host for each name, on a switch for each name."""
     nodes, cables = {}, {}
     for number, name in enumerate(names, 1):
         switch, host = ("0x%016x" % (kind + number) for kind in (0x1000, 0x2000))
@@ -67,9 +67,9 @@ TASKS = """
 @pytest.mark.parametrize("adds", [False, True])
 def test_inventory_from_a_hostile_fabric_runs_nothing(tmp_path: pathlib.Path, adds: bool) -> None:
     names, mark = at(tmp_path, NAMES)
-    # The hosts are those of inventory; their switches, PSIDs and firmware have the hostile names.
+    # The hosts are those of the inventory; their switches, PSIDs and firmware have the hostile names.
     picture = fabric_of(names)
-    # A host of inventory is plugged into all switches.
+    # An inventory host is connected to all switches.
     good = Node("0x1", "ca", GOOD, GOOD, len(names), psid=names[0], firmware=names[1])
     switches = [guid for guid, node in picture.nodes.items() if node.type == "switch"]
     cables = {cable(("0x1", number), (guid, 2)): Pace("4X", "EDR") for number, guid in enumerate(switches, 1)}

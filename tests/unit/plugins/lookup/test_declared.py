@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A variable that is not declared has the default of its declaration."""
+"""An unset variable has the default of its declaration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_is_not_declared_has_its_default_or_the_empty_value_of_its_type() -
 
 def test_an_empty_variable_is_not_declared() -> None:
     assert declared("rdma_hosts", rdma_hosts=None) == "rdma"
-    # A hook that is switched off.
+    # A disabled hook.
     assert declared("rdma_drain_tasks", rdma_drain_tasks=False) == ""
     assert declared("rdma_serial", rdma_serial=0) == 0
 
