@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wanted against found: each deviation is named, and nothing else is."""
+"""Wanted against found: every deviation is reported, and nothing else."""
 
 from __future__ import annotations
 
@@ -67,19 +67,19 @@ def declaring(*items: t.Mapping[str, t.Any]) -> Options:
 
 
 def seen(found: Found, **live: t.Any) -> Found:
-    """The node with that seen of its fabric."""
+    """Return the node with this view of its fabric."""
     own = {name: live.pop(name) for name in Manager._fields if name in live}
     managers = (found.live.managers or (Manager(),)) if own else found.live.managers
     return found._replace(live=found.live._replace(managers=tuple(manager._replace(**own) for manager in managers), **live))
 
 
 def managing(wanted: Wanted, **fabric: t.Any) -> Wanted:
-    """A wanted state with that declared for its fabric."""
+    """Return a wanted state with this declaration of its fabric."""
     return wanted._replace(fabrics=(wanted.fabrics[0]._replace(**fabric),))
 
 
 def with_interfaces(found: Found, *netdevs: Netdev, options: Options | None = None) -> Found:
-    """The node with these interfaces, and the files that the role writes for `options`; none where it refuses."""
+    """Return the node with these interfaces, and the files that the role writes for `options`; none if the role refuses them."""
     state = Ipoib(
         {netdev.name: netdev for netdev in netdevs},
         backends={BACKEND: Presence()},
@@ -108,7 +108,7 @@ SM_GOOD = seen(GOOD, master=Master(OWN, 3), masters=(OWN,), opensm=Opensm((Proce
 
 
 def port_of(wanted: Wanted, found: Found) -> Port | None:
-    """Through which port the only fabric is asked."""
+    """Return the port through which the only fabric is queried."""
     return fabric_port(wanted, found, wanted.fabrics[0])
 
 
@@ -238,7 +238,7 @@ def test_subnet_managers_are_left_alone_on_request() -> None:
 def test_an_mtu_that_the_broadcast_group_clamps_comes_with_the_remedy() -> None:
     options = declaring({**IB0_DECLARED, "mtu": 4092})
     for written in (options, None):
-        # Whether an earlier run has set it, or only declared it.
+        # Whether an earlier run has set it or only declared it.
         joined = with_interfaces(GOOD, IB0._replace(carrier=True), options=written)
         (deviation,) = (each for each in findings(wanting(WANTED, ipoib=options), joined) if each.kind == Kind.INTERFACE)
         (line,) = _words.lines([deviation])
@@ -300,7 +300,7 @@ def test_a_slow_fabric_makes_no_stranger_of_the_master() -> None:
     slow = seen(GOOD, master=Master(MASTERS, 3, "", answers=False))
     (finding,) = findings(WANTED, slow)
     assert finding.code == Code.UNNAMED_MASTER and "the fabric is slow" in _words.lines([finding])[0]
-    # Where its port GUID is known, the name does not matter.
+    # The name does not matter if the port GUID is known.
     assert findings(managing(WANTED, designated_guids=(MASTERS,)), slow) == []
 
 
@@ -330,7 +330,7 @@ def test_each_fabric_of_a_node_is_judged_by_its_own_master() -> None:
 
 
 def test_a_master_of_another_fabric_of_the_host_is_none_of_this_one() -> None:
-    """The two are cabled together: what is master of the one answers on the other."""
+    """The two fabrics are connected by a cable: the master of one answers on the other."""
     one, _two = TWO_GOOD.live.managers
     here = TWO._replace(fabrics=tuple(fabric._replace(designated=True, designated_host="node2") for fabric in TWO.fabrics))
     managers = (one._replace(master=Master(OWN, 3)), Manager("storage", master=Master(OWN, 3)))
@@ -355,7 +355,7 @@ def test_an_opensm_of_each_fabric_is_told_apart() -> None:
     (line,) = said(Process(42, "storage"), Process(44), enabled=(unit, "opensm.service"))
     assert line.startswith("opensm: wanted stopped, found running (44); at boot: wanted disabled, found enabled (opensm.service)")
     assert line.endswith(" (rdma.ofed.site stops it here)")
-    # One that was started by hand belongs to the fabric of its port.
+    # A subnet manager started by hand belongs to the fabric of its port.
     assert said(Process(42, "", (SECOND.port_guid,)), enabled=(unit,)) == []
     (line,) = said(Process(42, "storage"), Process(44, "", (OWN,)), enabled=(unit,))
     assert line.startswith("opensm of fabric ib: wanted stopped, found running (44)")
@@ -371,7 +371,7 @@ def test_a_master_on_a_declared_standby_is_a_fail_over(standbys: dict[str, tuple
     assert (finding.code, finding.severity) == (Code.FAILED_OVER, Severity.WARNING)
     assert judge(wanted, over).result()["ok"] and judge(wanted, over).result()["deviation_lines"] == []
     assert [row["result"] for row in judge(wanted, over).result()["rows"]] == ["NOTED"]
-    # The designated host says the same of it, and so does the standby itself.
+    # The designated host reports the same, and so does the standby itself.
     for own in (managing(wanted, designated=True, designated_host="node2"), managing(WANTED._replace(host="node3"), standby=True)):
         found = over if own.fabrics[0].designated else seen(over, master=Master(OWN, 3, "node3 mlx5_0"))
         assert Code.FAILED_OVER in [finding.code for finding in findings(own, found)]
@@ -395,7 +395,7 @@ def test_a_virtual_function_need_not_ask(live: dict[str, t.Any]) -> None:
     (finding,) = findings(WANTED, guest)
     assert (finding.code, finding.severity) == (Code.NO_MANAGEMENT, Severity.WARNING)
     assert "node_check_subnet_manager: false" in _words.lines([finding])[0]
-    # Without the LID of a subnet manager, none has introduced itself.
+    # Without an SM LID, the port has not seen a subnet manager.
     silent = seen(guest, ports=(PORT._replace(sm_lid=0),))
     assert Code.NO_MANAGEMENT not in [finding.code for finding in findings(WANTED, silent)]
 
@@ -464,7 +464,7 @@ def test_files_of_the_role_are_as_it_would_write_them() -> None:
 
 
 def test_a_part_of_the_declared_modules_can_be_checked() -> None:
-    """The role's file lists more modules than the check is for."""
+    """The role's file lists more modules than are checked."""
     only = wanting(WANTED, kernel_modules=kmod.Wanted(load=frozenset(("ib_umad",))))
     assert words(only, GOOD) == []
     assert words(only, having(GOOD, kernel_modules=MODULES._replace(loaded={"ib_umad": False}))) == []
@@ -488,7 +488,7 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     assert line.startswith("locked memory of a service: wanted unlimited, found 8192 (run rdma.ofed.site;")
     assert [finding.lasting for finding in findings(wanted, node)] == [True]
     assert words(wanted, limited(node, limits={"service": "unlimited"})) == []
-    # Where they may not be raised, or are to be kept, nothing is wrong.
+    # If limits may not be raised or must stay, nothing is wrong.
     assert words(WANTED, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
     assert words(wanted, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
@@ -505,12 +505,12 @@ def test_daemons_that_began_before_the_limit_was_raised() -> None:
     assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it began before")
     assert "'systemctl restart slurmd.service'" in line
     assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts no daemon of others"
-    # What a service that begins now lacks is one finding.
+    # What a service started now would lack is one finding.
     (line,) = words(wanted, limited(node, limits={"service": "8192"}))
     assert line.startswith("locked memory of a service")
     lower = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="8192"))
     assert Code.DAEMON_LIMIT not in [finding.code for finding in findings(lower, node)]
-    # Where limits may not be raised, nothing is wrong.
+    # If limits may not be raised, nothing is wrong.
     assert words(wanted, having(node, kernel_modules=MODULES)) == []
 
 
@@ -527,7 +527,7 @@ def test_what_the_planner_refuses_is_one_finding() -> None:
 
 
 def rails(number: int, **first: t.Any) -> tuple[Port, ...]:
-    """Ports of as many cards; the first one differs."""
+    """Return ports of that many cards; the first one differs."""
     ports = [PORT._replace(name="mlx5_%d/1" % card, device="mlx5_%d" % card, port_guid="0x%016x" % card, width="4X", speed="NDR") for card in range(number)]
     return (ports[0]._replace(**first), *ports[1:])
 
@@ -538,7 +538,7 @@ def test_without_declared_ports_all_of_physical_functions_are_checked() -> None:
     mixed = Live(ports=(*rails(3), PORT._replace(name="roce/1", link_layer="Ethernet")), virtual=("mlx5_1",))
     assert checked_ports(Wanted(), Found(mixed)) == ("mlx5_0/1", "mlx5_2/1")
     assert checked_ports(Wanted(), Found(mixed._replace(virtual=("mlx5_0", "mlx5_1", "mlx5_2")))) == ("mlx5_0/1", "mlx5_1/1", "mlx5_2/1")
-    # Under a declared interface, the port of a virtual function counts as well, and it comes first.
+    # Below a declared interface, the port of a virtual function counts as well, and it comes first.
     assert checked_ports(WANTED._replace(ports=()), seen(GOOD, ports=rails(2), virtual=("mlx5_0",))) == ("mlx5_0/1", "mlx5_1/1")
 
 
@@ -550,7 +550,7 @@ def test_rails_that_are_down_are_found_without_a_declaration() -> None:
     assert "declare the others in rdma_ports, or their number in node_check_port_count" in _words.lines(down)[0]
     assert [row["result"] for row in table_rows(wanted, found, down)].count("BAD") == 2
     assert "node_check_port_count" not in _words.lines(findings(wanted._replace(ports=("mlx5_3/1",)), found))[0]
-    # Two that are meant to be empty, and one more that is not.
+    # Two that are meant to be unused, and one more that is not.
     assert findings(wanted._replace(port_count=6), found) == []
     (short_of,) = findings(wanted._replace(port_count=7, min_speed="NDR"), found)
     assert _words.lines([short_of]) == [
@@ -577,7 +577,7 @@ def test_speed_and_width_are_judged(link: dict[str, str], declared: dict[str, st
     codes = [finding.code for finding in findings(wanted, found)]
     assert codes == ([] if good else [Code.LINK_DEGRADED])
     assert [finding.code for finding in findings(wanted._replace(port_count=2), found)] == ([] if good else [Code.TOO_FEW_PORTS])
-    # The tool of the adapter says the same with more words.
+    # The adapter's tool reports the same in more detail.
     told = having(found, cables=(Finding(Code.LINK_DEGRADED, Topic.PORT, "mlx5_0/1", found="slow"),))
     assert [finding.found for finding in findings(wanted, told)] == ["slow"]
 
@@ -635,7 +635,7 @@ def test_a_master_whose_identity_nothing_tells_is_neither_red_nor_green() -> Non
     assert {row["sm"] for row in table_rows(told, found, [])} == {"node1-mgmt"}
     other = managing(wanted, designated_guids=("0x0002c90300009999",))
     assert [finding.code for finding in findings(other, found)] == [Code.OTHER_MASTER]
-    # The designated host is dead, and its port GUIDs are not known; those of the standby are.
+    # The designated host is down and its port GUIDs are unknown; those of the standby are known.
     dead = managing(wanted, standbys={"node2-mgmt": (MASTERS,)})
     assert [finding.code for finding in findings(dead, found)] == [Code.FAILED_OVER]
 
@@ -812,7 +812,7 @@ def test_a_card_with_fewer_lanes_than_it_could_have() -> None:
     first, second = words(wanted, node)
     assert first.startswith("PCI Express link of adapter 0000:41:00.0: wanted x16 at 16 GT/s, found x8 at 16 GT/s (the link was trained with less")
     assert "0000:81:00.0: wanted x16 at 16 GT/s, found x16 at 8 GT/s (" in second
-    # By any of its functions.
+    # Named by any of its functions.
     assert words(wanted._replace(pcie_accepted=("0000:41:00.1", "0000:81:00.0")), node) == []
     assert words(wanted._replace(ports=("mlx5_0/1", "mlx5_2/1")), node) == [second], "of the checked ports alone"
 

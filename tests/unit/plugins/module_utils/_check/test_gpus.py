@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node says about the way to GPU memory."""
+"""Findings of the node check about the path to GPU memory."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def words(method: str, found: Found, **gpu: t.Any) -> list[str]:
 @pytest.mark.parametrize("method", ["auto", "nvidia_peermem"])
 def test_a_good_node(method: str) -> None:
     assert words(method, GOOD) == []
-    # Not every release shows who has registered.
+    # Some releases do not show the registered clients.
     assert words(method, GOOD._replace(shows_clients=False), clients=()) == []
     assert words(method, Found()) == []
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reading a node: from a tree of files, with tools that answer from a table."""
+"""Inspecting a node: a tree of files, with tools that give prepared answers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ RELEASE = "6.1.0-50-amd64"
 
 
 class Tools:
-    """A Runner with canned answers, by the name of the tool."""
+    """A Runner with canned answers by tool name."""
 
     def __init__(self, **answers: Output) -> None:
         self.answers = answers
@@ -137,7 +137,7 @@ def test_a_subnet_manager_that_was_stopped_is_told_from_a_host_that_is_silent(no
 
 @pytest.mark.parametrize(("state", "stopped"), [("inactive", True), ("failed", False), ("activating", False)])
 def test_whether_opensm_was_stopped_or_failed(node: pathlib.Path, state: str, stopped: bool) -> None:
-    # A standby may be master by now.
+    # A standby may have become master in the meantime.
     run = tools(systemctl=Output(0, "ActiveState=%s\n" % state, ""))
     found = look(at(run, node, RELEASE), Wanted(fabrics=(Fabric(designated=True),)))
     assert manager(found).stopped is stopped
@@ -227,7 +227,7 @@ def test_limits_are_those_of_a_session_and_a_service_that_begin_now() -> None:
     run = tools(su=Output(0, "64\n", "su: warning: cannot change directory\n"), **{"systemd-run": Output(0, "unlimited\n", "")})
     assert read_limits(run) == {"session": "64", "service": "unlimited"}
     assert [argv[0] for argv in run.calls] == ["su", "systemd-run"]
-    # What could not begin tells nothing.
+    # A test that could not start shows nothing.
     assert read_limits(tools(su=Output(1, "", "su: cannot open session\n"))) == {}
 
 
@@ -260,7 +260,7 @@ def test_daemons_hand_on_the_limit_with_which_they_began(tmp_path: pathlib.Path)
     daemon(tmp_path, 17, "sshd", cgroup="/system.slice/system-sshd.slice/sshd@3.service")
     slurmd, containerd = Daemon("slurmd", "slurmd.service", "8192"), Daemon("containerd", "containerd.service", "unlimited")
     assert read_daemons(str(tmp_path)) == (slurmd, containerd, Daemon("sshd", "ssh.service", "8192"))
-    # With PAM, its sessions get the limits of pam_limits. The first value counts, and files that are included come first.
+    # Sessions that use PAM get the limits of pam_limits. The first value counts, and included files come first.
     write(tmp_path, "etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n#UsePAM no\nUsePAM yes\n")
     assert read_daemons(str(tmp_path)) == (slurmd, containerd)
     write(tmp_path, "etc/ssh/sshd_config.d/10-site.conf", "usepam no\n")
@@ -312,7 +312,7 @@ def test_cables_are_read_only_where_that_is_wanted_and_there_is_a_link(node: pat
 
 
 def test_cables_are_read_once_and_after_the_waiting(node: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A port that comes up while the tool reads would else be taken for one that does not."""
+    """Otherwise a port that comes up while the tool runs would be reported as down."""
     device = node / "sys/bus/pci/devices/0000:03:00.0"
     device.mkdir(parents=True)
     (node / "sys/class/infiniband/mlx5_0/device").symlink_to(device)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waiting for a good outcome ends with the first good one, or in time."""
+"""Waiting for a good outcome ends with the first good one or at the time limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BAD = GOOD._replace(findings=(Finding(Code.PORT_NOT_CONFIGURED, Topic.PORT, "mlx
 
 
 class Clock:
-    """Time that passes only while somebody sleeps."""
+    """A clock that advances only during sleeps."""
 
     def __init__(self) -> None:
         self.now = 100.0

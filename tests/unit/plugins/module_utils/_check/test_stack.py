@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node says about its stack: site.yml leaves one that is in use alone, and verify tells that."""
+"""Findings of the node check about the stack: site.yml does not touch a stack in use, and verify reports that."""
 
 from __future__ import annotations
 

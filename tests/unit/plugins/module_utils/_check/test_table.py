@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The table of a whole run, and what only all hosts together show: split fabrics, and versions that equal hosts do not share."""
+"""The table of a whole run, and findings that only all hosts together show: split fabrics, and different versions on equal hosts."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def result(guid: str = "0x1", found: t.Sequence[Finding] = (), **row: str) -> di
 
 
 def accepted(found: dict[str, t.Any], until: str, today: str) -> dict[str, t.Any]:
-    """The result with its first finding accepted."""
+    """Return the result with its first finding accepted."""
     entry = Accepted("link_down", "node1", until=until, reason="a cable is ordered").result(today)
     return {**found, "deviations": [{**found["deviations"][0], "accepted": entry}, *found["deviations"][1:]]}
 
@@ -112,7 +112,7 @@ def test_one_fault_of_the_fabric_is_one_finding() -> None:
         "1 of 8 hosts deviate from the declared state; 7 wait for the fabric.",
     ]
     assert (text.count("WAITS"), text.count("BAD")) == (7, 1)
-    # The designated host fails for it. Where it is not in the run, one that sees it does.
+    # The designated host fails for it. If it is not in the run, a host that sees it fails.
     assert deviations_of(results) == {"node9": [stopped, silent]}
     del results["node9"]
     assert deviations_of(results) == {"node1": [silent]}
@@ -155,18 +155,18 @@ def test_hosts_of_one_subnet_are_compared() -> None:
     results["node4"] = result(addresses="10.20.0.1/24", pkey="0xffff")
     failing = survey(results).failing()
     assert list(failing) == ["node1", "node4"]
-    # Hosts in connected mode and others understand each other.
+    # Hosts in connected mode interoperate with the others.
     assert [(each["code"], each["found"]) for each in survey(results).warnings["node2"]] == [("mode_mixed", "connected")]
     assert failing["node4"][0].startswith("interface ib0 addresses: wanted an address of its own, found 10.20.0.1 on node1, too")
     results["node2"] = result(addresses="10.20.0.2/24", pkey="0x7fff", mtu="1500")
     assert survey(results).failing()["node2"][0].startswith("interface ib0 mtu: wanted 2044, as most hosts of 10.20.0.0/24, P_Key 0x7fff of fabric ib")
-    # Its own deviation tells it.
+    # Its own deviation reports that.
     results["node2"] = {**results["node2"], "deviations": [_words.result(MTU)]}
     assert [each["code"] for each in survey(results).errors["node2"]] == ["differs"]
 
 
 def big_fleet() -> dict[str, dict[str, t.Any]]:
-    """A thousand hosts of eight rails, with ten different faults."""
+    """Return a thousand hosts with eight rails each and ten different faults."""
     results = {}
     for number in range(1, 1001):
         host, found = "gpu%04d" % number, []
@@ -219,7 +219,7 @@ def test_a_thousand_hosts_with_ten_faults_are_a_screen() -> None:
         "timed out",
     ):
         assert fault in words
-    # All of it on request.
+    # All rows on request.
     whole = text_of(results, full=True).splitlines()
     assert len(whole) > 8 * 997
     assert all("..." not in line for line in whole)
@@ -309,7 +309,7 @@ def test_no_host() -> None:
 
 
 def test_the_documentation_shows_the_table_as_it_is_printed() -> None:
-    """The port of one node has lost its link, which explains what its interface lacks."""
+    """On one node a port has lost its link, which explains the deviation of its interface."""
     results = {
         "node1": result(),
         "node2": result("", [DOWN], state="DOWN", lid="-", sm_lid="-", addresses="10.20.0.2/24", sm="-", result="BAD"),
@@ -327,7 +327,7 @@ def versions_of(*cards: tuple[str, str], kind: str = "", version: str = "") -> d
 
 def test_equal_hosts_differ_in_nothing() -> None:
     assert differences_of({"node%d" % number: versions_of(("MT_8", "16.35.2000"), kind="doca", version="24.10") for number in range(3)}) == []
-    # Other cards have other firmware, a distribution has what it has, and nothing is known of the last one.
+    # Other cards have other firmware, distribution versions vary, and nothing is known about the last host.
     mixed = {
         "node1": versions_of(("MT_8", "16.35.2000"), ("MT_9", "20.31.1014"), kind="inbox", version="44.0"),
         "node2": versions_of(("MT_9", "20.31.1014"), kind="inbox", version="52.0"),

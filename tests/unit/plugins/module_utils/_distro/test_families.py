@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The families of distributions: what each of them has, and that nothing else names one."""
+"""The families of distributions: the properties of each, and that no other code names one."""
 
 from __future__ import annotations
 
@@ -110,14 +110,14 @@ def test_what_brings_new_kernels_is_known_by_what_it_depends_on() -> None:
 
 
 def _literals(path: pathlib.Path) -> set[str]:
-    """Every text in code; documentation is none."""
+    """Return every string in code except docstrings."""
     tree = sources.tree(path)
     documentation = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation}
 
 
 def test_nothing_else_names_a_family_or_its_package_manager() -> None:
-    """Adding a family takes an entry in `_registry.py` alone."""
+    """A new family takes only an entry in `_registry.py`."""
     names = {family.name for family in FAMILIES} | {family.manager.name for family in FAMILIES}
     own = {ROOT / "plugins/module_utils/_tools" / ("_%s.py" % family.manager.name) for family in FAMILIES}
     found = [path for path in sorted(ROOT.glob("plugins/**/*.py")) if path.parent != DISTRO and path not in own and _literals(path) & names]

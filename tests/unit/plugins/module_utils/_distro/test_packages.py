@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which packages are installed."""
+"""Queries for installed packages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Version: 1
 
 
 class Rpm:
-    """A runner for rpm alone; with "" there is none."""
+    """A runner that knows only rpm; with "", not even that."""
 
     def __init__(self, stdout: str) -> None:
         self.stdout = stdout

@@ -95,7 +95,7 @@ def test_a_host_is_controlled_at_its_switch() -> None:
         (("leaf1", 1), ["node2 mlx5_0"], []),
         # One of two cables.
         (("leaf1", 5), ["node1 mlx5_0", "node3 mlx5_0"], []),
-        # There is a way over the other host.
+        # The other host provides a path.
         (("leaf2", 1), ["node3 mlx5_0"], []),
         # No link.
         (("leaf1", 9), ["node1 mlx5_0"], []),

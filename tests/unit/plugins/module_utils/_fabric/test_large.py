@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fabric of many hosts becomes data, and one that is four times as large takes about four times as long."""
+"""Parsing a large fabric: four times the hosts take about four times as long."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from support import large_fabric
 DEFAULTS = {name: option.get("default") for name, option in OPTIONS.items()}
 HOSTS = 150
 TIMES = 4
-# Where time grows with the square, it takes sixteen times as long.
+# With quadratic growth, it takes sixteen times as long.
 TOO_MUCH = 9
-# On a machine that emulates processors beside, the larger one may come off worse several times.
+# On a machine that also emulates processors, the larger fabric may be unlucky several times.
 ATTEMPTS = (1, 1, 2, 3, 3, 3, 3, 3)
 
 
@@ -44,7 +44,7 @@ def test_all_of_a_large_fabric_is_there() -> None:
 
 
 def judged(found: dict[str, t.Any]) -> int:
-    """How many findings there are where each cable ended at the next one's port in the baseline: all of them are one ring."""
+    """Return the number of findings if each cable ended at the next one's port in the baseline: all of them form one ring."""
     now = picture_of(found)
     cables = list(now.cables)
     before = now._replace(cables={cable(one.near, other.far): now.cables[one] for one, other in zip(cables, cables[1:] + cables[:1])})
@@ -53,7 +53,7 @@ def judged(found: dict[str, t.Any]) -> int:
 
 
 def seconds(work: t.Callable[[], t.Any], tries: int) -> float:
-    """The shortest of several: what others do on the machine only adds to it. Too few tries of the large one only raise the ratio."""
+    """Return the minimum of several measurements: other load on the machine only adds time. Too few measurements of the large fabric only raise the ratio."""
     found = []
     for _count in range(tries):
         begun = time.process_time()
@@ -67,7 +67,7 @@ def grows_beyond(limit: float, work: t.Callable[[t.Any], t.Any], small: t.Any, l
 
 
 def test_time_grows_with_the_number_of_nodes() -> None:
-    # In smaller ones, most ports are of switches without hosts, and their number hardly grows.
+    # In smaller fabrics, most ports belong to switches without hosts, and their number hardly grows.
     small, large = (large_fabric.fat_tree(hosts) for hosts in (HOSTS * 8, HOSTS * 8 * TIMES))
     tools = [large_fabric.Tools(fabric) for fabric in (small, large)]
     limit = TOO_MUCH * len(large.names) / len(small.names) / TIMES
@@ -76,7 +76,7 @@ def test_time_grows_with_the_number_of_nodes() -> None:
 
 def test_time_to_judge_grows_with_the_number_of_links() -> None:
     found = [data(large_fabric.Tools(large_fabric.fat_tree(hosts))) for hosts in (HOSTS, HOSTS * TIMES)]
-    # Each cable, and the host that is not there.
+    # One for each cable, and one for the missing host.
     assert [judged(each) for each in found] == [each["totals"]["links"] + 1 for each in found]
     links = [each["totals"]["links"] for each in found]
     limit = TOO_MUCH * links[1] / links[0] / TIMES

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What two tools that looked at a subnet one after the other say together."""
+"""The combined result of two tools that inspected a subnet one after the other."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ def test_what_one_end_says_of_a_better_link_counts(better: tuple[str, str]) -> N
 
 
 def test_an_end_that_was_seen_without_its_peer_says_nothing_of_the_link() -> None:
-    """It went down between the two looks, so that nothing compared it with the other end."""
+    """The link went down between the two scans, so its ends were never compared."""
     down = LinkState("Down", "Polling")
     alone = [AT_LEAF._replace(link=down, peer_guid="", peer_port=0), AT_HOST._replace(link=down, peer_guid="", peer_port=0)]
     assert link_of(*alone)[1:] == ("", "", None)
     assert link_of(alone[0], AT_HOST._replace(better=("", "HDR")))[1:] == ("4X", "HDR", True)
-    # Width and speed are those of the other look then, the state is that of this one.
+    # Width and speed are then those of the other scan; the state is that of this one.
     near, far = link_of(*alone).ends
     assert {(end.state, end.phys_state, end.width, end.speed) for end in (near, far)} == {("Down", "Polling", "4X", "EDR")}
 
@@ -88,7 +88,7 @@ def test_ports_that_only_one_tool_has() -> None:
         ("HDR", "NDR", True),
         ("NDR", "HDR", False),
         ("NDR", "NDR", False),
-        # What has no name here is taken for enough.
+        # Unknown values count as sufficient.
         ("YDR", "NDR", False),
         ("NDR", "YDR", False),
         ("", "4X", False),
@@ -106,7 +106,7 @@ def test_a_width_is_a_number_of_lanes() -> None:
 
 
 def test_what_a_link_has_comes_before_what_the_topology_says_of_it() -> None:
-    """ibnetdiscover knows widths and speeds as well, in case the list of links has none."""
+    """ibnetdiscover knows widths and speeds too, which are used if the link list has none."""
     slow = LinkState("Active", "LinkUp", "1X", "SDR")
     assert [(port.width, port.speed) for port in joined(AT_LEAF._replace(link=slow), AT_HOST._replace(link=slow)).ports] == [("1X", "SDR")] * 2
     assert [(port.width, port.speed) for port in joined().ports] == [("4X", "EDR")] * 2

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Devices that look like HCAs and are none are known as such, and each default leaves them out."""
+"""Devices that look like HCAs are recognised, and every default excludes them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def vpd_of(text: bytes, part: str = "MCX75310AAS-NEAT") -> bytes:
 
 
 def board(**verdicts: bytes) -> nodes.Tree:
-    """The ports with what their vital product data say."""
+    """Return the ports with the contents of their vital product data."""
     tree: nodes.Tree = {}
     for name, pci in {**SWITCHES, **ADAPTERS}.items():
         data = verdicts.get(name, b"NVD:MN=NVIDIA:SMDL=SW_MNG" if name in SWITCHES else b"MLX:MN=MLNX:MODL=CX75310")
@@ -58,7 +58,7 @@ def board(**verdicts: bytes) -> nodes.Tree:
 
 
 def xdr(sub: str = "smi0", *, verbs: bool = True) -> nodes.Tree:
-    """An adapter of two planes and its sub-device, which has the function and the GUID of its parent."""
+    """Return an adapter with two planes and its sub-device, which shares the function and the GUID of its parent."""
     pci, guid = "0000:18:00.0", "0x5c25730300002000"
     tree = {**nodes.rdma("zlx5_0", pci, guid), **nodes.port("zlx5_0/1", pci, guid, rate="800 Gb/sec (4X XDR)")}
     tree.update(nodes.rdma(sub, pci, guid))
@@ -95,7 +95,7 @@ def test_the_management_functions_of_nvswitches_are_told_from_adapters(root: str
         (xdr(), {"smi0": "smi", "zlx5_0": ""}),
         (xdr("smi-zlx5_0", verbs=False), {"smi-zlx5_0": "smi", "zlx5_0": ""}),
         (xdr("plane0"), {"plane0": "smi", "zlx5_0": ""}),
-        # Without ib_uverbs nothing but its name tells.
+        # Without ib_uverbs, only its name identifies it.
         (xdr("plane0", verbs=False), {"plane0": "", "zlx5_0": ""}),
     ],
 )
@@ -119,7 +119,7 @@ def test_of_ethernet_nothing_is_looked_for(tmp_path: pathlib.Path) -> None:
     [
         (vpd_of(b"SMDL=SW_MNG"), True),
         (vpd_of(b"MODL=CX7"), False),
-        # A keyword that is none of the vendor's, such as a part number, says nothing of it.
+        # A keyword that is not the vendor's, such as a part number, identifies nothing.
         (vpd_of(b"MODL=CX7", part="SW_MNG"), False),
         (vpd_of(b"SMDL=SW_MNG")[:28], False),
         (b"", False),
@@ -226,7 +226,7 @@ def test_ipoib_has_no_interface_on_a_sub_device(tmp_path: pathlib.Path) -> None:
         ({"name": "ib0"}, True),
         ({"name": "ib2"}, False),
         ({"port_guid": GUIDS["mlx5_2"]}, False),
-        # The port is named, so it is meant.
+        # The port is declared explicitly, so it counts.
         ({"port_guid": GUIDS["mlx5_0"]}, False),
     ],
 )

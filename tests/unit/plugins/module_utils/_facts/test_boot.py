@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import node_trees as nodes
 
-# As grub-mkconfig of Debian 12 writes it, shortened.
+# As written by grub-mkconfig of Debian 12, shortened.
 DEBIAN = """### BEGIN /etc/grub.d/00_header ###
 if [ -s $prefix/grubenv ]; then
   set have_grubenv=true
@@ -83,12 +83,12 @@ ADVANCED = "gnulinux-advanced-8e3a>gnulinux-6.1.0-50-amd64-advanced-8e3a"
         ("1>0", "", NEW),
         (ADVANCED, "", OLD),
         ("Advanced options for Debian GNU/Linux>Debian GNU/Linux, with Linux 6.1.0-50-amd64", "", OLD),
-        # A submenu waits for somebody to choose.
+        # A submenu waits for a choice.
         ("1", "", ""),
         ("2", "", OLD),
-        # No Linux.
+        # Not Linux.
         ("3", "", ""),
-        # What there is none of is the first entry.
+        # An entry that does not exist means the first entry.
         ("99", "", NEW),
         ("gone", "", NEW),
         ("1>gone", "", NEW),
@@ -127,7 +127,7 @@ def test_images() -> None:
     assert loader.release_of("/boot/xen.gz") == loader.release_of("/boot/linux") == ""
 
 
-# Red Hat's: the menu is made of files.
+# Red Hat's menu consists of files.
 RED_HAT = """set default_kernelopts="root=UUID=1 ro"
 if [ "${next_entry}" ] ; then
    set default="${next_entry}"

@@ -73,7 +73,7 @@ def test_a_kernel_without_connected_mode_is_not_enhanced_ipoib(driver: str, hca_
     assert unsaid not in cause
     hwaddr = "00:" + ":".join(["00"] * 19)
     assert connected_capability(hwaddr, "datagram", cause=cause) == (False, "its hardware address starts with 00: " + cause)
-    # Where the driver does not tell, both are said.
+    # If the driver does not report it, both are listed.
     assert silent_cause("hfi1", "") == ""
     assert "Enhanced" in connected_capability(hwaddr, "datagram")[1]
     assert "CONFIG_INFINIBAND_IPOIB_CM" in connected_capability(hwaddr, "datagram")[1]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connections over the interfaces of RDMA adapters: real sockets in real namespaces, and what the kernel prints of the protocols that are not here."""
+"""Connections over the interfaces of RDMA adapters: real sockets in real namespaces, and the kernel's output for protocols that are unavailable here."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from hypothesis import strategies as st
 from support import namespaces as spaces
 from support import node_trees as nodes
 
-# An Ethernet port of the adapter, as far as the readers can tell.
+# For the readers, an Ethernet port of the adapter.
 RDMA0 = Netdev("rdma0", "ethernet", driver="mlx5_core", addresses=("10.77.0.1/24",))
 PLAIN0 = Netdev("plain0", "ethernet", driver="virtio_net", addresses=("10.78.0.1/24",))
 
-# get_tcp4_sock in net/ipv4/tcp_ipv4.c: "%4d: %08X:%04X %08X:%04X %02X %08X:%08X %02X:%08lX %08X %5u %8d %lu %d %pK ...".
-# Established to 10.1.0.7:2049, waiting on port 22, closed by the other side, time-wait.
+# get_tcp4_sock in net/ipv4/tcp_ipv4.c: "%4d: %08X:%04X %08X:%04X %02X %08X:%08X %02X:%08lX %08X %5u %8d %lu %d %pK ...". Established to 10.1.0.7:2049,
+# listening on port 22, closed by the peer, time-wait.
 TCP = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0500010A:03E2 0700010A:0801 01 00000000:00000000 02:0000A0B1 00000000     0        0 81 2 0000000000000000 20 4 30 10 -1
@@ -37,7 +37,7 @@ TCP = """\
    2: 0500010A:0016 0800010A:C350 08 00000000:00000000 00:00000000 00000000     0        0 83 1 0000000000000000 20 4 30 10 -1
    3: 0500010A:0016 0800010A:C351 06 00000000:00000000 03:00000F8A 00000000     0        0 0 3 0000000000000000
 """
-# get_tcp6_sock in net/ipv6/tcp_ipv6.c; a server for both families shows IPv4 in IPv6.
+# get_tcp6_sock in net/ipv6/tcp_ipv6.c; a server for both families shows IPv4-mapped IPv6 addresses.
 TCP6 = """\
   sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0000000000000000FFFF00000500010A:1F90 0000000000000000FFFF00000900010A:D431 01 00000000:00000000 00:00000000 00000000     0        0 91 1 0000000000000000
@@ -79,7 +79,7 @@ def make_interfaces() -> None:
 
 
 def connections_here(ssh: str = "") -> list[list[t.Any]]:
-    """Those of this process. Other programs on the machine are not the test's."""
+    """Return the connections of this process, without those of other programs on the machine."""
     users = _usage.read_usage("/", (RDMA0, PLAIN0), ssh)
     return [[user.kind, user.detail, list(user.via)] for user in users if user.kind == "connection" and "pid %d" % os.getpid() in user.detail]
 
@@ -124,7 +124,7 @@ def test_real_sockets() -> None:
 
 @spaces.needs_root
 def test_an_interface_in_a_container() -> None:
-    """macvlan on the adapter's port, moved into a container: no list of the host has it."""
+    """A macvlan on the adapter's port, moved into a container, is in no list of the host."""
 
     def work() -> list[t.Any]:
         make_interfaces()
@@ -204,9 +204,9 @@ def end(local: str, remote: str, port: int = 40000, remote_port: int = 2049, ino
     ("local", "remote", "interface"),
     [
         ("10.1.0.5", "10.1.0.9", "ib0"),
-        # Answers leave through another interface: the address goes with the driver all the same.
+        # Answers leave through another interface, but the address disappears with the driver.
         ("10.1.0.5", "198.51.100.9", "ib0"),
-        # An address of a service on `lo`, reached over InfiniBand.
+        # The address of a service on `lo`, reached over InfiniBand.
         ("203.0.113.1", "10.1.0.9", "ib0"),
         ("192.0.2.5", "192.0.2.9", ""),
         ("203.0.113.1", "192.0.2.9", ""),
@@ -218,7 +218,7 @@ def test_the_interface_of_a_connection(local: str, remote: str, interface: str) 
 
 
 def test_a_container_behind_the_host() -> None:
-    """Its own address is translated; the peer tells that it leaves through the adapter. One on the same host does not."""
+    """Its own address is translated. The peer shows that the traffic leaves through the adapter; one on the same host does not."""
     routes = parse_route4("eth0\t00000000\t010011AC\t0003\t0\t0\t0\t00000000\t0\t0\t0\neth0\t000011AC\t00000000\t0001\t0\t0\t0\t0000FFFF\t0\t0\t0", "little")
     inside = Namespace(pid="17", sockets=Sockets((end("172.17.0.2", "10.1.0.9"), end("172.17.0.2", "172.17.0.3"))), routes=routes)
     (found,) = _connections.find_connections([host(), inside], {})
@@ -264,7 +264,7 @@ IB0_ROUTE, ETH0_ROUTE = "ib0\t0000010A\t00000000\t0001\t0\t0\t0\t0000FFFF\n", "e
 
 
 def test_associations_of_sctp_and_sockets_in_another_namespace(tmp_path: pathlib.Path) -> None:
-    # What is forwarded for a container is translated: its own table has the address inside, and the peer.
+    # Forwarded traffic of a container is translated: the container's own table has the inner address and the peer.
     inside = TCP.splitlines()[0] + "\n   0: 020011AC:03E2 0700010A:0801 01 00000000:00000000 00:00000000 00000000     0        0 81 2 0 20 4 30 10 -1\n"
     tree: nodes.Tree = {
         "proc/self/ns/net": nodes.Link("net:[4026531840]"),

@@ -38,7 +38,7 @@ def test_everything(tmp_path: pathlib.Path) -> None:
     rdma, warnings = _gather.gather(run, _gather.PARTS, environ, root=nodes.write(tmp_path, node()), running="6.1.0-50-amd64")
     assert warnings == ()
     assert set(rdma) == {"os", "adapters", *_gather.PARTS}
-    # What Ansible gets is what JSON can hold, unchanged.
+    # JSON transfers the facts to Ansible unchanged.
     assert json.loads(json.dumps(rdma)) == rdma
     assert rdma["os"]["family"] == "Debian"
     assert rdma["machine"]["kind"] == "host"

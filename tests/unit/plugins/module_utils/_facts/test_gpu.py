@@ -92,7 +92,7 @@ def test_dependencies_and_names() -> None:
     needs = _kernels.module_needs(DEP)
     assert needs["nvidia_peermem"] == ("ib_core", "mlx_compat", "nvidia")
     assert _gpu_driver.driver_names(needs) == ("nvidia", "nvidia_peermem")
-    # As Debian calls them.
+    # Debian's names.
     assert _gpu_driver.driver_names({"nvidia_current", "nvidia_current_uvm", "nvidia_current_peermem"}) == ("nvidia_current", "nvidia_current_peermem")
     assert _gpu_driver.driver_names({"nvidia_wmi_ec_backlight", "nvme"}) == ("", "")
 
@@ -129,7 +129,7 @@ def test_paths(one: str, other: str, same_node: bool, path: str) -> None:
 
 
 def configuration(control: int, before: int = 1) -> bytes:
-    """A configuration space whose access control is behind `before` other capabilities."""
+    """Return a configuration space with the access control capability after `before` others."""
     content = bytearray(4096)
     offset = 0x100
     for number in range(before):
@@ -155,7 +155,7 @@ def test_access_control_of_anything(content: bytes) -> None:
 
 
 def node(**changed: t.Any) -> nodes.Tree:
-    """A GPU and an adapter below one switch whose ports redirect, and a graphics card of somebody else."""
+    """Return a node with a GPU and an adapter below one switch whose ports redirect, and a graphics card of another vendor."""
     switch = "sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0"
     gpu, hca = switch + "/0000:19:00.0/0000:1a:00.0", switch + "/0000:19:01.0/0000:1b:00.0"
     tree: nodes.Tree = {
@@ -208,13 +208,13 @@ GONE = "updates/dkms/ib_core.ko: updates/dkms/mlx_compat.ko\n"
 @pytest.mark.parametrize(
     ("dep", "place", "found"),
     [
-        # The build failed, and DKMS knows the source; or it was broken off where DKMS had forgotten that.
+        # The build failed, and DKMS knows the source; or it was interrupted after DKMS had removed the source.
         (GONE, "var/lib/dkms/nvidia/565.57.01/source", ("nvidia/565.57.01", True)),
         (GONE, "usr/src/nvidia-open-565.57.01/dkms.conf", ("nvidia-open/565.57.01", True)),
-        # Of another release, of something else, and of none.
+        # Of another release, of another project, and of none.
         (GONE, "usr/src/nvidia-470.57.02/dkms.conf", ("", False)),
         (GONE, "usr/src/nvidia-fs-565.57.01/dkms.conf", ("", False)),
-        # Modules that came ready-made: what they were made from is of no matter.
+        # Prebuilt modules: their source does not matter.
         ("updates/nvidia.ko:\n", "usr/src/nvidia-565.57.01/dkms.conf", ("", False)),
         (DEP, "var/lib/dkms/nvidia/565.57.01/source", ("nvidia/565.57.01", False)),
     ],
@@ -266,11 +266,11 @@ OTHER = "6.1.0-49-amd64"
         ((BY_MACHINE + RELEASE, "usr/src/ofa_kernel/" + RELEASE, "usr/src/ofa_kernel/default"), {}, BY_MACHINE + RELEASE),
         (("usr/src/ofa_kernel/" + RELEASE, "usr/src/ofa_kernel/default"), {}, "usr/src/ofa_kernel/" + RELEASE),
         (("usr/src/ofa_kernel/default",), {}, "usr/src/ofa_kernel/default"),
-        # As with alternatives: of this kernel, of another one, and of all.
+        # As with alternatives: for this kernel, for another one, and for all.
         ((BY_MACHINE + RELEASE,), {"usr/src/ofa_kernel/default": BY_MACHINE + RELEASE}, BY_MACHINE + RELEASE),
         ((DKMS + OTHER,), {"usr/src/ofa_kernel/default": DKMS + OTHER}, ""),
         (("usr/src/mlnx-ofed-kernel-5.8",), {"usr/src/ofa_kernel/default": "usr/src/mlnx-ofed-kernel-5.8"}, "usr/src/mlnx-ofed-kernel-5.8"),
-        # A link to what has gone.
+        # A dangling link.
         ((), {BY_MACHINE + RELEASE: DKMS + RELEASE}, ""),
     ],
 )

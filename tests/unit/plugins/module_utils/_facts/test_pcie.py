@@ -40,9 +40,9 @@ def port(root: pathlib.Path, width: str, speed: str) -> None:
     [
         (("16", FAST), ("16", FAST), (16, 16), False),
         (("8", FAST), ("16", FAST), (16, 16), True),
-        # Older kernels leave out the name of the bus.
+        # Older kernels omit the name of the bus.
         (("16", "8 GT/s"), ("16", "32.0 GT/s PCIe"), (16, 16), True),
-        # A slot that is smaller than the card.
+        # A slot with fewer lanes than the card.
         (("8", FAST), ("8", FAST), (8, 16), False),
         (("4", FAST), ("8", FAST), (8, 16), True),
         (("16", FAST), ("1", "2.5 GT/s PCIe"), (1, 2.5), False),
@@ -69,7 +69,7 @@ def test_what_the_kernel_does_not_know_is_not_judged(tmp_path: pathlib.Path, wid
     [("0x1b36", "0x000c", "32"), ("0x15ad", "0x07a0", "32"), ("0x8086", "0x3420", "16"), ("0x8086", "0x2030", "255"), ("0x8086", "0x2030", "0")],
 )
 def test_a_port_that_tells_nothing_of_the_slot(tmp_path: pathlib.Path, vendor: str, device: str, width: str) -> None:
-    """Of QEMU, VMware and old QEMU; and of hardware that the kernel does not know."""
+    """Ports of QEMU, VMware and old QEMU; and of hardware unknown to the kernel."""
     port(tmp_path, width, FAST)
     write(tmp_path, PORT, vendor=vendor, device=device)
     function(tmp_path, CARD, "8", FAST)

@@ -22,7 +22,7 @@ GUIDS = ("0x0002c90300001021", "0x0002c90300001022", "0x0c42a10300000011")
 
 
 def ports(first: str = "mlx5_0", second: str = "mlx5_1") -> list[dict[str, t.Any]]:
-    """An adapter of two ports, and another one."""
+    """Return an adapter with two ports, and another adapter."""
     places = ((first, 1, "0000:03:00.0"), (first, 2, "0000:03:00.0"), (second, 1, "0000:41:00.1"))
     return [
         {"name": "%s/%d" % (device, number), "device": device, "port": number, "port_guid": guid, "link_layer": "InfiniBand", "pci": pci}

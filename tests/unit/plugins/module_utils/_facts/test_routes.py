@@ -36,7 +36,7 @@ ROUTE6 = """fd000000000000000000000000000000 40 00000000000000000000000000000000
 )
 def test_device(address: str, device: str) -> None:
     routes = _sockets.parse_route4(ROUTE4, "little") + _sockets.parse_route6(ROUTE6)
-    # Without the default route of IPv4 what is unknown stays unknown.
+    # Without the default IPv4 route, the unknown stays unknown.
     if not device:
         routes = tuple(route for route in routes if route.network.prefixlen)
     assert _sockets.Table(routes).device_of(address) == device

@@ -49,24 +49,24 @@ INTERNAL = "OFED-internal-24.10-1.1.4:\n"
 @pytest.mark.parametrize(
     ("packages", "ofed_info", "record", "kind", "version"),
     [
-        # The profile in two parts, for a kernel that DOCA has no modules for.
+        # The profile in two parts, for a kernel for which DOCA has no modules.
         ({"doca-ofed-userspace": "2.9.1-0.1.4", "doca-kernel": "24.10-1.1.4"}, INTERNAL, {}, "doca", "2.9.1"),
         ({"doca-kernel": "2.9.1-1", "mlnx-ofa_kernel": "24.10"}, "", {}, "doca", "2.9.1"),
-        # The profile went with opensm, which it needs.
+        # The profile was removed with opensm, on which it depends.
         (HOST, INTERNAL, {}, "doca", ""),
         ({"mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {"source": "doca", "version": "2.9.1"}, "doca", "2.9.1"),
-        # The repository of DOCA is declared, and something else is installed.
+        # The repository of DOCA is declared, but another stack is installed.
         ({**HOST, "mlnx-ofed-all": "24.10-0.7.0.0"}, INTERNAL, {}, "mlnx_ofed", "24.10-1.1.4"),
         (HOST, "MLNX_OFED_LINUX-24.10-0.7.0.0:\n", {}, "mlnx_ofed", "24.10-0.7.0.0"),
         ({"doca-host": "2.9.1", "rdma-core": "44.0-2"}, "", {"source": "doca"}, "inbox", "44.0"),
         ({"mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {"source": "mlnx_ofed"}, "mlnx_ofed", "24.10-1.1.4"),
-        # That of Ubuntu, whose metapackages have the versions of its kernels, and which has no ofed_info.
+        # Ubuntu's DOCA, whose metapackages have kernel versions, and which lacks ofed_info.
         ({"doca-ofed-generic-64k": "7.0.0-1004.4", "rdma-core": "61.0-2"}, "", {}, "doca", ""),
         ({"doca-ofed-generic": "7.0.0-1004.4", "doca-ofed-userspace-3.4": "3.4.0-1ubuntu1", "rdma-core": "61.0-2"}, "", {}, "doca", "3.4"),
         ({"doca-ofed-userspace-3.3": "3.3", "mlnx-ofed-kernel-dkms": "26.01"}, "OFED-internal-26.01-1.0.0:\n", {}, "doca", "3.3"),
         # Parts that MLNX_OFED does not have.
         ({"doca-sosreport": "4.9.0", "mlnx-ofed-kernel-dkms": "24.10"}, INTERNAL, {}, "doca", ""),
-        # There was no MLNX_OFED after 24.10, of which nothing else tells.
+        # MLNX_OFED ended with 24.10; nothing else distinguishes this stack.
         ({"mlnx-ofed-kernel-dkms": "25.01"}, "OFED-internal-25.01-0.6.0:\n", {}, "doca", ""),
     ],
 )
@@ -80,10 +80,10 @@ def test_doca_is_known_without_its_profile(packages: dict[str, str], ofed_info: 
     [
         ({"rdma-core": "44.0-2"}, "", True),
         ({"mlnx-ofed-kernel-dkms": "5.0"}, "MLNX_OFED_LINUX-5.0-2.1.8.0:\n", True),
-        # The installer says so until its end, whoever started it.
+        # The installer prints this until its end, regardless of its caller.
         ({"mlnx-ofed-kernel-dkms": "5.0"}, "OFED-internal-5.0-2.1.8:\n", False),
         ({"mlnx-ofa_kernel": "24.10-OFED.24.10.0.7.0.1"}, "", False),
-        # From a repository, that is the spelling for good.
+        # With a repository, that spelling is permanent.
         ({"mlnx-ofed-kernel-dkms": "5.0", "mlnx-ofed-basic": "5.0-2.1.8.0"}, "OFED-internal-5.0-2.1.8:\n", True),
         ({"mlnx-ofed-kernel-dkms": "24.10", "doca-ofed": "2.9.1"}, INTERNAL, True),
     ],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Signatures of modules that were signed here, and whether a kernel trusts their keys."""
+"""Signatures of locally signed modules, and whether a kernel trusts their keys."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def key_of_dkms(tmp_path_factory: pytest.TempPathFactory) -> signing.Signer:
 
 @pytest.fixture(scope="module", name="other")
 def key_of_another_node(tmp_path_factory: pytest.TempPathFactory) -> signing.Signer:
-    """dkms gives every node a key of its own, and all of them the same name."""
+    """dkms creates a key per node, and all of them have the same name."""
     return signing.make_signer(tmp_path_factory.mktemp("other"), "DKMS module signing key")
 
 
@@ -90,7 +90,7 @@ def test_when_signatures_are_demanded(sig_enforce: str, lockdown: str, secure_bo
 
 
 class Runner:
-    """modinfo, where a file can't be read."""
+    """A runner for modinfo that cannot read the file."""
 
     def __init__(self, fields: dict[str, str] | None = None) -> None:
         self.fields = fields or {}
@@ -116,20 +116,20 @@ def test_a_key_that_nobody_enrolled(name: str, tmp_path: pathlib.Path, dkms: sig
     packed = {"xz": lzma.compress, "gz": gzip.compress}.get(path.suffix[1:], lambda data: data)
     path.write_bytes(packed(dkms.sign("-nocerts")))
     files = {"mlx5_core": str(path)}
-    # The key of another node has the same name, and the certificate tells them apart.
+    # Another node's key has the same name; only the certificate distinguishes them.
     assert _trust.untrusted(files, Runner(), node(tmp_path / "a", other.listed(), dkms.der())) == (Untrusted("mlx5_core", dkms.name),)
     assert _trust.untrusted(files, Runner(), node(tmp_path / "b", dkms.listed(), dkms.der())) == ()
     assert _trust.untrusted(files, Runner(), node(tmp_path / "c", "")) == (Untrusted("mlx5_core", dkms.name),)
-    # Without the certificate, the name is all that there is to compare.
+    # Without the certificate, only the name can be compared.
     assert _trust.untrusted(files, Runner(), node(tmp_path / "d", dkms.listed())) == ()
     path.write_bytes(packed(signing.UNSIGNED))
     assert _trust.untrusted(files, Runner(), node(tmp_path / "e", dkms.listed())) == (Untrusted("mlx5_core"),)
-    # Where the kernel demands no signature, none is read.
+    # If the kernel requires no signature, none is read.
     assert _trust.untrusted(files, Runner(), nodes.write(tmp_path / "f", {"proc/keys": ""})) == ()
 
 
 def test_a_key_whose_certificate_an_authority_has_issued(tmp_path: pathlib.Path, dkms: signing.Signer) -> None:
-    """The signature names the issuer, and the kernel the subject. The certificate, which the site puts there, connects them."""
+    """The signature names the issuer, and the kernel the subject. The certificate, which the site provides, connects them."""
     path = tmp_path / "mlx5_core.ko"
     path.write_bytes(dkms.sign("-nocerts"))
     root = node(tmp_path / "a", dkms.listed().replace(dkms.name, "modules of the site"))

@@ -57,7 +57,7 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
         ("gpfs0 /gpfs gpfs rw 0 0", User("mount", "/gpfs", "gpfs, which uses verbs where it can")),
         ("beegfs_nodev /b beegfs rw 0 0", User("mount", "/b", "beegfs, which uses verbs where it can")),
         ("s:/root / nfs rw,addr=10.1.0.7 0 0", User("root", "/", "nfs from s:/root, reached through ib0", ("ib0",))),
-        # ceph_show_options in fs/ceph/super.c: with the syntax of two names, the monitors are in mon_addr, between slashes.
+        # ceph_show_options in fs/ceph/super.c: with the syntax of two names, the monitors are in mon_addr, separated by slashes.
         (
             "10.1.0.7:6789,192.0.2.7:6789:/ /ceph ceph rw,name=admin,secret=<hidden>,acl 0 0",
             User("mount", "/ceph", "ceph from 10.1.0.7:6789,192.0.2.7:6789:/, reached through ib0", ("ib0",)),
@@ -162,7 +162,7 @@ srcversion: 473968AD625BA317874A57E
 
  4: cs:WFConnection ro:Secondary/Unknown ds:UpToDate/DUnknown C r-----
 """
-# The same function of DRBD 9: headings, and the transports that are loaded.
+# The same function of DRBD 9: headings, and the loaded transports.
 DRBD9 = "version: 9.2.4 (api:2/proto:86-122)\nGIT-hash: d6b8bb4\nTransports (api:18): tcp (9.2.4)\n"
 DRBD_RES = """\
 resource home {
@@ -200,7 +200,7 @@ def test_disks_of_others(tmp_path: pathlib.Path) -> None:
         "sys/bus/rbd/devices/1/client_addr": "192.0.2.5:0/348752\n",
         "sys/devices/rbd/0/block/rbd0/rbd0p1/partition": "1\n",
         "sys/class/block/rbd0p1": nodes.Link("/sys/devices/rbd/0/block/rbd0/rbd0p1"),
-        # pid_show in drivers/block/nbd.c: the file is there while the device is connected.
+        # pid_show in drivers/block/nbd.c: the file exists while the device is connected.
         "sys/class/block/nbd0/pid": "700\n",
         "proc/700/cmdline": "nbd-client\x0010.1.0.9\x0010809\x00/dev/nbd0\x00",
         "sys/class/block/nbd1/pid": "701\n",
@@ -224,7 +224,7 @@ PORT = Netdev("enp1s0f0", "ethernet", driver="mlx5_core", up=True)
 @pytest.mark.parametrize(
     ("netdevs", "user"),
     [
-        # A bridge that has the port alone is an interface like others: its connections tell whether it is used.
+        # A bridge with only this port is an ordinary interface: its connections show whether it is in use.
         ([PORT, Netdev("br0", "bridge", members=("enp1s0f0",))], None),
         (
             [PORT, Netdev("br0", "bridge", members=("enp1s0f0", "vnet0", "veth3"))],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever YAML can hold, what is said about firmware is either meant well or answered with problems."""
+"""Any YAML value in a firmware declaration is either valid or answered with a list of problems."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def nested(depth: int) -> t.Any:
     return found
 
 
-# Two of them need more than 4300 digits or 1000 levels to be written down.
+# Two of them need more than 4300 digits or 1000 levels when printed.
 AWKWARD = (
     *(HUGE, -HUGE, 2**64, -1, 0xFFFFFFFF, 16.35, float("nan"), float("inf"), nested(5000), {"a": nested(5000)}),
     *("", " ", "\n", "A\n", "\0", "/\0", "/\ud800", "\ud800", "٣", "A[٣]", "²", "0x" + "f" * 5000, "9" * 5000, "A=1", "-y", "A[9..0]", "A[0..9999]"),
@@ -59,7 +59,7 @@ def awkward_key(at: int) -> t.Any:
     return (HUGE, 7, 1.5, float("nan"), None, True, (1, HUGE), "\ud800", "A[0..1]")[at]
 
 
-# Chosen by number: hypothesis has to write down what it chooses from.
+# Chosen by number: hypothesis must print the values that it chooses from.
 SCALAR = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXTS, st.integers(0, len(AWKWARD) - 1).map(awkward))
 KEYS = st.one_of(
     st.sampled_from(["all", "pci", "psid", "guid", "type", "state", "parameters", "names", "path", "url", "checksum"]),
@@ -76,7 +76,7 @@ ENTRIES = st.one_of(ANYTHING, st.lists(ENTRY, max_size=3))
 
 
 def told(problems: t.Sequence[Problem]) -> None:
-    """All of it can be shown, and is an error of ours."""
+    """All problems can be printed and are errors of the collection."""
     assert isinstance(str(InvalidInput(problems)), str)
 
 
@@ -90,7 +90,7 @@ def use_config(entries: t.Any) -> None:
     for wanted in found:
         for name, setting in wanted.settings.items():
             assert _values.elements_of(name)
-            # What goes into a command line is one word of printable ASCII.
+            # An argument on a command line is one word of printable ASCII.
             assert setting.value is None or re.match(r"^[!-<>-~]+\Z", setting.value)
         told(check(wanted, ROWS))
         with contextlib.suppress(InvalidInput):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who takes part in a measurement between GPUs, and what it says."""
+"""The participants of a measurement between GPUs, and its result."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which method a node gets, and what is said against the others."""
+"""The method that a node gets, and the reasons against the others."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def test_dmabuf_takes_one_adapter_that_can() -> None:
     text = str(obstacle.problem("dmabuf"))
     for words in ("mlx4_core, which drives the adapters of this node", "an adapter from ConnectX-4 on", "use nvidia_peermem"):
         assert words in text
-    # The facts that are read before anything is changed tell it, too.
+    # The facts read before any change show it as well.
     facts = {"gpu": {}, "kernels": {"running": KERNEL}, "adapters": [{"driver": "mlx4_core"}, {"driver": ""}]}
     assert found_of(facts).adapters == ("mlx4_core",)
     assert decide("auto", Found(READY, KERNEL, "mlnx_ofed", adapters=("mlx4_core",))).name == "nvidia_peermem"
@@ -123,7 +123,7 @@ def test_a_rebuild_needs_permission_and_a_source() -> None:
     chosen = decide("nvidia_peermem", Found(ready_made, KERNEL, "doca"), True)
     assert (chosen.name, chosen.rebuild) == ("", False)
     assert "DKMS has no source" in chosen.obstacles[0].next_step
-    # What is right is not built anew, whatever is allowed.
+    # A correct build is not repeated, regardless of permissions.
     assert not decide("auto", Found(READY, KERNEL, "doca"), True).rebuild
 
 
@@ -136,7 +136,7 @@ def test_a_build_that_was_broken_off_is_resumed_or_told() -> None:
     steps = {obstacle.method: obstacle.next_step for obstacle in refused.obstacles if obstacle.code == "driver_unbuilt"}
     assert "gpudirect_allow_rebuild: true, or install it: dkms install nvidia/535.104.05 -k " + KERNEL in steps["nvidia_peermem"]
     assert steps["dmabuf"] == "install it: dkms install nvidia/535.104.05 -k " + KERNEL
-    # Without peer memory, or without nvidia_peermem in the driver, the permission would be of no help.
+    # Without peer memory, or without nvidia_peermem in the driver, the permission would not help.
     for gpu in (GONE._replace(peer_memory=PeerMemory()), OLD._replace(driver=OLD.driver._replace(dkms="nvidia/460.91.03", unbuilt=True))):
         helpless = decide("auto", Found(gpu, KERNEL, "inbox"), True)
         assert helpless.name == ""
@@ -211,7 +211,7 @@ def test_a_mask_that_leaves_auto_no_method_is_known_before_the_run(gpu: Gpu, mas
     refusals = _input.foreseen({"gpudirect_method": "auto"}, facts)
     assert [unit for unit in UNITS if "systemctl unmask " + unit in " ".join(refusals)] == named
     assert len(refusals) == len(named)
-    # It is none of the input, which all playbooks validate whatever their tags.
+    # It is not part of the input, which all playbooks validate regardless of their tags.
     assert _input.problems({"gpudirect_method": "auto"}, facts) == []
 
 

@@ -90,7 +90,7 @@ def test_symptoms_are_told_apart(said: str, log: str, meaning: str) -> None:
     ],
 )
 def test_what_nv_peer_mem_disagrees_with(symbol: str, meaning: str, step: str) -> None:
-    """A build of the GPU driver would be of no help to it."""
+    """A build of the GPU driver would not help it."""
     said = INVALID.replace("nvidia_peermem", "nv_peer_mem")
     log = "[  12.1] nv_peer_mem: disagrees about version of symbol %s\n[  12.1] nv_peer_mem: Unknown symbol %s (err -22)\n" % (symbol, symbol)
     text = _symptoms.explain("nv_peer_mem", said, log)
@@ -220,12 +220,12 @@ def programs(folder: pathlib.Path, **scripts: str) -> None:
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.name)
 def test_the_build_takes_what_the_source_says_it_built(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, family: Family) -> None:
-    """With programs that leave the files that the real ones leave, and record how they were called."""
+    """The stand-in programs create the same files as the real ones and record their calls."""
     tree, work, bins = tmp_path / "source", tmp_path / "work", tmp_path / "bin"
     for folder in (tree, work, bins, tmp_path / "made/nvidia-peer-memory-1.0"):
         folder.mkdir(parents=True)
     built = tmp_path / ("nvidia-peer-memory_1.0.orig.tar.gz" if family.manager.packaging == "deb" else "nvidia_peer_memory-1.0-8.src.rpm")
-    # As in 1.0: options behind the names.
+    # As in 1.0: options after the names.
     packed = "cd %s && tar czf %s nvidia-peer-memory-1.0 --exclude=.* --exclude=build_release.sh || exit 1\n" % (tmp_path / "made", built)
     make = packed if family.manager.packaging == "deb" else "touch %s\n" % built
     (tree / "build_module.sh").write_text("%secho\necho Built: %s\n" % (make, built), encoding="utf-8")
@@ -299,7 +299,7 @@ def late(found: Found, wanted: Wanted, method: Method) -> list[str]:
 
 
 def made(found: Found = BARE, support: str = "") -> Found:
-    """The node after a run."""
+    """Return the node after a run."""
     peer = PEER._replace(loaded=True, peerdirect_support=support or "0")
     files = {UNIT_PATH: _plan.UNIT_TEXT.format(file="nvidia_peermem"), OPTIONS_PATH: _plan.options_text("nvidia_peermem", support)}
     unit = Unit(UNIT, load="loaded", active="active", enabled="enabled")
@@ -346,7 +346,7 @@ def test_what_is_not_needed_goes(name: str) -> None:
         "remove file " + UNIT_PATH,
         "remove file " + OPTIONS_PATH,
     ]
-    # Loaded by somebody else, who keeps it; in use, it goes with the next boot.
+    # Loaded by other software, which keeps it; in use, it goes with the next boot.
     loaded = GPU._replace(peers=(PEER._replace(loaded=True),))
     assert words(BARE._replace(gpu=loaded), method) == []
     used = made()._replace(gpu=GPU._replace(peers=(PEER._replace(loaded=True, users=1),)))
@@ -369,7 +369,7 @@ def test_nv_peer_mem_is_not_built_before_the_stack_is_loaded() -> None:
     waiting = BARE._replace(gpu=GPU._replace(peer_memory=PeerMemory("ib_core", "", True)))
     assert words(waiting, LEGACY) == []
     assert late(waiting, WANTED, LEGACY) == ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"]
-    # Of what another method has left, nothing waits.
+    # Leftovers of another method are never pending.
     both = made()._replace(gpu=made().gpu._replace(peer_memory=waiting.gpu.peer_memory))
     assert words(both, LEGACY)[0] == "module nvidia_peermem: loaded -> not loaded"
 
@@ -386,12 +386,12 @@ def test_nv_peer_mem() -> None:
     changed = WANTED._replace(source=WANTED.source._replace(commit="a" * 40))
     assert words(with_legacy(), LEGACY, changed)[0].startswith("package nv_peer_mem: built for source %s -> built from aaaa" % COMMIT)
     assert words(with_legacy(), Method("", "")) == ["package nv_peer_mem: installed -> not installed", "remove file " + STAMP_PATH]
-    # Somebody removed the package, which leaves the module in the kernel.
+    # The package was removed by hand, which leaves the module in the kernel.
     removed = with_legacy()._replace(packages=())
     assert words(removed, Method("", "")) == ["module nv_peer_mem: loaded -> not loaded", "remove file " + STAMP_PATH]
     unloaded = removed._replace(gpu=GPU)
     assert words(unloaded, Method("", "")) == ["remove file " + STAMP_PATH]
-    # An earlier release of the collection did not write down the GPU driver.
+    # An earlier release of the collection did not record the GPU driver.
     old = '{"kernel": "%s", "ofed": "23.10-0.5.5.0", "source": "%s"}\n' % (KERNEL, COMMIT)
     unknown = with_legacy()._replace(files={STAMP_PATH: old})
     assert words(unknown, LEGACY) == []
@@ -401,7 +401,7 @@ def test_nv_peer_mem() -> None:
     assert rebuilt[1:] == ["edit file " + STAMP_PATH]
     upgraded = with_legacy()._replace(gpu=with_legacy().gpu._replace(driver=Driver("460.91.03")))
     assert words(upgraded, LEGACY)[0].startswith("package nv_peer_mem: built for GPU driver 535.104.05 -> ")
-    # What supersedes it takes its place.
+    # Its successor replaces it.
     assert words(with_legacy())[0] == "package nv_peer_mem: installed -> not installed"
 
 
@@ -456,5 +456,5 @@ def test_hints() -> None:
 
 
 def test_the_unit_of_the_job_is_not_that_of_the_module() -> None:
-    """systemd-run refuses the name of a unit that there is."""
+    """systemd-run refuses the name of an existing unit."""
     assert "rdma-ofed-%s.service" % _apply.JOB != UNIT

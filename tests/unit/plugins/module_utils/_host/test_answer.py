@@ -15,7 +15,7 @@ OPTIONS = {"state": {"type": "str"}}
 
 
 class Ended(Exception):
-    """What a module does last."""
+    """The final call of a module."""
 
 
 class Module:

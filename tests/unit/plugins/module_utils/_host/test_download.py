@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Downloads are real here, from a server on this machine that loses connections on purpose."""
+"""Real downloads from a local server that drops connections on purpose."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ CHECKSUM = "sha256:" + hashlib.sha256(CONTENT).hexdigest()
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """What it does, and what it was asked."""
+    """The behaviour of the server, and the requests it received."""
 
     ranges = True
     cut_after = 0
-    """Bytes after which each connection is lost; 0 for never."""
+    """Bytes after which each connection is dropped; 0 for never."""
     status = 200
     told = True
-    """Does it say how much there is?"""
+    """Whether it sends the length."""
     asked: list[tuple[str, str]]
 
 
@@ -61,7 +61,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.wfile.write(CONTENT[begin : begin + self.server.cut_after] if self.server.cut_after else CONTENT[begin:])
 
     def log_message(self, *arguments: t.Any) -> None:
-        """Not into the output of the tests."""
+        """Keep the log out of the output of the tests."""
 
 
 @pytest.fixture
@@ -117,7 +117,7 @@ def test_an_earlier_run_is_gone_on_with(server: Server, tmp_path: pathlib.Path) 
     bring(server, tmp_path / "x")
     assert (tmp_path / "x").read_bytes() == CONTENT
     assert ranges(server) == ["bytes=3000000-"]
-    # It was whole already, and the power went before it got its name.
+    # The download was complete, but the power failed before the rename.
     (tmp_path / "y.part").write_bytes(CONTENT)
     bring(server, tmp_path / "y")
     assert (tmp_path / "y").read_bytes() == CONTENT
@@ -156,7 +156,7 @@ def test_nothing_comes_at_all(server: Server, tmp_path: pathlib.Path) -> None:
 
     with pytest.raises(downloader.Failed, match="it can't be downloaded: timed out"):
         downloader.download("http://127.0.0.1:%d/x" % server.server_address[1], str(tmp_path / "x"), CHECKSUM, opener=flaky)
-    # What there is stays for the next run.
+    # The partial file stays for the next run.
     assert (tmp_path / "x.part").stat().st_size == 3000
     assert not (tmp_path / "x").exists()
 

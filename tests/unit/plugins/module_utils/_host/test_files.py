@@ -75,7 +75,7 @@ def test_created_with_its_directory_and_mode(tmp_path: pathlib.Path, module: t.A
 
 
 def test_a_new_file_is_complete_before_it_has_its_name(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Were the run to end in between, the next one would find the content and leave the permissions as they are."""
+    """If the run ended in between, the next one would see the right content and leave the permissions unchanged."""
     module: t.Any = FakeModule(selinux=True)
     seen = []
     rename = os.rename

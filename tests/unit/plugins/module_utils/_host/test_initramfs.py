@@ -10,7 +10,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import BUILDERS, Image, builder_of, holds, images_with, installed_images, rebuild
 from support.runners import Says
 
-# lsinitramfs of initramfs-tools 0.142 and lsinitrd of dracut 059.
+# Output of lsinitramfs of initramfs-tools 0.142 and lsinitrd of dracut 059.
 LSINITRAMFS = """\
 usr/lib/modules/6.1.0-56-amd64/kernel/drivers/infiniband/ulp/ipoib
 usr/lib/modules/6.1.0-56-amd64/kernel/drivers/infiniband/ulp/ipoib/ib_ipoib.ko

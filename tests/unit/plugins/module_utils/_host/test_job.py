@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Jobs are real here, of short processes: what they survive is the point of them."""
+"""Real jobs of short processes: the tests check what the jobs survive."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._host._step import Step, script_argv
 
 LIMIT = 300
-"""Seconds after which what does not happen fails. No test waits for it on a machine that works, however loaded."""
+"""Seconds after which a missing event is a failure. On a working machine no test waits that long, even under load."""
 
 
 @pytest.fixture(autouse=True)
 def _look_often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The jobs of these tests end within a second, those of a node take minutes."""
+    """Poll often: the jobs of these tests end within a second, those of a node take minutes."""
     monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.05)
     monkeypatch.setattr(jobs, "_START_PATIENCE", LIMIT)
 
 
 def until(*, is_so: t.Callable[[], t.Any]) -> t.Any:
-    """What the function returns as soon as that is something."""
+    """Return the function's result as soon as it is true."""
     end = time.monotonic() + LIMIT
     while True:
         found = is_so()
@@ -48,12 +48,12 @@ def until(*, is_so: t.Callable[[], t.Any]) -> t.Any:
 
 
 def waiting_for(path: pathlib.Path) -> str:
-    """Python code that goes on when the file is there."""
+    """Return Python code that continues once the file exists."""
     return "import os,time\nwhile not os.path.exists(%r): time.sleep(0.02)\n" % str(path)
 
 
 class Shellless:
-    """Starts processes as run_command does: with pipes, and until they are closed."""
+    """Starts processes as run_command does: with pipes, and waits until the pipes are closed."""
 
     def __init__(self, systemd: bool = False) -> None:
         self.systemd = systemd
@@ -75,12 +75,12 @@ def python(stage: str, code: str, **fields: t.Any) -> Step:
 
 
 def numbers(root: pathlib.Path) -> list[int]:
-    """Of processes, as steps have printed them."""
+    """Return the process IDs that steps have printed."""
     return [int(line) for line in jobs.read_log("stack", str(root)).splitlines() if line.isdigit()]
 
 
 def runs(number: int) -> bool:
-    """Whether there is such a process; one that has ended, and whose parent has not noticed, does not run."""
+    """Return whether the process runs; a zombie does not."""
     try:
         return pathlib.Path("/proc/%d/stat" % number).read_text().rpartition(")")[2].split()[0] != "Z"
     except FileNotFoundError:
@@ -171,7 +171,7 @@ def test_a_step_without_end_is_ended_with_its_children(tmp_path: pathlib.Path) -
     jobs.start(Shellless(), "stack", [python("long", code, timeout=2), python("clean", "pass", always=True)], timeout=LIMIT, memo={}, root=str(tmp_path))
     found = finish(tmp_path)
     assert (found.rc, found.failed) == (124, "long")
-    # None where the machine was too slow for the step to have one in its two seconds.
+    # None if the machine was too slow to start one within the step's two seconds.
     for number in numbers(tmp_path):
         until(is_so=lambda number=number: not runs(number))
 
@@ -193,7 +193,7 @@ def test_a_second_job_is_refused_while_one_runs_and_a_kill_is_seen(tmp_path: pat
 
 def test_the_job_has_no_pipe_of_ours_and_no_input(tmp_path: pathlib.Path) -> None:
     begun = tmp_path / "begun"
-    # With a pipe of ours, this would wait for the job, which waits for the file.
+    # With a pipe to this test, this would wait for the job, which waits for the file.
     jobs.start(Shellless(), "stack", [python("asking", waiting_for(begun) + "input()")], timeout=LIMIT, memo={}, root=str(tmp_path))
     begun.touch()
     assert finish(tmp_path).failed == "asking"
@@ -256,7 +256,7 @@ def test_progress_in_words() -> None:
 
 
 def test_a_full_file_system_does_not_keep_a_job_from_cleaning_up(tmp_path: pathlib.Path) -> None:
-    """What has filled it goes, and the job tells how it ended."""
+    """The cause is removed, and the job reports how it ended."""
     (tmp_path / "log").symlink_to("/dev/full")
     steps = [Step("filling", ("false",)), Step("next", ("true",)), Step("cleaning up", ("touch", str(tmp_path / "cleaned")), always=True)]
     jobs.runner.save(str(tmp_path / "job.json"), jobs.job_of(steps, LIMIT, {}, identity="a"))

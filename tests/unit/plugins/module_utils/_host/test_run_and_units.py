@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host import _run
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import TIMED_OUT, ModuleRunner, Output, first_tool
 from ansible_collections.rdma.ofed.plugins.module_utils._host._units import Unit, parse_show
 
-# systemctl show -p Id,LoadState,ActiveState,UnitFileState,FragmentPath,MainPID dbus.service no-such.service (systemd 252)
+# Output of: systemctl show -p Id,LoadState,ActiveState,UnitFileState,FragmentPath,MainPID dbus.service no-such.service (systemd 252)
 SHOW = """\
 MainPID=301
 Id=dbus.service
@@ -36,7 +36,7 @@ UnitFileState=
 
 
 class Node:
-    """A folder of programs, and AnsibleModule as far as it finds them."""
+    """A directory of programs, and the part of AnsibleModule that finds them."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
@@ -90,7 +90,7 @@ def test_what_is_no_text_is_shown_as_such(node: Node) -> None:
 def test_a_daemon_that_holds_the_streams_is_not_waited_for(node: Node) -> None:
     node.install("ibstat", "sleep 600 & echo $!")
     pid = int(node.run(["ibstat"]).stdout)
-    # The process is there, so the answer did not come of its end.
+    # The process is still running, so its end did not cause the answer.
     os.kill(pid, signal.SIGKILL)
 
 
@@ -147,7 +147,7 @@ def test_a_time_out_is_told_apart(node: Node) -> None:
 
 
 def test_a_command_that_ignores_the_signal_has_timed_out_too(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    # timeout(1) kills itself along with the command.
+    # timeout(1) kills itself with the command.
     monkeypatch.setattr(_run, "_run", lambda _argv: Output(-signal.SIGKILL, "", ""))
     with pytest.raises(CommandFailed, match="did not end within 60 s"):
         node.run(["ibstat"])

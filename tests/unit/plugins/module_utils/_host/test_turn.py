@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waiting until another process has ended its work, and what of the collection waits that way."""
+"""Waiting until another process has finished, and the code of the collection that waits this way."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._packages._obstacles imp
 
 
 class Clock:
-    """Goes on with each pause alone, and may do something then."""
+    """Advances only during sleeps, and may run an action then."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -85,7 +85,7 @@ def test_another_installation_of_the_collection_is_waited_for_and_named(tmp_path
         with pytest.raises(Refused, match="another run of this collection has installed packages on this node for 7200 s"), forbidden(root):
             pass
         assert sum(clock.pauses) == 7200
-        # Nothing of the first one was touched.
+        # Nothing of the first one was changed.
         assert (tmp_path / "usr/sbin/policy-rc.d").read_text() == before
     with forbidden(root):
         pass

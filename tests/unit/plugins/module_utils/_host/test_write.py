@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What another user of a node could put in the way of root."""
+"""Obstacles that another user of a node could put in root's way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _look as
 
 @pytest.fixture
 def shared(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A directory that everybody may write to."""
+    """Return a world-writable directory."""
     folder = tmp_path / "shared"
     folder.mkdir()
     folder.chmod(0o777)
@@ -164,7 +164,7 @@ def test_a_lock_that_others_may_replace_is_none(tmp_path: pathlib.Path) -> None:
 
 
 def test_two_writers_at_once(tmp_path: pathlib.Path) -> None:
-    """Neither takes the new file of the other for a leftover."""
+    """Neither mistakes the other's new file for a leftover."""
     program = "import sys; sys.path[:0] = %r; import conftest; from ansible_collections.rdma.ofed.plugins.module_utils._host._files import write_text\n" % [
         str(pathlib.Path(__file__).resolve().parents[3])
     ]

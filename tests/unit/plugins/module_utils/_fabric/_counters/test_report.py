@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What became of counters between two looks, and what of it is a finding."""
+"""Changes of counters between two readings, and which of them are findings."""
 
 from __future__ import annotations
 
@@ -47,25 +47,25 @@ NORMAL, RESET, SATURATED, WRAPPED = Course.NORMAL, Course.RESET, Course.SATURATE
         ((SYMBOL, 3), Reading(3), 0, NORMAL),
         ((SYMBOL, 10), Reading(3), 3, RESET),
         ((SYMBOL, 10), Reading(), 0, RESET),
-        # Counters of errors stop at their maximum: one that is low again was reset, however high it was.
+        # Error counters stop at their maximum: a lower value means a reset, regardless of the previous value.
         ((SYMBOL, TOP16 - 5), Reading(3), 3, RESET),
         ((SYMBOL, 10), Reading(TOP16), TOP16 - 10, SATURATED),
         ((SYMBOL, TOP16), Reading(TOP16), 0, SATURATED),
         ((SYMBOL, 10), Reading(TOP16, True), TOP16 - 10, NORMAL),
         ((SYMBOL, 10), Reading(TOP16 + 1, True), TOP16 - 9, NORMAL),
-        # The 64 bits were not to be had this time.
+        # The 64-bit counter was unavailable this time.
         ((SYMBOL, 70000), Reading(TOP16), None, SATURATED),
         ((SYMBOL, 70000), Reading(5), 5, RESET),
         ((DOWNED, 10), Reading(255), 245, SATURATED),
         ((DATA, TOP32 - 5), Reading(10), 16, WRAPPED),
         ((DATA, TOP64 - 5), Reading(10, True), 16, WRAPPED),
-        # With 64 bits, it was far from its maximum.
+        # As a 64-bit counter, it was far from its maximum.
         ((DATA, TOP32 - 5), Reading(10, True), 10, RESET),
         ((DATA, TOP32 // 2), Reading(10), 10, RESET),
-        # One that stops at its maximum does not wrap.
+        # A counter that stops at its maximum does not wrap.
         ((DATA, TOP32), Reading(10), 10, RESET),
         ((WAIT, TOP32 - 1), Reading(1), 3, WRAPPED),
-        # So many in one round are no wrap.
+        # Too many in one round for a wrap.
         ((DATA, TOP32 - 5), Reading(TOP32 // 4), TOP32 // 4, RESET),
         ((DATA, TOP32 - 5), Reading(TOP32 // 2), TOP32 // 2, RESET),
         ((DATA, TOP32 * 3 // 4), Reading(10), 10, RESET),
@@ -85,7 +85,7 @@ def test_one_reset_explains_the_others_of_the_port() -> None:
 @pytest.mark.parametrize(
     ("before", "now"),
     [
-        # It was read with 64 bits before, and with 16 now: what it lacks was not lost.
+        # It was read with 64 bits before and with 16 now: the lower value is no loss.
         (Reading(70000), Reading(TOP16)),
         (Reading(3), Reading(3)),
         (Reading(3), Reading(4)),
@@ -119,7 +119,7 @@ def found(name: str, grown: Growth, hours: float | None, suppressed: t.Sequence[
         (SYMBOL, Growth(500, 10, NORMAL), 1, []),
         (SYMBOL, Growth(500, 20, NORMAL), 2, []),
         (SYMBOL, Growth(500, 21, NORMAL), 2, [(Code.SYMBOL_ERRORS, 21, 20)]),
-        # A few in a few seconds are no rate.
+        # A few within seconds are no rate.
         (SYMBOL, Growth(500, 3, NORMAL), 0.001, []),
         (SYMBOL, Growth(500, None, NORMAL), 1, []),
         (SYMBOL, Growth(500, None, NORMAL), None, [(Code.SYMBOL_ERRORS, 500, 10)]),
@@ -206,7 +206,7 @@ def test_a_counter_that_is_missing_is_zero() -> None:
 
 
 def test_the_ports_that_are_read() -> None:
-    """Those of a switch with its port 0, and of an adapter those with a link."""
+    """Ports of switches including port 0, and ports of adapters with a link."""
     nodes = (Node("0x1", "switch", "leaf1", 3, port_guid="0x1a", lid=2), Node("0x2", "ca", "node1 HCA-1", 2))
     up = ("Active", "LinkUp", "4X", "EDR")
     host, leaf = Port("0x2", "node1", 1, "0x2a", 3, 0, *up, "0x1", 2), Port("0x1", "leaf1", 2, "0x1a", 2, 0, *up, "0x2", 1)
@@ -214,7 +214,7 @@ def test_the_ports_that_are_read() -> None:
     assert sorted(found) == [("0x1a", 0), ("0x1a", 1), ("0x1a", 2), ("0x1a", 3), ("0x2a", 1)]
     assert found["0x1a", 2] == Spot("0x1", "leaf1", 2, "0x1a", 2, "0x2", "node1", 1)
     assert found["0x1a", 3] == Spot("0x1", "leaf1", 3, "0x1a", 2)
-    # A cable is in none that is the switch itself.
+    # Port 0 is the switch itself and has no cable.
     assert [spot.port for spot in named(found, {"0x1"}, ())] == [1, 2, 3]
     assert [spot.port for spot in named(found, {"0x1"}, {2, 9})] == [2]
     assert [spot.place for spot in named(found, {"0x2"}, ())] == [("0x2a", 1)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is found in a fabric that is broken in one way, and that nothing else is."""
+"""Findings in a fabric with exactly one fault, and no others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_what_is_declared_of_links_counts() -> None:
     assert found(now, rules=(Rule("leaf2", 0, "1X"), Rule("leaf1", 5, "4X"))) == [("link_degraded", INTER)]
     assert found(now, rules=(Rule("", 0, "1X", "SDR"),)) == []
     assert len(found(CLEAN, rules=(Rule("", 0, "", "HDR"),))) == len(CABLES)
-    # What iblinkinfo did not list is judged by nothing.
+    # Links that iblinkinfo did not list are not judged.
     unknown = copy.deepcopy(now)
     unknown["links"][3].update(max_width="", max_speed="", degraded=None)
     assert found(unknown) == []
@@ -92,14 +92,14 @@ GAP = {"code": "no_subnet_manager", "tool": "", "total": 1, "examples": [], "mes
     [
         ({"subnet_managers": [], "problems": [GAP]}, {}, [("no_master", "fabric")]),
         ({"subnet_managers": [SECOND]}, {}, [("no_master", "fabric")]),
-        # Not asked, or not answered: nothing is known.
+        # Without a query or an answer, nothing is known.
         ({"subnet_managers": []}, {"managers": ("node1",)}, []),
         ({"subnet_managers": [*CLEAN["subnet_managers"], SECOND]}, {}, []),
         ({"subnet_managers": [*CLEAN["subnet_managers"], SECOND]}, {"managers": ("node1.cluster",)}, [("unexpected_manager", "node2 mlx5_0")]),
         ({"subnet_managers": [*CLEAN["subnet_managers"], SECOND]}, {"managers": ("node1", "node2")}, []),
         ({"subnet_managers": [*CLEAN["subnet_managers"], {**SECOND, "state": "MASTER"}]}, {}, [("several_masters", "fabric")]),
         ({}, {"managers": ("node3",)}, [("other_master", "node1 mlx5_0")]),
-        # A declared standby took over: it is no stranger, also where only the designated host is allowed. Two masters are worse than that.
+        # A declared standby took over: it is not foreign, even if only the designated host is allowed. Two masters are worse.
         ({}, {"line": ("node1", "node2")}, []),
         ({}, {"line": ("node2", "node1.cluster")}, [("failed_over", "node1 mlx5_0")]),
         ({}, {"managers": ("node2",), "line": ("node2", "node1")}, [("failed_over", "node1 mlx5_0")]),
@@ -117,7 +117,7 @@ def test_two_nodes_of_one_name() -> None:
     now["nodes"][5]["name"] = now["nodes"][5]["description"] = "node1"
     assert found(now) == [("duplicate_name", "node1")]
     assert [end["node_guid"] for end in findings_of(now, Expected(), None)[0]["ends"]] == [guid("node1"), guid("node2")]
-    # Functions of one card, and what all switches have.
+    # Functions of one card, and values that all switches share.
     for changes in ({"system_guid": guid("node1")}, {"description": "Mellanox Technologies Aggregation Node"}):
         same = copy.deepcopy(now)
         same["nodes"][5].update(changes)
@@ -125,7 +125,7 @@ def test_two_nodes_of_one_name() -> None:
 
 
 def test_two_ports_of_one_guid() -> None:
-    # ibnetdiscover takes them for one port: two cables end there.
+    # ibnetdiscover reports them as one port with two cables.
     claimed = copy.deepcopy(CLEAN)
     claimed["ports"].append({**claimed["ports"][0], "node_guid": guid("leaf3"), "name": "leaf3", "port": 2, "port_guid": guid("leaf3")})
     assert found(claimed) == [("duplicate_guid", guid("node1"))]
@@ -155,7 +155,7 @@ def test_ports_that_partitions_lack() -> None:
 
 def test_hosts_that_are_not_there() -> None:
     assert found(CLEAN, hosts=("NODE1.cluster", "leaf1", "node9")) == [("host_absent", "leaf1"), ("host_absent", "node9")]
-    # The baseline knows more of it.
+    # The baseline has more about it.
     assert found(without("node3"), CLEAN, hosts=("node3",)) == [("node_lost", "node3")]
 
 
@@ -165,24 +165,24 @@ def test_hosts_that_are_not_there() -> None:
         (recabled((3, None)), [("link_lost", INTER)]),
         (recabled((8, (("leaf2", 9), ("leaf3", 9)))), [("link_new", "leaf2 port 9 - leaf3 port 9")]),
         (recabled((3, (("leaf1", 5), ("leaf2", 9)))), [("link_moved", INTER)]),
-        # Both ends: there is no telling that it is the same cable.
+        # Both ends moved: it is impossible to tell that the cable is the same.
         (recabled((3, (("leaf1", 9), ("leaf2", 9)))), [("link_lost", INTER), ("link_new", "leaf1 port 9 - leaf2 port 9")]),
         (recabled((3, (("leaf1", 5), ("leaf2", 6))), (4, (("leaf1", 6), ("leaf2", 5)))), [("links_swapped", INTER + " and leaf1 port 6 - leaf2 port 6")]),
         (
             recabled((0, (("leaf1", 1), ("node2", 1))), (1, (("leaf2", 1), ("node1", 1)))),
             [("links_swapped", "leaf1 port 1 - node1 port 1 and leaf2 port 1 - node2 port 1")],
         ),
-        # Three in a ring.
+        # Three cables in a ring.
         (
             recabled((0, (("leaf1", 1), ("node2", 1))), (1, (("leaf2", 1), ("node3", 1))), (2, (("leaf3", 1), ("node1", 1)))),
             [("link_moved", "leaf%d port 1 - node%d port 1" % (number, number)) for number in (1, 2, 3)],
         ),
-        # A cable takes the port of another one, which is left without: there is no telling which of them was moved.
+        # A cable takes the port of another one, which is left unplugged: it is impossible to tell which of them was moved.
         (recabled((3, (("leaf1", 5), ("leaf2", 6))), (4, None)), [("link_lost", INTER), ("link_moved", "leaf1 port 6 - leaf2 port 6")]),
         (without("node3"), [("node_lost", "node3")]),
         (without("leaf3", "node3"), [("node_lost", "leaf3")]),
         (without("spine"), [("node_lost", "spine")]),
-        # A host that moved to the port of one that is gone.
+        # A host moved to the port of one that is gone.
         (
             data({name: kind for name, kind in NODES.items() if name != "node1"}, [*CABLES[2:], (("leaf1", 1), ("node2", 1))]),
             [("link_moved", "leaf2 port 1 - node2 port 1"), ("node_lost", "node1")],
@@ -204,7 +204,7 @@ def test_a_switch_that_vanished_says_where_it_was_and_what_was_behind_it() -> No
 
 
 def replaced(functions: int = 1) -> tuple[Data, Data]:
-    """The card of node3 before and after its swap."""
+    """Return the card of node3 before and after its replacement."""
     names = ["node3 mlx5_%d" % number for number in range(functions)]
     cables = [(one, other) for one, other in CABLES if other[0] != "node3"] + [(("leaf3", number + 1), (name, 1)) for number, name in enumerate(names)]
     before = data({**{name: kind for name, kind in NODES.items() if name != "node3"}, **dict.fromkeys(names, "ca")}, cables)
@@ -221,7 +221,7 @@ def replaced(functions: int = 1) -> tuple[Data, Data]:
 def test_a_card_that_was_swapped_is_one_finding(functions: int) -> None:
     before, now = replaced(functions)
     assert found(now, before) == [("node_replaced", "node3 mlx5_0")]
-    # Without its description or its port, it is another node.
+    # Without the same description or port, it is another node.
     other = json.loads(json.dumps(now).replace('"description": "node3 mlx5_', '"description": "other'))
     assert sorted({code for code, _object in found(other, before)}) == ["node_lost", "node_new"]
 
@@ -319,7 +319,7 @@ def test_hosts_of_which_nothing_is_known_are_one_finding() -> None:
     (finding,) = findings_of(CLEAN, Expected(hosts=names), None)
     assert (finding["code"], finding["severity"], finding["object"]) == ("hosts_unmatched", "warning", "mgmt[1-1000]")
     assert "fabric_adapters=true" in finding["next_step"]
-    # One that is found says that names match.
+    # A found host proves that names match.
     assert [code for code, _object in found(CLEAN, hosts=("node1", "mgmt1", "mgmt2"))] == ["host_absent"] * 2
     assert found(CLEAN, hosts=("mgmt1",)) == [("host_absent", "mgmt1")]
 
@@ -332,7 +332,7 @@ def test_adapters_that_no_host_has_named_are_one_warning(name: str) -> None:
         node.update(name=name, description=name)
     (finding,) = findings_of(now, Expected(), None)
     assert (finding["code"], finding["severity"], finding["found"]) == ("default_name", "warning", "%d adapters of this name" % len(adapters))
-    # Of switches it is a name like any other.
+    # For switches it is an ordinary name.
     for node in now["nodes"]:
         node.update(name=name, description=name)
     assert [code for code, _object in found(now)] == ["duplicate_name"]
@@ -343,7 +343,7 @@ def test_links_are_declared_of_nodes_that_are_there() -> None:
     problems = unknown_nodes(Expected(hosts=("node9.cluster",), rules=rules), CLEAN, ())
     assert [(problem.variable, problem.value) for problem in problems] == [("links[2].node", "leef2")]
     assert "did you mean leaf2" in problems[0].hint and "fabric_links" in problems[0].hint
-    # A node that is only in the baseline is off.
+    # A node that exists only in the baseline is off.
     gone = without("spine")
     spine = Expected(rules=(Rule("spine", 0, "4X"),))
     assert unknown_nodes(spine, gone, picture_of(CLEAN).nodes.values()) == []
@@ -392,5 +392,5 @@ def test_severities_have_an_order() -> None:
 
 
 def test_of_equal_severity_what_has_changed_since_the_baseline_comes_first() -> None:
-    """A host that is declared and was never there is known; the link that went is the news."""
+    """A declared host that was never there is known; the lost link is new."""
     assert [code for code, _object in found(without("spine"), CLEAN, hosts=("nowhere",))] == ["node_lost", "host_absent"]

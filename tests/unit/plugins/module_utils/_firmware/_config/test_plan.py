@@ -95,7 +95,7 @@ def test_an_applied_plan_leaves_none_and_the_order_does_not_matter(card: dict[st
         after[name] = before[name]._replace(next=shown(card[name][0], number))
         assert after[name].next != before[name].next
     assert plan(wanted, after).changes() == ()
-    # What is untouched keeps its value, and what waits is what differs.
+    # Untouched parameters keep their value; the differing ones are pending.
     for name, row in after.items():
         if name not in settings and not reset_all:
             assert row == before[name]

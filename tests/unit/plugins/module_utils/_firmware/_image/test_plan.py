@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which image goes where, and which goes nowhere."""
+"""Which image is burned on which adapter, and which on none."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def test_good_input() -> None:
 
 
 def test_the_images_that_there_are_and_the_way_out_are_told() -> None:
-    """Of the adapter's own PSID where a version is wanted, else all PSIDs; images with a fault are told apart."""
+    """For the adapter's own PSID if a version is wanted, else for all PSIDs. Faulty images are listed separately."""
     lonely = adapter(psid="MT_9")
     said = words(plans.plan([lonely], FOLDER._replace(by_psid={"MT_7": NEW}), Wanted()))
     assert "is 'without an image'; allowed: a PSID that there is an image for: MT_1, MT_2, MT_7" in said

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What makes the pending changes of adapters effective, by what they need, what stands against it, and what is allowed."""
+"""How the pending changes of adapters take effect: what they need, what prevents it, and what is allowed."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ USED, CARRIES = "mlx5_0 is in use", "mlx5_0 carries the connection"
         (Adapters(RESET), Consents(reboot=True), "reboot"),
         (Adapters(BOTH), Consents(reset=True), ""),
         (Adapters(BOTH), Consents(reset=True, reboot=True), "reboot"),
-        # What a drain ends does not stand against a reset.
+        # Uses that a drain ends do not prevent a reset.
         (Adapters(RESET, (USED,)), Consents(reset=True, drains=True), "reset"),
-        # A reboot would ignore the users.
+        # A reboot would disregard the users.
         (Adapters(RESET, (USED,)), Consents(reset=True, reboot=True), ""),
         (Adapters(RESET, (USED, CARRIES), (CARRIES,)), Consents(reset=True, drains=True), ""),
         (Adapters(RESET, (USED, CARRIES), (CARRIES,)), Consents(reset=True, reboot=True), "reboot"),
-        # Only the site knows how to switch a node off and on.
+        # Only the site can power-cycle a node.
         (Adapters(COLD), Consents(reset=True, reboot=True), ""),
         (Adapters(COLD), Consents(cycles=True), ""),
         (Adapters(COLD), Consents(reboot=True, cycles=True), "power_cycle"),

@@ -26,7 +26,7 @@ NETDEVS = (
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> str:
-    """Two cards: one of two functions with mlx5_0 and mlx5_1, one with mlx5_2; eth9 is an interface of the second function."""
+    """Return the root of a node with two cards: one with two functions, mlx5_0 and mlx5_1, one with mlx5_2; eth9 is an interface of the second function."""
     for index, pci in enumerate((*FIRST, *SECOND)):
         device = tmp_path / "sys/devices/pci0000:00" / pci
         (device / "infiniband" / ("mlx5_%d" % index)).mkdir(parents=True)

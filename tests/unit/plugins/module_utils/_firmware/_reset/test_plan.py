@@ -46,7 +46,7 @@ def test_a_live_patch_is_for_firmware_alone(pending: tuple[Change, ...], level: 
 
 
 def test_secure_boot_forbids_no_live_patch() -> None:
-    """It writes nothing to the bus, whoever steers a reset of this card."""
+    """It writes nothing to the bus, whichever side controls a reset of this card."""
     query = BF3._replace(syncs=())
     todo = plan(CARD._replace(pending=(FIRMWARE,), query=query), Host(secure_boot=True), RESET)
     assert (todo.needs, todo.level) == ("device_reset", 0)
