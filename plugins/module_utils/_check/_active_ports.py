@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The active ports of a fabric, as one of its nodes sees them, and those that went down during maintenance.
+"""The active ports of a fabric, as one of its nodes sees them, and the ports that went down during maintenance.
 
 The list grows with the fabric, so it stays on the node that made it.
 """
@@ -28,7 +28,7 @@ RECORD = "/var/lib/rdma.ofed/fabric/ports.json"
 PAUSE_SECONDS = 5.0
 
 Ports = t.Mapping[str, str]
-"""Node descriptions by port GUID; that of a switch stands for all of its ports."""
+"""Node descriptions by port GUID. A switch has one GUID for all of its ports."""
 
 
 def read_record(text: str) -> dict[str, str]:
@@ -41,13 +41,13 @@ def record_text(ports: Ports) -> str:
 
 
 def gone(before: Ports, now: Ports) -> list[dict[str, str]]:
-    """The ports that were active before and are not now, sorted by name."""
+    """The ports that were active before and are no longer, sorted by name."""
     lost = [{"port_guid": guid, "node_description": name} for guid, name in before.items() if guid not in now]
     return sorted(lost, key=lambda port: (port["node_description"], port["port_guid"]))
 
 
 def _look(run: Runner, root: str) -> tuple[dict[str, str], str]:
-    """The active ports, or why they can't be listed."""
+    """The active ports, or the reason why they can't be listed."""
     port = asked_port("", root)
     if port is None:
         return {}, "this host has no InfiniBand port"
@@ -77,5 +77,5 @@ def compare(run: Runner, wait: float, root: str = "/") -> dict[str, t.Any]:
         ports, reason = _look(run, root)
         return {"active": len(ports), "gone": [] if reason else gone(before, ports), "reason": reason}
 
-    # A fabric that can't be listed now may be listed later.
+    # A fabric that can't be listed now may become listable while this waits.
     return look_until(look, lambda found: not (found["gone"] or found["reason"]), patience=wait, pause=PAUSE_SECONDS)

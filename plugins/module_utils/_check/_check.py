@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One call of the module node_check: look until the node is as declared or the time is over, and the outcome."""
+"""One run of the module node_check: look until the node is as declared or the time is up, and return the outcome."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
     from ._wanted import Wanted
 
-# Seconds between two looks. opensm needs seconds to bring a port up: a shorter pause only makes load.
+# Seconds between two looks. opensm needs seconds to bring a port up, so a shorter pause would only cause load.
 PAUSE = 2.0
 
 
 def settled(start_look: t.Callable[[], Node], wanted: Wanted, *, wait: float) -> tuple[Outcome, float]:
-    """The outcome once nothing is left that waiting could mend, or `wait` seconds are over; with the seconds that it took.
+    """The outcome once waiting can't fix any remaining error, or after `wait` seconds, and the seconds that it took.
 
-    Some things are read at the end, and once: it takes the tools seconds for each adapter, in which the rest of a look grows old.
+    Queries that take the tools seconds per adapter are run once, at the end: meanwhile the rest of the look becomes outdated.
     """
     start = time.monotonic()
     outcome = look_until(
@@ -45,7 +45,7 @@ def settled(start_look: t.Callable[[], Node], wanted: Wanted, *, wait: float) ->
 
 
 def check(module: AnsibleModule, run: Runner, release: str) -> dict[str, t.Any]:
-    """The result of the module. Raises RdmaError, with the result as its details, for findings that shall be a failure."""
+    """The result of the module. Raises RdmaError, with the result as its details, for findings that are to fail the module."""
     require_none(problems(module.params))
     wanted = wanted_of(module.params)
     wait = 0 if module.check_mode else module.params["wait"]

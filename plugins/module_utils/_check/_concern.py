@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The check on the controller, of what one look found. Pure."""
+"""Run the check on the controller, on what one look found. Pure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OWN = "node_check"
 
 
 def hints(params: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, t.Any]]:
-    """What the look needs to know, by concern; empty where the module has to visit the node. `params` are those of the module."""
+    """What the look needs to know, by concern; empty where the module has to run on the node. `params`: the parameters of the module."""
     if problems(params):
         return {}
     wanted, variables = wanted_of(params), variables_of(params)
@@ -39,9 +39,9 @@ def hints(params: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, t.Any]]:
 
 
 def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """The result of the module where nothing is an error; None where it is not, and wherever that is not sure.
+    """The result of the module where nothing is an error; None where there is an error or the answer is uncertain.
 
-    `looks`: what the look returned by concern, for the hints of these parameters.
+    `looks`: what the look returned, by concern, for the hints of these parameters.
     """
     needed = hints(params)
     if not needed or not set(needed) <= set(looks):
@@ -52,7 +52,7 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
         ports = [fabric_port(wanted, found, fabric) for fabric in wanted.fabrics] if wanted.subnet_manager else []
         outcome = judge(wanted, found)
     except (RdmaError, Undecided):
-        # The module reports it.
+        # The module reports the error.
         return None
     asked = [port.name if port is not None else "" for port in ports]
     return None if outcome.errors or [manager.asked for manager in live.managers] != asked else outcome.result()

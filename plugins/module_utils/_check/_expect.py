@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wanted against found: every finding about a node. Pure.
+"""Compare the wanted state of a node with the found state, and list every finding. Pure.
 
-What the concerns should look like is known to the planners of the roles: a change that is left in a plan is a finding. The rest is what only a live
+The planners of the roles know what the concerns should look like: each change left in a plan is a finding. This module adds what only a live
 fabric tells.
 """
 
@@ -37,7 +37,7 @@ WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 
 
 def scope_of(wanted: Wanted) -> Scope:
-    """What a look is to read for a check, without the interfaces that are meant."""
+    """What a look has to read for a check, except the declared interfaces."""
     return Scope(
         ports=wanted.ports,
         queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby) for each in wanted.fabrics) if wanted.subnet_manager else (),
@@ -46,7 +46,7 @@ def scope_of(wanted: Wanted) -> Scope:
 
 
 def checked_ports(wanted: Wanted, found: Found) -> tuple[str, ...]:
-    """The declared ports by the names that they have on this node, else those under the declared interfaces."""
+    """The declared ports under their names on this node, else the ports under the declared interfaces."""
     under = [interface.over for interface in wanted.interfaces(found)]
     return names_of(Scope(wanted.ports, under), found.live.ports, found.live.netdevs, virtual=found.live.virtual)
 
@@ -56,7 +56,7 @@ def around(wanted: Wanted, found: Found) -> Around:
 
 
 def cards_of(wanted: Wanted, found: Found) -> list[Card]:
-    """The adapters under the checked ports."""
+    """The adapters of the checked ports."""
     devices = sorted({name.partition("/")[0] for name in checked_ports(wanted, found)}, key=natural)
     return [found.live.cards[device] for device in devices if device in found.live.cards]
 
@@ -67,14 +67,14 @@ def fabric_port(wanted: Wanted, found: Found, fabric: Fabric) -> Port | None:
 
 
 def fabric_of_port(wanted: Wanted, port: Port | None) -> Fabric | None:
-    """The fabric that a port of this node is on; None where that is not declared."""
+    """The fabric that a port of this node is on; None where it is not declared."""
     if len(wanted.fabrics) == 1 and not wanted.fabrics[0].ports:
         return wanted.fabrics[0]
     return next((each for each in wanted.fabrics if port is not None and is_named(port._asdict(), each.ports)), None)
 
 
 def findings(wanted: Wanted, found: Found) -> list[Finding]:
-    """Everything that is not as declared; what explains others comes before them."""
+    """Everything that is not as declared. A finding that explains others comes before them."""
     here = around(wanted, found)
     of_concerns = [
         finding
@@ -82,7 +82,7 @@ def findings(wanted: Wanted, found: Found) -> list[Finding]:
         if each.name in wanted.concerns and each.name in found.concerns
         for finding in each.findings(wanted.concerns[each.name], found.concerns[each.name], here)
     ]
-    # What a tool of the adapters says of a link is more than what the kernel does.
+    # A vendor tool reports more about a degraded link than the kernel does.
     degraded = {finding.subject for finding in of_concerns if finding.code == Code.LINK_DEGRADED}
     result = [*_ports(wanted, found, degraded), *_slots(wanted, found), *_managers(wanted, found), *of_concerns]
     return sorted(result, key=lambda finding: rank_of(finding.code.value, finding.kind.value))
@@ -101,7 +101,7 @@ def _managers(wanted: Wanted, found: Found) -> list[Finding]:
     live, result = found.live, []
     for fabric in wanted.fabrics:
         port = fabric_port(wanted, found, fabric)
-        # A finding of the port tells why no subnet manager can be asked.
+        # The finding about the port explains why no subnet manager can be queried.
         explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
         result += [] if explained else manager_findings(wanted, live, fabric, port=port)
     told = [finding for manager in live.managers for finding in told_findings(manager.told)]
@@ -109,9 +109,9 @@ def _managers(wanted: Wanted, found: Found) -> list[Finding]:
 
 
 def _ports(wanted: Wanted, found: Found, degraded: t.Container[str]) -> list[Finding]:
-    """Each checked port that is not as it should be; with a declared number of ports, those that are not declared are counted instead.
+    """Findings about each checked port. With a declared number of ports, ports that are not declared themselves are counted instead.
 
-    Of a port that is `degraded`, there is a finding of its link.
+    A port in `degraded` already has a finding about its link.
     """
     declared = set(names_of(Scope(wanted.ports), found.live.ports, (), virtual=found.live.virtual)) if wanted.ports else set()
     under = {interface.over for interface in wanted.interfaces(found)}
@@ -122,7 +122,7 @@ def _ports(wanted: Wanted, found: Found, degraded: t.Container[str]) -> list[Fin
         if own and name not in declared and wanted.port_count:
             short_of.append(name)
         elif own and name not in declared:
-            # Such a port may be meant to be empty.
+            # An undeclared port may be left empty on purpose.
             result += [each._replace(detail=_finding.UNDECLARED) if each.code == Code.LINK_DOWN else each for each in own]
         else:
             result += own
@@ -136,7 +136,7 @@ def _ports(wanted: Wanted, found: Found, degraded: t.Container[str]) -> list[Fin
 
 
 def _pace(wanted: Wanted, name: str, ports: t.Sequence[Port]) -> list[Finding]:
-    """The link of a port that has fewer lanes, or slower ones, than it must have. Fast lanes are used in pairs, as by HDR100; slower ones never."""
+    """The finding about a link that is narrower or slower than required. By default HDR and faster need 2X (as HDR100), EDR 4X, and slower ones 1X."""
     port = next((port for port in ports if port.name == name), None)
     if port is None or port.speed not in SPEEDS or port.width not in WIDTHS:
         return []
@@ -165,5 +165,5 @@ def _port(name: str, ports: t.Sequence[Port]) -> list[Finding]:
 
 
 def _without_function(pci: str) -> str:
-    """Any function of a card stands for it."""
+    """The PCI address of a card without the function: any function stands for the card."""
     return pci.rpartition(".")[0]

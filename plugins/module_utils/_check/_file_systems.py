@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""File systems, storage sessions and modules of others that use the RDMA stack of a node: those that were there before maintenance, and are not after it.
+"""File systems, storage sessions and foreign modules that use the RDMA stack of a node: those that existed before maintenance and are missing after it.
 
-The list stays on the node, until all of it is back: a run that resumes a failed one requires what was there before the first.
+The list stays on the node until all of it is back: a run that resumes a failed one requires what was there before the first.
 """
 
 from __future__ import annotations
@@ -33,22 +33,22 @@ if t.TYPE_CHECKING:
 
 RECORD = "/var/lib/rdma.ofed/storage.json"
 PAUSE_SECONDS = 5.0
-# Out-of-tree modules that use the stack without depending on ib_core by a symbol, or through another one.
+# Out-of-tree modules that use the stack without a symbol dependency on ib_core, or through another module.
 _KNOWN = frozenset(["ko2iblnd", "kkfilnd", "lnet", "lustre", "ptlrpc", "beegfs", "mmfs26", "mmfslinux", "nvidia_fs", "wekafsio"])
 _OF_KERNEL = "kernel/"
 
 Users = t.Mapping[str, str]
-"""What it is, by what it is called: `mount /scratch` -> `lustre from 10.1.0.9@o2ib:/scratch`."""
+"""Detail by name: `mount /scratch` -> `lustre from 10.1.0.9@o2ib:/scratch`."""
 
 
 def lasting_mounts(mounts: t.Sequence[Mount]) -> tuple[Mount, ...]:
-    """Those that are there without anybody asking: one below an automounter comes and goes."""
+    """The mounts that persist. Mounts below an automounter come and go on demand and are left out."""
     automatic = [mount.target.rstrip("/") for mount in mounts if mount.type == "autofs"]
     return tuple(mount for mount in mounts if not any(mount.target == top or mount.target.startswith(top + "/") for top in automatic))
 
 
 def foreign_modules(loaded: t.Iterable[str], related: t.Iterable[str], paths: t.Mapping[str, str]) -> list[str]:
-    """The loaded modules that neither the kernel nor the stack has brought, and that use the stack."""
+    """The loaded modules that use the stack and belong neither to the kernel nor to the stack."""
     users = {name for name in related if not in_stack(name) and name not in PEERS and not paths.get(name, "").startswith(_OF_KERNEL)}
     return sorted(users | (_KNOWN & set(loaded)))
 
@@ -60,7 +60,7 @@ def read_users(run: Runner, root: str = "/", release: str = "") -> dict[str, str
     hosts = parse_hosts(attribute(root, "etc/hosts"))
     mounts = lasting_mounts(parse_mounts(attribute(root, "proc/mounts")))
     found = {"mount %s" % user.name: user.detail for user in mount_users(mounts, ways, netdevs, hosts=hosts)}
-    # A session has another number after each boot.
+    # The number of a session changes with each boot, so it is not part of the name.
     for user in session_users(read_sessions(root, hosts), ways, netdevs):
         found["session %s" % user.detail] = "a storage session"
     files = module_files(read_text(under(root, os.path.join("lib/modules", release or platform.release(), "modules.dep"))))
@@ -71,12 +71,12 @@ def read_users(run: Runner, root: str = "/", release: str = "") -> dict[str, str
 
 
 def read_record(text: str) -> dict[str, str]:
-    """What was recorded; empty where there is no readable record."""
+    """The recorded users; empty where there is no readable record."""
     return {str(name): str(detail) for name, detail in read_table(text).items()}
 
 
 def missing(before: Users, now: Users) -> list[dict[str, str]]:
-    """What was there and is not, sorted by name."""
+    """The users that are missing, sorted by name."""
     return [{"name": name, "detail": detail} for name, detail in sorted(before.items()) if name not in now]
 
 
@@ -89,14 +89,14 @@ def _write(module: AnsibleModule, users: Users, root: str) -> None:
 
 
 def remember(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """Record what is there, beside what an earlier run recorded and did not see come back."""
+    """Record the present users, and keep those of an earlier run that have not come back yet."""
     users = {**read_record(read_text(under(root, RECORD))), **read_users(run, root)}
     _write(module, users, root)
     return {"users": sorted(users), "missing": []}
 
 
 def compare(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """What is still missing after the time to wait. Where nothing is, the record goes."""
+    """The users still missing after the time to wait. If none is missing, the record is removed."""
     before = read_record(read_text(under(root, RECORD)))
     now = look_until(
         lambda: read_users(run, root) if before else {}, lambda found: not missing(before, found), patience=module.params["wait"], pause=PAUSE_SECONDS

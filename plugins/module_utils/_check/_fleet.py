@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the results of `node_check` on all hosts together show: whose fault a deviation is, and what no host sees by itself. Pure; linear in hosts.
+"""Combine the results of `node_check` on all hosts: attribute deviations, and find what no single host can see. Pure; linear in hosts.
 
-One fault of a fabric, such as no subnet manager, is seen by each host. It is one finding, and what follows from it on hosts is no other.
+Each host sees a fault of its fabric, such as a missing subnet manager. The fault is one finding, and its consequences on hosts are no findings.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from . import _words
 Deviation = t.Mapping[str, t.Any]
 """An entry of `deviations`."""
 Results = t.Mapping[str, t.Mapping[str, t.Any]]
-"""What `node_check` returned, by host."""
+"""The result of `node_check`, by host."""
 ByHost = t.Dict[str, t.List[Deviation]]
 
-# Of a subnet manager, as each host of its fabric sees it.
+# Findings about a subnet manager, which each host of its fabric sees.
 _OF_FABRIC = frozenset(code.value for code in (Code.NO_MASTER, Code.NOT_MASTER, Code.UNNAMED_MASTER, Code.OTHER_MASTER, Code.FAILED_OVER))
-# What a host has for want of a master.
+# Consequences of a missing master on a host.
 _FOLLOWS = frozenset(code.value for code in (Code.PORT_NOT_CONFIGURED, Code.NO_SM_LID, Code.NO_CARRIER))
 
 
@@ -39,11 +39,11 @@ class Fault(t.NamedTuple):
     deviation: Deviation
     hosts: tuple[str, ...]
     carrier: str = ""
-    """The host that fails for it: the designated one where it is in the run. "" where it is no error."""
+    """The host that fails for it: the designated host if it is in the run, else another one. "" where the fault is no error."""
 
 
 class Fleet(t.NamedTuple):
-    """All hosts. What a fault of a fabric explains is not among their own."""
+    """The results of all hosts. Deviations that a fault of a fabric explains are not listed for the hosts."""
 
     hosts: tuple[str, ...]
     errors: ByHost
@@ -53,16 +53,16 @@ class Fleet(t.NamedTuple):
 
     @property
     def waiting(self) -> frozenset[str]:
-        """The hosts that nothing but a fault of their fabric keeps from being as declared."""
+        """The hosts that deviate only because of a fault of their fabric."""
         return frozenset(host for fault in self.faults if fault.carrier for host in fault.hosts) - set(self.failing())
 
     @property
     def noted(self) -> frozenset[str]:
-        """The hosts that a warning is about, or something that is accepted."""
+        """The hosts with a warning or an accepted deviation."""
         return frozenset((*self.warnings, *self.accepted, *(host for fault in self.faults if not fault.carrier for host in fault.hosts)))
 
     def failing(self) -> dict[str, list[str]]:
-        """In words, what each host fails for."""
+        """What each host fails for, in words."""
         own = {host: [line.text for line in _words.by_object(found)] for host, found in self.errors.items()}
         for fault in self.faults:
             if fault.carrier:
@@ -71,7 +71,7 @@ class Fleet(t.NamedTuple):
 
 
 def survey(results: Results) -> Fleet:
-    """What is wrong with each host, and with the fabrics."""
+    """Collect the deviations of each host and the faults of the fabrics."""
     found: ByHost = {host: list(result["deviations"]) if "deviations" in result else [_unchecked(result)] for host, result in results.items()}
     for host, finding in _split_fabrics(results):
         found[host].append(_words.result(finding))
@@ -91,17 +91,17 @@ def survey(results: Results) -> Fleet:
 
 
 def _unchecked(result: t.Mapping[str, t.Any]) -> Deviation:
-    """Nothing is known of a host without an outcome: it was left out, or unreachable, or the module failed."""
+    """The deviation of a host without an outcome: it was left out or unreachable, or the module failed."""
     if result.get("why"):
         return _words.result(Finding(Code.UNCHECKED, Topic.HOST, found="not checked: %s" % result["why"]))
     why = "unreachable" if result.get("unreachable") else "not checked"
-    # ansible-core 2.19 adds the place in the playbook and an excerpt.
+    # ansible-core 2.19 appends the position in the playbook and an excerpt.
     said = next((line.strip() for line in str(result.get("msg", "")).splitlines() if line.strip()), "")
     return _words.result(Finding(Code.UNCHECKED, Topic.HOST, found="%s: %s" % (why, said or "no result")))
 
 
 def _of_fabric(results: Results) -> dict[str, dict[str, str]]:
-    """By fabric, its hosts with the port GUID of their master, "" where they see none."""
+    """By fabric: its hosts, each with the port GUID of its master, "" where it sees none."""
     seen: dict[str, dict[str, str]] = {}
     for host, result in results.items():
         for fabric in result.get("fabrics") or ():
@@ -110,13 +110,13 @@ def _of_fabric(results: Results) -> dict[str, dict[str, str]]:
 
 
 def _split_fabrics(results: Results) -> list[tuple[str, Finding]]:
-    """Two masters that can't see each other: no node deviates by itself, only all of them together show it."""
+    """Findings about two masters that can't see each other: no node deviates by itself, only the results of all of them show it."""
     found = []
     for fabric, seen in sorted(_of_fabric(results).items()):
         sides = collections.Counter(guid for guid in seen.values() if guid)
         if len(sides) < 2:
             continue
-        # The side that fewer hosts see is the likelier odd one out: it carries the message.
+        # The master that fewer hosts see is more likely the wrong one, so those hosts get the message.
         most = min(sides, key=lambda guid: (-sides[guid], guid))
         found += [(host, Finding(Code.SPLIT_FABRIC, Topic.SUBNET_MANAGER, fabric, "", most, guid)) for host, guid in seen.items() if guid and guid != most]
     return found
@@ -133,11 +133,11 @@ class _Place(t.NamedTuple):
 
 
 def _subnets(results: Results) -> dict[str, list[_Place]]:
-    """The interfaces of each IPoIB subnet: a network, and a partition of a fabric."""
+    """The interfaces of each IPoIB subnet, which is a network in a partition of a fabric."""
     found: dict[str, list[_Place]] = {}
     for host, result in results.items():
         for row in result.get("rows") or ():
-            # The highest bit of a P_Key is that of full membership.
+            # The highest bit of a P_Key marks full membership.
             pkey = hexadecimal(str(row.get("pkey", "")))
             for address in str(row.get("addresses", "")).split() if pkey is not None else ():
                 try:
@@ -152,7 +152,7 @@ def _subnets(results: Results) -> dict[str, list[_Place]]:
 
 
 def _odd(code: Code, aspect: str, places: t.Sequence[_Place], *, subnet: str) -> list[tuple[str, Finding]]:
-    """The interfaces that differ from most of these."""
+    """Findings about interfaces that differ from most of `places`."""
     values = collections.Counter(getattr(place, aspect) for place in places)
     usual = min(values, key=lambda value: (-values[value], value))
     unlike = [place for place in places if getattr(place, aspect) != usual]
@@ -160,11 +160,11 @@ def _odd(code: Code, aspect: str, places: t.Sequence[_Place], *, subnet: str) ->
 
 
 def of_subnets(results: Results) -> list[tuple[str, Finding]]:
-    """Hosts that are unlike most others of an IPoIB subnet, and addresses that several have."""
+    """Findings about hosts that differ from most others of an IPoIB subnet, and about duplicate addresses."""
     found = []
     for subnet, places in sorted(_subnets(results).items()):
         found += _odd(Code.MODE_MIXED, "mode", places, subnet=subnet)
-        # Another mode has another MTU, which the hosts agree on between them.
+        # Each mode has its own MTU, so the MTU is compared only among hosts with the same mode.
         for mode in sorted({place.mode for place in places}):
             found += _odd(Code.MTU_MIXED, "mtu", [place for place in places if place.mode == mode], subnet=subnet)
         owners: dict[str, list[_Place]] = {}
@@ -179,13 +179,13 @@ def of_subnets(results: Results) -> list[tuple[str, Finding]]:
 
 
 def _is_told(finding: Finding, own: t.Iterable[Deviation]) -> bool:
-    """Whether the host deviates in this by itself."""
+    """Whether the host already reports this deviation itself."""
     mine = (finding.kind.value, finding.subject, finding.aspect)
     return any((each.get("kind"), each.get("subject"), each.get("aspect")) == mine for each in own)
 
 
 def _faults(results: Results, found: ByHost) -> list[Fault]:
-    """What all hosts of a fabric see that can tell. What only some of them see is theirs."""
+    """The findings that all hosts of a fabric share, as far as they see a master at all. A finding of only some hosts stays theirs."""
     seen: dict[tuple[t.Any, ...], dict[str, Deviation]] = {}
     for host, own in found.items():
         for each in own:
@@ -205,7 +205,7 @@ def _faults(results: Results, found: ByHost) -> list[Fault]:
 
 
 def _explains(fault: Fault, deviation: Deviation, result: t.Mapping[str, t.Any]) -> bool:
-    """Whether a deviation of a host is the fault as the host sees it, or follows from it. `result` is that of the host."""
+    """Whether a deviation of a host is the fault as the host sees it, or a consequence of it. `result`: that of the host."""
     if deviation.get("kind") == Topic.SUBNET_MANAGER.value:
         return deviation.get("subject") == fault.fabric and deviation.get("code") == fault.deviation["code"]
     if fault.deviation["code"] != Code.NO_MASTER.value or deviation.get("code") not in _FOLLOWS:

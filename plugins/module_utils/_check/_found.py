@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was found on a node that is checked. Pure."""
+"""The state found on a node that is checked. Pure."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from ._live._types import Live
 
 
 class Found(t.NamedTuple):
-    """One node as it is now."""
+    """The present state of one node."""
 
     live: Live = Live()
     concerns: t.Mapping[str, t.Any] = {}
-    """What the looks of the expectations found, by their names; without what is not checked, or not read yet."""
+    """What the looks of the expectations found, by name. Unchecked expectations, and those not read yet, are missing."""

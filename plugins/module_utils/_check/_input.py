@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Validates and reads what is declared to `node_check`. Pure."""
+"""Validate and read what is declared to `node_check`. Pure."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ ROLE_TYPES: t.Mapping[str, tuple[type, str]] = {
 
 
 def port_problems(variable: str, ports: t.Any, facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with a list of ports; also against the node where its `rdma` facts are given."""
+    """Problems of a list of ports. Where the `rdma` facts are given, the ports are also looked up on the node."""
     if not isinstance(ports, (list, tuple)):
         return [Problem(variable, ports, "a list, each entry " + FORM)]
     found = []
@@ -62,12 +62,12 @@ def _on_node(where: str, name: str, ports: t.Sequence[Port]) -> list[Problem]:
 
 
 def variables_of(params: Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The parameters of the module, with the variables of roles that some of them stand for."""
+    """The parameters of the module, plus the role variables that some of them stand for."""
     return {**params, **{variable: params[option] for each in EXPECTATIONS for option, variable in each.options.items()}}
 
 
 def problems(params: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the parameters of the module, beyond their types."""
+    """Problems of the module's parameters, beyond their types."""
     found = port_problems("ports", params["ports"])
     found += _fabric_problems("fabrics", params["fabrics"])
     found += _problems_of_concerns(variables_of(params), "")
@@ -83,7 +83,7 @@ def problems(params: Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _problems_of_concerns(variables: Mapping[str, t.Any], prefix: str) -> list[Problem]:
-    """Those of the variables of roles, under the names of the options that stand for them."""
+    """Problems of role variables, under the names of the options that stand for them."""
     found = []
     for each in EXPECTATIONS:
         names = {variable: prefix + option for option, variable in each.options.items()}
@@ -94,7 +94,7 @@ def _problems_of_concerns(variables: Mapping[str, t.Any], prefix: str) -> list[P
 
 
 def _rate_problems(variable: str, value: t.Any) -> list[Problem]:
-    """YAML takes 1e-12, without a dot, for a text."""
+    """Problems of a rate. YAML reads 1e-12, without a dot, as a string."""
     rate = None if isinstance(value, bool) else real(str(value))
     return [] if rate is not None and 0 <= rate <= 1 else [Problem(variable, value, "a share of the bits from 0 to 1, such as 1e-12")]
 
@@ -127,7 +127,7 @@ def _fabric_problems(name: str, fabrics: t.Sequence[t.Any]) -> list[Problem]:
 
 def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Problem]:
     def hint(value: t.Any) -> str:
-        # To YAML, 0000:03:00.0 is a number to the base of 60.
+        # YAML 1.1 reads 0000:03:00.0 as a sexagesimal number.
         return QUOTE if isinstance(value, (int, float)) and not isinstance(value, bool) else ""
 
     found = [(index, value, parse_function(value)) for index, value in enumerate(addresses)]
@@ -136,7 +136,7 @@ def _address_problems(variable: str, addresses: t.Sequence[t.Any]) -> list[Probl
 
 
 def role_problems(variables: Mapping[str, t.Any], facts: Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with the variables `node_check_*` that are set."""
+    """Problems of the variables `node_check_*` that are set."""
     found: list[Problem] = []
     for name, (kind, allowed) in ROLE_TYPES.items():
         if name in variables and not isinstance(variables[name], kind):
@@ -162,7 +162,7 @@ def _guids(guids: t.Iterable[t.Any]) -> tuple[str, ...]:
 
 
 def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
-    """From an entry of `fabrics`."""
+    """Parse an entry of `fabrics`."""
     given = {name: value for name, value in entry.items() if value is not None}
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     plain["designated_guids"] = _guids(given.get("designated_guids", ()))
@@ -171,7 +171,7 @@ def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
 
 
 def wanted_of(params: Mapping[str, t.Any]) -> Wanted:
-    """The wanted state from parameters that passed `problems`."""
+    """The wanted state, from parameters that passed `problems`."""
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in params.items() if name in Wanted._fields}
     plain["pcie_accepted"] = tuple(name.pci for name in map(parse_function, params["pcie_accepted"]) if name)
     plain["accepted"] = _accepted.entries_of(params["accepted"])

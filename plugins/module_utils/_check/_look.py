@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads from a node what the inventory declares. Changes nothing and decides nothing."""
+"""Read from a node what the inventory declares. Read-only, without decisions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if t.TYPE_CHECKING:
 
 
 def look(node: Node, wanted: Wanted) -> Found:
-    """What can't be read comes out as missing, with the reason."""
+    """Look at the node. What can't be read is returned as missing, with the reason."""
     found = _with(node, wanted, Found(read_parts(node)), last=False)
     scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))
     return found._replace(live=look_live(node.run, scope, found.live, root=node.root))
 
 
 def look_at_last(node: Node, wanted: Wanted, found: Found) -> Found:
-    """`found` with what the tools tell that take seconds for each adapter."""
+    """Complete `found` with the queries that take the tools seconds per adapter."""
     return _with(node, wanted, found, last=True)
 
 

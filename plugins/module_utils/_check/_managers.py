@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who manages the fabrics of a node, against who is declared to. Pure."""
+"""Compare the masters of a node's fabrics with the declared ones. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ELSEWHERE = "; the designated host %s is not among the hosts of this run: run r
 
 
 def short(master: Master) -> str:
-    """The master in words: its host where the description names one, else its port GUID."""
+    """The master in words: its host where the node description names one, else its port GUID."""
     if names_host(master.description):
         return "%s (%s)" % (master.description, master.guid)
     return master.guid
@@ -40,11 +40,11 @@ def _own(fabric: Fabric, live: Live) -> set[str]:
 
 
 def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> bool | None:
-    """Whether the master runs on the designated host of its fabric; None where that can't be known, or none is designated.
+    """Whether the master runs on the designated host of its fabric; None where that can't be told or no host is designated.
 
-    It is recognised by port GUID on the designated host itself, and elsewhere if its GUIDs are known. Otherwise by the
-    node description, which rdma-ndd sets to the host name. Another name there proves nothing: the inventory may have names of its own.
-    `host` is the name of this node in the inventory.
+    The designated host itself recognises it by port GUID, and so does any other host that knows these GUIDs. Otherwise the node description decides,
+    which rdma-ndd sets to the host name. A different name proves nothing, because the inventory may use other names.
+    `host`: the inventory name of this node.
     """
     if not fabric.designated and not fabric.designated_host:
         return None
@@ -60,7 +60,7 @@ def is_designated(fabric: Fabric, live: Live, master: Master, *, host: str = "")
 
 
 def standby_of(fabric: Fabric, live: Live, master: Master, *, host: str = "") -> str:
-    """The declared standby that the master runs on; "" where it is on none. It is recognised as the designated host is."""
+    """The declared standby that the master runs on; "" where it runs on none. It is recognised in the same way as the designated host."""
     if fabric.standby and master.guid in _own(fabric, live):
         return host or short(master)
     for other, marks in fabric.standbys.items():
@@ -71,13 +71,13 @@ def standby_of(fabric: Fabric, live: Live, master: Master, *, host: str = "") ->
 
 
 def _has_no_infiniband(wanted: Wanted, live: Live) -> bool:
-    """Whether all ports of the node are of another kind, and nothing is declared that needs one of InfiniBand."""
+    """Whether all ports of the node have another link layer, and no declaration needs an InfiniBand port."""
     declared = wanted.ports or wanted.interfaces() or any(fabric.ports or fabric.managed_here for fabric in wanted.fabrics)
     return not declared and bool(live.ports) and not any(port.infiniband for port in live.ports)
 
 
 def manager_findings(wanted: Wanted, live: Live, fabric: Fabric, *, port: Port | None) -> list[Finding]:
-    """What is wrong with the master of a fabric, as this node sees it through `port`."""
+    """Problems of the master of a fabric, as this node sees it through `port`."""
 
     def finding(code: Code, master: str, detail: str = "") -> Finding:
         anybody = _finding.DESIGNATED if fabric.designated else _finding.ANY
@@ -110,12 +110,12 @@ def manager_findings(wanted: Wanted, live: Live, fabric: Fabric, *, port: Port |
 
 
 def opensm_findings(fabrics: t.Sequence[Fabric], live: Live) -> list[Finding]:
-    """Which opensm runs here and should not, or the other way round.
+    """Findings about an opensm that runs here and should not, or the reverse.
 
-    Where the node is on one fabric, each opensm is taken for its own. Else that is told by its unit, or by the ports that it has.
+    On a node with one fabric, each opensm belongs to that fabric. On others, its unit or its ports tell the fabric.
     """
     if not any(fabric.managed_here or fabric.designated_host for fabric in fabrics):
-        # Others manage the fabrics, and this node may be one of them.
+        # Other software manages the fabrics, and this node may be one of its managers.
         return []
     processes, enabled = live.opensm.processes, live.opensm.enabled
     if len(fabrics) == 1:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The outcome of a check: the findings, and the rows of the table. Pure."""
+"""The outcome of a check: the findings and the rows of the table. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
 
 
 class Outcome(t.NamedTuple):
-    """What the module reports of its node."""
+    """What the module reports about its node."""
 
     wanted: Wanted
     found: Found
@@ -34,26 +34,26 @@ class Outcome(t.NamedTuple):
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """The findings that make the node one that is not as declared."""
+        """The findings that are neither warnings nor accepted: with any of them, the node is not as declared."""
         return tuple(finding for finding in self.findings if finding.severity == Severity.ERROR and not counts(self._accepted(finding)))
 
     def _accepted(self, finding: Finding) -> dict[str, t.Any] | None:
-        """What the site says of a finding that it accepts, or did until it expired."""
+        """The entry with which the site accepts a finding, or accepted it until the entry expired."""
         entry = match(self.wanted.accepted, finding.code.value, [_spot(finding, self.wanted.host, self.found)], today=self.wanted.today)
         return entry.result(self.wanted.today) if entry is not None else None
 
     def _deviation(self, finding: Finding) -> dict[str, t.Any]:
-        """In the shape of an entry of `deviations`."""
+        """The finding in the shape of an entry of `deviations`."""
         accepted = self._accepted(finding)
         return {**_words.result(finding), **({"accepted": accepted} if accepted is not None else {})}
 
     def _fabric(self, fabric: Fabric) -> dict[str, str]:
-        """In the shape of an entry of `fabrics`."""
+        """The fabric in the shape of an entry of `fabrics`."""
         master = self.found.live.manager(fabric.fabric).master
         return {"fabric": fabric.fabric, "master_guid": master.guid if master else "", "designated_host": fabric.designated_host}
 
     def result(self, waited: float = 0.0) -> dict[str, t.Any]:
-        """In the shape that the module returns and _table.py reads. `waited` is in seconds."""
+        """The result in the shape that the module returns and _table.py reads. `waited` is in seconds."""
         returned: dict[str, t.Any] = {}
         for each in EXPECTATIONS:
             returned.update(each.result(self.found.concerns.get(each.name)))
@@ -73,12 +73,12 @@ def judge(wanted: Wanted, found: Found) -> Outcome:
     return Outcome(wanted, found, tuple(findings(wanted, found)))
 
 
-# The objects that a row of the table stands for.
+# The objects that have a row in the table.
 OF_ROWS = (Topic.PORT, Kind.INTERFACE)
 
 
 def _spot(finding: Finding, host: str, found: Found) -> Spot:
-    """Where a finding is: the names of the host, and those of the port or the adapter that it is about."""
+    """Where a finding is: the names of the host, and those of the port or adapter that it is about."""
     names = {host, host.partition(".")[0]} - {""}
     ports = {finding.subject} if finding.kind in (Topic.PORT, Topic.ADAPTER) and finding.subject else set()
     for port in found.live.ports:
@@ -90,7 +90,7 @@ def _spot(finding: Finding, host: str, found: Found) -> Spot:
 def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *, errors: t.Sequence[Finding] | None = None) -> list[dict[str, str]]:
     """One row for each declared interface with the port under it, and for each checked port without a declared interface.
 
-    `errors` are those of the deviations that are neither warnings nor accepted; all of them where it is None.
+    `errors`: the deviations that are neither warnings nor accepted; None counts all of them as errors.
     """
     errors = deviations if errors is None else errors
     ports = {port.name: port for port in found.live.ports}
@@ -115,27 +115,27 @@ def table_rows(wanted: Wanted, found: Found, deviations: t.Sequence[Finding], *,
 
 
 def _concerned(findings: t.Sequence[Finding], named: t.Collection[str]) -> set[str] | None:
-    """The ports and interfaces of rows that findings are about; None where one is about the node as a whole: no row of a bad node may read OK."""
+    """The ports and interfaces of rows that have findings; None where a finding is about the whole node: then no row may read OK."""
     subjects = {finding.subject for finding in findings if finding.kind in OF_ROWS}
     return None if any(finding.kind not in OF_ROWS for finding in findings) or subjects - set(named) else subjects
 
 
 def _row(cells: dict[str, str], port: Port | None, netdev: Netdev | None) -> dict[str, str]:
-    """All cells but the name of the host, which the table knows."""
+    """All cells except the host name, which the table adds."""
     if port is not None:
         cells.update(state=port.state, rate=port.rate.split(" (")[0])
         if port.phys_state == "LinkUp":
-            # Without a link, the kernel shows those from before.
+            # Without a link, the kernel still shows the previous LIDs.
             cells.update(lid=str(port.lid), sm_lid=str(port.sm_lid))
     if netdev is not None:
         cells.update(mode=netdev.mode, mtu=str(netdev.mtu), addresses=" ".join(netdev.addresses))
     row = {key: cells.get(key) or UNKNOWN for key in KEYS[1:]}
-    # Not shown, as the fabric: hosts of one IPoIB subnet are compared by them.
+    # Not shown, like the fabric: they serve to compare the hosts of one IPoIB subnet.
     return {**row, "pkey": netdev.pkey} if netdev is not None else row
 
 
 def _sm_column(wanted: Wanted, found: Found, fabric: Fabric) -> str:
-    """`master` on the node that holds the master, else the name of the master. Where its identity can't be known, the cell says so."""
+    """`master` on the node that holds the master, else the name of the master. Where its identity is unknown, the cell says so."""
     master = found.live.manager(fabric.fabric).master
     if master is None:
         return ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The findings of all hosts as cases of JUnit, and as data. Pure."""
+"""The findings of all hosts as JUnit cases and as data. Pure."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .._junit import Case
 if t.TYPE_CHECKING:
     from ._fleet import Fleet, Results
 
-# What XML can't have.
+# Characters that XML does not allow.
 
 
 def cases_of(fleet: Fleet) -> list[Case]:
-    """One for each fault of a fabric, one for each finding of a host, and one for each host that has none."""
+    """One case for each fault of a fabric, one for each finding of a host, and one for each host without findings."""
     cases = [Case("verify", "fabric %s: %s" % (fault.fabric, fault.deviation["object"]), fault.deviation) for fault in fleet.faults]
     waiting = fleet.waiting
     for host in fleet.hosts:
         own = [each for kind in (fleet.errors, fleet.warnings, fleet.accepted) for each in kind.get(host, ())]
-        # What is wrong with the host itself has no object.
+        # A finding about the host itself has no object.
         cases += [Case("verify", ": ".join(filter(None, (host, each["object"]))), each) for each in own] or [Case("verify", host, waits=host in waiting)]
     return cases
 
 
 def as_data(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
-    """All that the table is made of, for tools."""
+    """All data that the table is made of, for tools."""
     return {
         "deviating": list(fleet.failing()),
         "waiting": [host for host in fleet.hosts if host in fleet.waiting],

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The outcomes of all hosts as one plain table, and what only all of them together show. Pure; linear in hosts."""
+"""The outcomes of all hosts as one plain table, including findings that only appear across hosts. Pure; linear in hosts."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ if t.TYPE_CHECKING:
     from ._fleet import ByHost, Deviation, Fleet, Results
 
 TITLES = ("host", "port", "state", "LID", "SM LID", "rate", "interface", "mode", "MTU", "addresses", "SM", "result")
-# The cells of a row by their titles: `sm_lid` is below "SM LID".
+# The cells of a row by their titles: the key of "SM LID" is `sm_lid`.
 KEYS = tuple(title.lower().replace(" ", "_") for title in TITLES)
 UNKNOWN = "-"
-# In the column "result": not as declared; as declared; as declared but for a warning, or for what is accepted; and what waits for the fabric.
+# The column "result": not as declared; as declared; as declared except for warnings or accepted deviations; waiting for the fabric.
 BAD, GOOD, NOTED, WAITS = "BAD", "OK", "NOTED", "WAITS"
-# A table of these rows is on a screen, with what follows it.
+# A table of up to this many rows fits on a screen, with what follows it.
 _MOST_ROWS = 32
 _MOST_BAD_ROWS = 8
 _MOST_LINES, _MOST_OTHERS = 24, 5
 _BY_HAND = frozenset(code.value for code in BY_HAND)
 _BRINGS_PORTS = frozenset(kind.value for kind in (Kind.STACK, Kind.MODULE, Kind.RDMA_LINK))
-# Hosts in a line: letters, those that are named of very many, and those that need not be counted.
+# Lists of hosts on a line: maximum width, number of hosts that a long list names, and the longest list without a count.
 _WIDTH, _NAMED, _UNCOUNTED = 100, 8, 4
-# Versions that equal hosts should share: of the firmware of adapters with one PSID, and of one vendor's stack. What a distribution has is up to its release.
+# Versions that equal hosts should share: of the firmware of adapters with one PSID, and of one vendor's stack. Inbox versions depend on the release.
 _FIRMWARE, _STACK = "firmware", "stack"
 _SHARED: t.Mapping[str, str] = {_FIRMWARE: "firmware of adapters with PSID %s", _STACK: "release of %s"}
 _VENDORS = ("mlnx_ofed", "doca")
 
 
 def differences_of(results: Results) -> list[dict[str, t.Any]]:
-    """Versions that equal hosts should share and do not, as entries of `differences`; of each, that of most hosts comes first.
+    """Versions that equal hosts should share and do not, as entries of `differences`; in each, the version of most hosts comes first.
 
-    None is a deviation by itself: an upgrade that goes on is one, too. `results` are those of `node_check`, by host.
+    A difference is no deviation by itself: an upgrade in progress causes one, too. `results`: those of `node_check`, by host.
     """
     seen: dict[tuple[str, str], dict[str, dict[str, None]]] = {}
 
@@ -66,17 +66,17 @@ def differences_of(results: Results) -> list[dict[str, t.Any]]:
 
 
 def difference_of(entry: Mapping[str, t.Any], *, full: bool = False) -> str:
-    """`firmware of adapters with PSID MT_0000000008: 16.35.2000 on node[1-3], 16.35.4030 on node4`."""
+    """Format an entry: `firmware of adapters with PSID MT_0000000008: 16.35.2000 on node[1-3], 16.35.4030 on node4`."""
     hosts = ", ".join("%s on %s" % (version, some_hosts(names, full=full)) for version, names in entry["hosts"].items())
     return "%s: %s" % (_SHARED[entry["what"]] % entry["of"], hosts)
 
 
 def foreseen(results: Results) -> ByHost:
-    """The deviations that no role mends, by host. Those of hosts without an outcome are not known."""
+    """The deviations that no role fixes, by host. Hosts without an outcome are left out."""
     found = {}
     for host, result in results.items():
         deviations = result.get("deviations") or ()
-        # Such a change may bring a port that is missing.
+        # Such a change may add a port that is missing now.
         incoming = any(each.get("kind") in _BRINGS_PORTS for each in deviations)
         found[host] = [each for each in deviations if is_error(each) and (_by_hand(each) or (_is_lost(each) and not incoming))]
     return {host: own for host, own in found.items() if own}
@@ -87,28 +87,28 @@ def _by_hand(deviation: Deviation) -> bool:
 
 
 def _is_lost(deviation: Deviation) -> bool:
-    """Whether it is a port that is not there, or is one of Ethernet."""
+    """Whether the deviation is a missing port, or a port with the Ethernet link layer."""
     code, aspect = deviation.get("code"), deviation.get("aspect")
     return code == Code.NO_PORT.value or (code == Code.DIFFERS.value and deviation.get("kind") == Topic.PORT.value and aspect == "link_layer")
 
 
 def render_foreseen(deviations: ByHost) -> str:
-    """What a run would fail for, each once with its hosts; "" for nothing."""
+    """What a run would fail for: each deviation once, with its hosts; "" for none."""
     lines = ["  " + line for line in grouped(deviations)]
     return "\n".join(("No role mends this. The run would fail unless it is mended before:", *lines)) if lines else ""
 
 
 def verdict(findings: Sequence[Mapping[str, t.Any]], form: str) -> str:
-    """The first error in that form, and how many more there are; "" without errors."""
+    """The first error, formatted with `form`, and the number of further errors; "" without errors."""
     errors = [each for each in findings if is_error(each)]
     more = "; and %d more" % (len(errors) - 1) if errors[1:] else ""
     return form % errors[0] + more if errors else ""
 
 
 def render(results: Results, fleet: Fleet, differences: Sequence[Mapping[str, t.Any]] = (), *, full: bool = False) -> str:
-    """A table of few hosts, then faults of fabrics, the deviations of hosts, each once, and one line of outcome.
+    """A table where it is short, then the faults of fabrics, the deviations of hosts, each once, and a line with the outcome.
 
-    What is wrong comes first where there are many hosts, and the table has the rows of few bad ones; `full` asks for all of it, whatever its length.
+    With many hosts, the deviations come first, and the table is limited to bad rows, if these are few. `full`: show everything, whatever its length.
     """
     rows = rows_of(results, fleet)
     whole = full or len(rows) <= _MOST_ROWS
@@ -119,11 +119,11 @@ def render(results: Results, fleet: Fleet, differences: Sequence[Mapping[str, t.
 
 
 def rows_of(results: Results, fleet: Fleet) -> list[tuple[str, ...]]:
-    """The rows of the table, with what the other hosts tell of a host in the last column."""
+    """The rows of the table. The last column also reflects findings across hosts."""
     failing, waiting, table = fleet.failing(), fleet.waiting, []
     for host, result in results.items():
         rows = result.get("rows") or [{"result": BAD}]
-        # A finding of all hosts together is about no row of this one.
+        # A finding across hosts does not belong to any single row of this host.
         others = host in fleet.errors and not any(row.get("result") == BAD for row in rows)
         waits = host not in fleet.errors and (host in waiting or host in failing)
         for row in rows:
@@ -146,19 +146,19 @@ def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full:
 
 
 def some_hosts(names: t.Iterable[str], *, full: bool = False) -> str:
-    """Hosts in short, with their number where they are several: `node[1-12] (12 hosts)`; the first of very many."""
+    """A short list of hosts, with a count if there are several: `node[1-12] (12 hosts)`. A very long list is cut."""
     names = sorted(set(names), key=natural)
     text = fold(names)
     if not full and len(text) > _WIDTH:
-        # A span is as long as a name, so the text is cut where a name ends.
+        # A range is as long as a name, so the list is cut at the end of a name.
         text = fold(names[:_NAMED]) + " ..."
     return "%s (%d hosts)" % (text, len(names)) if len(names) > _UNCOUNTED else text
 
 
 def grouped(found: ByHost, *, full: bool = False, most: int = 0) -> list[str]:
-    """Each deviation with the hosts that have it. A host with what explains the deviations of others comes before these.
+    """Each deviation with its hosts. A host with the cause of other deviations comes before the others.
 
-    Of very many, those that differ in objects and values only are one line, with the most frequent of them.
+    If there are more than `most`, deviations that differ only in objects and values share one line, which shows the most frequent of them.
     """
 
     def rank(host: str) -> int:

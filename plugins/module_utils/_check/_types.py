@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The wanted and the found state of a node. Pure data."""
+"""Types of the wanted and the found state of a node. Pure data."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import typing as t
 
 
 class Fabric(t.NamedTuple):
-    """A fabric that ports of this node are on, and who is to manage it."""
+    """A fabric that ports of this node are on, and the hosts that are to manage it."""
 
     fabric: str = "ib"
     ports: tuple[str, ...] = ()
-    """Those on it, where the node is on several; empty means any of them."""
+    """The ports on it, for a node on several fabrics; empty means any port."""
     designated: bool = False
-    """Whether this node is its designated subnet manager."""
+    """Whether this node is the designated host of the fabric."""
     standby: bool = False
-    """Whether this node runs a subnet manager that stands by."""
+    """Whether this node runs a standby subnet manager."""
     designated_host: str = ""
     designated_absent: bool = False
-    """Whether the designated host is outside of the hosts of this run."""
+    """Whether the designated host is not among the hosts of this run."""
     designated_names: tuple[str, ...] = ()
-    """Other names that the designated host goes by."""
+    """Other names of the designated host."""
     designated_guids: tuple[str, ...] = ()
-    """Port GUIDs of the designated host, where they are known."""
+    """Port GUIDs of the designated host, where known."""
     standbys: t.Mapping[str, t.Sequence[str]] = {}
-    """The hosts that stand by for the designated one, with their port GUIDs where they are known, and other names that they go by."""
+    """The hosts that are standby for the designated one, with their port GUIDs where known, and their other names."""
 
     @property
     def managed_here(self) -> bool:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wanted of a node that is checked. Pure."""
+"""The wanted state of a node that is checked. Pure."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ class Wanted(t.NamedTuple):
     """What the inventory says about one node."""
 
     ports: tuple[str, ...] = ()
-    """Names of ports; where empty, the ports under the declared interfaces are meant."""
+    """Names of the checked ports. Empty means the ports under the declared interfaces."""
     concerns: t.Mapping[str, t.Any] = {}
-    """What each expectation wants, by its name; without those of which nothing is checked."""
+    """What each expectation wants, by its name. Expectations that are not checked are missing."""
     pcie: bool = False
     """Whether the PCI Express links of adapters are checked."""
     pcie_accepted: tuple[str, ...] = ()
-    """PCI addresses of those that may be as they are."""
+    """PCI addresses of adapters whose PCI Express links may be degraded."""
     fabrics: tuple[Fabric, ...] = (Fabric(),)
     subnet_manager: bool = True
     """Whether subnet managers are checked."""
     port_count: int = 0
-    """How many ports of InfiniBand must be as fast as declared; 0 for all that are checked."""
+    """How many InfiniBand ports must have the declared speed; 0 for all checked ports."""
     min_speed: str = ""
     min_width: str = ""
-    """"" for the widths that links of their speeds have."""
+    """The minimum link width; "" for the usual width of the link's speed."""
     host: str = ""
-    """The name of this node in the inventory."""
+    """The inventory name of this node."""
     accepted: tuple[Accepted, ...] = ()
     """Findings that the site accepts."""
     today: str = ""
 
     def interfaces(self, found: Found | None = None) -> list[Interface]:
-        """The network interfaces that are declared to be there; without a look, by the names that the inventory has for them."""
+        """The declared network interfaces that must exist; without `found`, under their names in the inventory."""
         concerns = found.concerns if found is not None else {}
         return [
             interface

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Findings in words, for people. Pure. Nothing reads these texts back."""
+"""Words for findings, for people. Pure. Nothing parses these texts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _OBJECTS: t.Mapping[t.Any, str] = {
     Kind.FIRMWARE_PARAMETER: "adapter {subject}",
 }
 
-# "" for aspects that go without saying.
+# "" for aspects that need no name.
 _ASPECTS: t.Mapping[tuple[t.Any, str], str] = {
     (Topic.PORT, "link_layer"): "link layer",
     (Topic.PORT, "sm_lid"): "SM LID",
@@ -172,7 +172,7 @@ FORMS: t.Mapping[Code, Form] = {
 }
 
 
-# What brings the declared state back, by kind; of other kinds that roles change, the playbook of all roles does.
+# How to restore the declared state, by kind. For other kinds that roles change, run the playbook of all roles.
 _SITE = "run rdma.ofed.site"
 _RUN_IPOIB = "run rdma.ofed.site --tags ipoib"
 _NEXT: t.Mapping[t.Any, str] = {
@@ -189,7 +189,7 @@ _ABSENT: t.Mapping[str, str] = {
     _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
 _SPARE = "; where it is meant to have no link, declare the others in rdma_ports, or their number in node_check_port_count"
-# Without and with a line of others.
+# Without and with the line of another setting.
 _LIMITS = (
     "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",
     "{detail} sets it: take the line out, or declare kernel_modules_memlock: keep",
@@ -197,7 +197,7 @@ _LIMITS = (
 
 
 def subject(finding: Finding) -> str:
-    """The object: `port mlx5_0/1`, `interface ib0`."""
+    """The object of a finding: `port mlx5_0/1`, `interface ib0`."""
     if finding.kind == Topic.OPENSM and finding.subject:
         return "opensm of fabric %s" % finding.subject
     form = _OBJECTS.get(finding.kind)
@@ -210,12 +210,12 @@ def _aspect(finding: Finding) -> str:
 
 
 def _said(finding: Finding) -> Form:
-    """The form of a finding, filled in."""
+    """The filled-in form of a finding."""
     fields = {"wanted": finding.wanted, "found": finding.found, "detail": finding.detail}
     words = {name: _VALUES.get(text) or _words.value(finding, text) for name, text in fields.items()}
     words.update(subject=finding.subject, next=_NEXT.get(finding.kind, _SITE if isinstance(finding.kind, Kind) else ""))
     if finding.aspect == _finding.MANAGER:
-        # A run has nothing to change where the state of the kernel is right.
+        # Where the state in the kernel is right, a run has nothing to change.
         words["next"] = finding.detail
     if finding.code == Code.LINK_DOWN:
         words["detail"] = _SPARE if finding.detail == _finding.UNDECLARED else ""
@@ -229,7 +229,7 @@ def _said(finding: Finding) -> Form:
 
 
 def result(finding: Finding) -> dict[str, str]:
-    """In the shape of an entry of `deviations`: the fields that decisions use, then the words."""
+    """The finding in the shape of an entry of `deviations`: first the fields that decisions use, then the words."""
     said = _said(finding)
     return {
         "severity": finding.severity.value,
@@ -254,16 +254,16 @@ def line_of(deviation: t.Mapping[str, t.Any]) -> str:
 
 
 class Line(t.NamedTuple):
-    """All that is wrong with one object of a host."""
+    """All deviations of one object of a host."""
 
     text: str
     """`interface ib0 mode: wanted datagram, found connected; mtu: wanted 2044, found 65520 (HINT)`."""
     shape: tuple[tuple[str, str, str], ...]
-    """The codes, kinds and aspects: lines of one shape differ in objects and values."""
+    """The codes, kinds and aspects. Lines of one shape differ only in objects and values."""
 
 
 def by_object(deviations: t.Iterable[t.Mapping[str, t.Any]]) -> list[Line]:
-    """One line for each object. The entries are those of `result`."""
+    """One line per object. `deviations`: the entries that `result` returns."""
     objects: dict[tuple[t.Any, t.Any], list[t.Mapping[str, t.Any]]] = {}
     for each in deviations:
         objects.setdefault((each.get("kind"), each.get("subject")), []).append(each)
@@ -271,7 +271,7 @@ def by_object(deviations: t.Iterable[t.Mapping[str, t.Any]]) -> list[Line]:
 
 
 def lines(findings: t.Iterable[Finding]) -> list[str]:
-    """One line for each object, with all that is wrong with it."""
+    """One line per object, with all findings about it."""
     return [line.text for line in by_object(map(result, findings))]
 
 
@@ -295,7 +295,7 @@ def _line(group: t.Sequence[t.Mapping[str, t.Any]]) -> str:
 
 
 def _common(objects: t.Sequence[str]) -> str:
-    """The words that all of them begin with: the object without the aspects; of one alone, all of it."""
+    """The words that all objects start with, which is the object without its aspects; the whole text of a single object."""
     if len(objects) == 1:
         return objects[0]
     parts = [text.split(" ") for text in objects]

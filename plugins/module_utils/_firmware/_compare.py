@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Compares the firmware of the adapters with what is declared. Burns, sets and downloads nothing."""
+"""Compare the firmware of the adapters with what is declared. Burns, sets and downloads nothing."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NO_FLINT = "the firmware can't be read: neither mstflint nor flint is installed
 
 
 def compare(run: Runner, wanted: Wanted, root: str = "/") -> Differences:
-    """`run` has to be fit for threads: all adapters are queried at the same time. A node without adapters differs in nothing."""
+    """The differences of all adapters, which are queried in parallel, so `run` has to be thread-safe. A node without adapters has none."""
     devices = read_devices(root)
     if not devices and wanted.missing == "ignore":
         return Differences()
@@ -41,7 +41,7 @@ def compare(run: Runner, wanted: Wanted, root: str = "/") -> Differences:
     if wanted.images or wanted.versions:
         firmware = _tried(lambda: _firmware(run, wanted, devices, root=root))
     if wanted.config:
-        # Parameters that such an adapter lacks may come with the firmware that it does not run yet.
+        # A parameter that such an adapter lacks may exist in the firmware that does not run yet.
         updated = {change.subject for change in (*firmware.changes, *(entry.change for entry in firmware.pending))}
         parameters = _tried(lambda: _parameters(run, wanted, devices, updated=updated))
     return _together([firmware, parameters])
@@ -75,10 +75,10 @@ def _firmware(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, root:
     versions = WantedImages(wanted.versions, wanted.allow_downgrade, missing="skip", images=wanted.images)
     todo = images.draft(run, tool, adapters, wanted=versions, cache=os.path.join(root, CACHE), download=None)
     due = {burn.adapter.pci for burn in todo.burns}
-    # What the role refuses to burn is told as refused, and not as a change as well.
+    # A burn that the role refuses is reported as an error, not as a change, too.
     objected = {problem.variable for problem in todo.problems}
     todo = todo._replace(burns=tuple(burn for burn in todo.burns if "image %s" % burn.image.path not in objected))
-    # What waits in a flash that is to be burned is not what is wanted.
+    # Pending firmware in a flash that will be burned again is not the wanted firmware.
     waiting = burning.pending([adapter for adapter in adapters if adapter.pci not in due])
     return Differences(todo.plan.changes, waiting, (*unread, *([_line(InvalidInput(todo.problems))] if todo.problems else ())))
 

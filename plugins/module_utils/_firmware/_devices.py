@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The adapters of a node, one for each card however many PCI functions it shows, the ways to name them, and work on several at once."""
+"""The adapters of a node: one per card, regardless of its number of PCI functions; selectors that name them; and parallel work on them."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ SELECTORS = ("pci", "psid", "part_number", "type", "guid", "netdev", "rdma")
 
 
 class Device(t.NamedTuple):
-    """One adapter. "" where something can't be known, as the PSID before a driver is loaded."""
+    """One adapter. A field is "" where its value is unknown, such as the PSID before a driver is loaded."""
 
     pci: str
-    """The first of its functions, which stands for all."""
+    """The first of its functions, which stands for the adapter."""
     functions: tuple[str, ...] = ()
     rdma: tuple[str, ...] = ()
     netdevs: tuple[str, ...] = ()
@@ -50,11 +50,11 @@ class Device(t.NamedTuple):
     guids: tuple[str, ...] = ()
     """Node and port GUIDs."""
     apart: str = ""
-    """Why `all: true` leaves it out, as of its RDMA devices in the facts."""
+    """Why `all: true` leaves it out, like `apart` of its RDMA devices in the facts."""
 
 
 def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) -> list[tuple[str, ...]]:
-    """The functions of each card: one slot of the bus, or several with one system image GUID (Socket Direct)."""
+    """The functions of each card: those of one slot, or of several slots with one system image GUID (Socket Direct)."""
     groups: dict[str, list[str]] = {}
     owner: dict[str, str] = {}
     for function in sorted(functions):
@@ -69,7 +69,7 @@ def _groups(root: str, functions: t.Sequence[str], images: t.Mapping[str, str]) 
 
 
 def read_devices(root: str = "/") -> tuple[Device, ...]:
-    """All adapters by address, with or without a driver. Virtual functions have no firmware of their own."""
+    """All adapters by address, with or without a driver. Virtual functions are left out: they have no firmware of their own."""
     hcas = read_hcas(root)
     ports = read_ports(root)
     base = os.path.join(root, "sys/bus/pci/devices")
@@ -105,12 +105,12 @@ def read_devices(root: str = "/") -> tuple[Device, ...]:
 
 
 def _plain(text: str) -> str:
-    """`ConnectX-5` and `connectx5` are one type."""
+    """The normalised name of a type: `ConnectX-5` and `connectx5` are the same."""
     return re.sub(r"[^a-z0-9]", "", text.lower())
 
 
 def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
-    """The problem with the text of a selector."""
+    """The problem of the text of a selector."""
     if kind == "pci":
         return None if isinstance(value, str) and _PCI.match(value.lower()) else Problem(variable, value, "a PCI address such as 0000:03:00.0")
     if kind == "guid":
@@ -119,7 +119,7 @@ def selector_problem(variable: str, kind: str, value: t.Any) -> Problem | None:
 
 
 def selection_problems(where: str, given: t.Mapping[t.Any, t.Any], options: t.Sequence[str] = ()) -> list[Problem]:
-    """Everything that is wrong with the selectors of an entry. `given` are its keys that are set, `options` those that may stand beside selectors."""
+    """All problems of an entry's selectors. `given`: the keys that are set; `options`: keys that may accompany selectors."""
     known = ("all", *SELECTORS, *options)
     problems = [Problem("%s.%s" % (where, label(key)), given[key], ", ".join(known), "no such option") for key in given if key not in known]
     chosen = [kind for kind in SELECTORS if kind in given]
@@ -135,12 +135,12 @@ def selection_problems(where: str, given: t.Mapping[t.Any, t.Any], options: t.Se
 def select(
     where: str, entry: t.Mapping[str, t.Any], devices: t.Sequence[Device], *, required: bool, must_agree: bool = False
 ) -> tuple[list[Device], list[Problem]]:
-    """The adapters that all selectors of an entry fit, and the problem where there are none.
+    """The adapters that match all selectors of an entry, and the problem where none does.
 
-    It is an error if none does and one is `required`, or, with `must_agree`, if adapters fit some of the selectors only.
+    No match is an error if one is `required`. With `must_agree`, it is also an error if adapters match only some of the selectors.
     """
     selectors = {kind: entry[kind] for kind in SELECTORS if entry.get(kind) is not None}
-    # The firmware of a baseboard comes with the baseboard, so only a selector of its own means it.
+    # The firmware of a baseboard's adapters comes with the baseboard, so they are selected only by an explicit selector.
     selected = [device for device in devices if all(matches(device, kind, value) for kind, value in selectors.items()) and (selectors or not device.apart)]
     if selected:
         return selected, []
@@ -157,14 +157,14 @@ def select(
 
 
 def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Device], list[Problem]]:
-    """The adapters that any entry selects, each once. `missing` is `fail` or `ignore`, for selectors that no adapter fits."""
+    """The adapters that any entry selects, each once. `missing`: `fail` or `ignore`, for selectors that match no adapter."""
     selections = [select("%s[%d]" % (name, index), entry, devices, required=missing == "fail" and not entry.get("all")) for index, entry in enumerate(entries)]
     chosen = {device.pci for selected, _problems in selections for device in selected}
     return [device for device in devices if device.pci in chosen], [problem for _selected, problems in selections for problem in problems]
 
 
 def matches(device: Device, kind: str, value: str) -> bool:
-    """Whether a selector fits this adapter."""
+    """Whether a selector matches this adapter."""
     if kind == "pci":
         return full_address(value) in device.functions
     if kind == "guid":
@@ -172,18 +172,18 @@ def matches(device: Device, kind: str, value: str) -> bool:
     if kind == "type":
         return _plain(value) in {_plain(device.type), _plain(device.model)} - {""}
     if kind in ("psid", "part_number"):
-        # No selector fits what is unknown of an adapter.
+        # No selector matches an unknown value.
         return value != "" and value.lower() == str(getattr(device, kind)).lower()
     return value in (device.netdevs if kind == "netdev" else device.rdma)
 
 
 def title(device: Device) -> str:
-    """The address, and the names that the node has for it: "0000:03:00.0 (mlx5_0)"."""
+    """The address, and the device names on the node: "0000:03:00.0 (mlx5_0)"."""
     return "%s (%s)" % (device.pci, ", ".join(device.rdma)) if device.rdma else device.pci
 
 
 def describe_device(device: Device) -> str:
-    """An adapter in one line, as errors show what the node has."""
+    """An adapter in one line, for errors that list the adapters of the node."""
     parts = [device.pci, device.model or device.type, device.part_number, "PSID %s" % (device.psid or "unknown"), *device.rdma, *device.netdevs]
     return " ".join(part for part in parts if part)
 
@@ -197,7 +197,7 @@ def need_host(parameters: t.Mapping[str, t.Any], root: str) -> None:
 
 
 def outcomes(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result | RdmaError]:
-    """The results for all items, made side by side, since most of the work is waiting for a card; an error where one failed."""
+    """The result for each item, or its error. The items are processed in parallel, because most of the time is spent waiting for cards."""
 
     def one(item: Item) -> Result | RdmaError:
         try:
@@ -212,21 +212,21 @@ def outcomes(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> l
 
 
 class Unread(t.NamedTuple):
-    """A card that could not be asked, and why."""
+    """A card that could not be queried, and why."""
 
     pci: str
     error: RdmaError
 
 
 def sort_out(items: t.Sequence[tuple[str, Item]], function: t.Callable[[Item], Result]) -> tuple[list[Result], tuple[Unread, ...]]:
-    """The results for all cards, given by their addresses, and those that could not be asked: one broken card stops none of the others."""
+    """The results of all cards, given by address, and the cards that could not be queried. One broken card does not stop the others."""
     answers = outcomes(function, [item for _pci, item in items])
     unread = tuple(Unread(pci, answer) for (pci, _item), answer in zip(items, answers) if isinstance(answer, RdmaError))
     return [answer for answer in answers if not isinstance(answer, RdmaError)], unread
 
 
 def concluded(result: dict[str, t.Any], unread: t.Sequence[Unread]) -> dict[str, t.Any]:
-    """The result of a module. Where cards could not be asked, it raises CommandFailed, which has the result of all others."""
+    """The result of a module. If cards could not be queried, raise CommandFailed with the results of all others."""
     if not unread:
         return result
     texts = [one.error.msg for one in unread]
@@ -237,7 +237,7 @@ def concluded(result: dict[str, t.Any], unread: t.Sequence[Unread]) -> dict[str,
 
 
 def each(function: t.Callable[[Item], Result], items: t.Sequence[Item]) -> list[Result]:
-    """The results for all items. Raises CommandFailed with every failure, or the one failure as it is."""
+    """The results of all items. Raises CommandFailed with all failures, or a single failure as it is."""
     results = outcomes(function, items)
     failures = [result for result in results if isinstance(result, RdmaError)]
     if len(failures) == 1:

@@ -25,15 +25,15 @@ _PREFIX = "hca_firmware_"
 
 
 def findings(_wanted: Wanted, found: Differences, _around: Around) -> list[Finding]:
-    """What the role would change, what waits for the next start of an adapter, and what can't be as declared."""
+    """Changes that the role would make, changes that wait for the next start of an adapter, and what can't be as declared."""
     result = [of_change(change) for change in found.changes]
-    # What waits for other firmware to run is not set, and has a reason for that.
+    # Parameters that wait for new firmware are not set yet; such an entry gives a reason.
     result += [of_change(entry.change)._replace(code=Code.DIFFERS if entry.why else Code.FIRMWARE_PENDING) for entry in found.pending]
     return [*result, Finding(Code.REFUSED, Topic.ADAPTERS, detail="; ".join(found.errors))] if found.errors else result
 
 
 def _wanted(variables: Variables) -> Wanted | None:
-    """None where none is declared."""
+    """The declared firmware; None where none is declared."""
     given = {name[len(_PREFIX) :]: value for name, value in variables.items() if name.startswith(_PREFIX)}
     wanted = Wanted(**{**given, "devices": tuple(given["devices"]), "config": tuple(given["config"])})
     return wanted if variables["firmware"] and (wanted.images or wanted.versions or wanted.config) else None

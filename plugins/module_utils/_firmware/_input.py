@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about firmware: its images and its configuration. Pure."""
+"""Validate what is declared about firmware: images and configuration. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._image._input import image_problems
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role hca_firmware."""
+    """All problems of the variables of the role hca_firmware."""
     found = value_problems(VARIABLES, variables)
     if "hca_firmware_config" in variables:
         found += entry_problems("hca_firmware_config", variables["hca_firmware_config"])

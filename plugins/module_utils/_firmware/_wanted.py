@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is declared about the firmware of the adapters of a node. Pure."""
+"""What is declared about the firmware of a node's adapters. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typing as t
 
 
 class Wanted(t.NamedTuple):
-    """The variables of the role, which have passed its validation."""
+    """The validated variables of the role."""
 
     devices: tuple[t.Mapping[str, t.Any], ...] = ()
     images: str | t.Mapping[str, t.Any] | None = None

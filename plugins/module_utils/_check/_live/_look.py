@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads from a node what only a node in its fabric tells. Changes nothing and decides nothing."""
+"""Read from a node what only a node in its fabric can tell. Read-only, without decisions."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ VIRTUAL_TYPES = frozenset("MT%d" % number for number in (0x1002, 0x1004, 0x1012,
 
 
 def read_parts(node: Node) -> Live:
-    """Ports and network interfaces, which other concerns of a check need too."""
+    """Read the ports and network interfaces, which other concerns of a check need, too."""
     ports = tuple(node.once(read_ports))
     return Live(ports, read_netdevs(node.root, ports, links=node.once(read_links)), virtual=read_virtual(ports, node.root))
 
 
 def look(run: Runner, scope: Scope, parts: Live, *, root: str = "/") -> Live:
-    """`parts` with the rest of the scope. What can't be read comes out as missing, with the reason."""
+    """Complete `parts` with the rest of the scope. What can't be read is returned as missing, with the reason."""
     cards = read_cards(parts.ports, root)
     live = parts._replace(
         opensm=read_opensm(root),
@@ -65,7 +65,7 @@ def read_cards(ports: t.Iterable[Port], root: str = "/") -> dict[str, Card]:
 
 
 def read_virtual(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
-    """The RDMA devices that are virtual functions; a guest sees those of its host as cards of their own."""
+    """The RDMA devices that are virtual functions. A guest sees those of its host as separate cards."""
     base = os.path.join(root, "sys/class/infiniband")
     return tuple(
         device
@@ -75,23 +75,23 @@ def read_virtual(ports: t.Iterable[Port], root: str = "/") -> tuple[str, ...]:
 
 
 def read_opensm(root: str = "/") -> Opensm:
-    """opensm processes, and the units named after it that a target wants at boot.
+    """The opensm processes, and the units named after opensm that a target wants at boot.
 
-    From the links that `systemctl enable` makes: they tell what happens at the next boot, whatever systemd has loaded.
+    The links that `systemctl enable` creates are read: they tell what starts at the next boot, whatever systemd has loaded.
     """
     base = os.path.join(root, "etc/systemd/system")
     enabled: set[str] = set()
     for wants in entries(base):
         if wants.endswith((".wants", ".requires")):
             enabled.update(unit for unit in entries(base, wants) if "opensm" in unit and not is_masked(os.path.join(base, unit)))
-    # What belongs to other software, such as the standby of UFM, is not for a role to stop.
+    # The opensm of other software, such as the standby of UFM, is not for a role to stop.
     own = [process for process in read_processes(root) if not process.owner or any("opensm" in unit for unit in process.units)]
     processes = [Process(process.pid, next(filter(None, map(fabric_of, sorted(process.units))), ""), process.guids) for process in own]
     return Opensm(tuple(processes), tuple(sorted(enabled)))
 
 
 def _bound(fabric: str, ports: t.Iterable[Port], root: str) -> Port | None:
-    """The port that an opensm of ours is bound to, by its configuration."""
+    """The port that our opensm is bound to, according to its configuration."""
     guid = parse_conf(read_text(under(root, file_path(fabric)))).get("guid")
     return next((port for port in ports if port.port_guid == guid), None)
 
@@ -116,12 +116,12 @@ def _manager(run: Runner, query: Query, port: Port | None, *, live: Live, root: 
         name = _smpquery.answer(run, port.device, port.port, lid=answer.lid)
         return manager._replace(master=master._replace(description=name or "", answers=name is not None))
     except RdmaError as exc:
-        # The tools of infiniband-diags explain themselves over several lines; a deviation is one.
+        # The error messages of infiniband-diags span several lines; a deviation is one line.
         return manager._replace(unable="; ".join(exc.msg.splitlines()))
 
 
 def _silence(run: Runner, port: Port) -> str:
-    """Why no subnet manager answers: its host answers without it, or does not answer either."""
+    """Why no subnet manager answers: either its host answers without it, or its host does not answer either."""
     words = "no subnet manager answers on port %s" % port.name
     if not port.sm_lid:
         return words
@@ -135,7 +135,7 @@ def _silence(run: Runner, port: Port) -> str:
 
 
 def _is_stopped(run: Runner, fabric: str) -> bool:
-    """Whether systemd knows of no failure of an opensm that does not run."""
+    """Whether opensm does not run and systemd knows of no failure of it."""
     if not run.has("systemctl"):
         return False
     shown = run(["systemctl", "show", "--no-pager", "-p", "ActiveState", "--", unit_name(fabric)], ok=None, timeout=20).stdout

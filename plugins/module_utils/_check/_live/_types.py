@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What only a node in its fabric tells a check, beside what the planners of the roles look at. Pure; _record.py carries it to the controller."""
+"""What only a node in its fabric tells a check, besides what the planners of the roles read. Pure; _record.py carries it to the controller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..._opensm._told._expect import Told
 
 
 class Card(t.NamedTuple):
-    """One function of an adapter, and what its firmware is."""
+    """One function of an adapter, and its firmware."""
 
     pci: str
     psid: str = ""
@@ -33,17 +33,17 @@ class Master(t.NamedTuple):
     description: str = ""
     """Node description of the HCA that it runs on."""
     answers: bool = True
-    """Whether its node has told the description."""
+    """Whether its node has returned the description."""
 
 
 class Process(t.NamedTuple):
-    """One opensm."""
+    """One opensm process."""
 
     pid: int
     fabric: str = ""
-    """That of its unit; "" where no unit of ours started it."""
+    """The fabric of its unit; "" where no unit of ours started it."""
     guids: tuple[str, ...] = ()
-    """The ports that it has; none where nothing tells."""
+    """The ports that it has opened; empty where they are unknown."""
 
 
 class Opensm(t.NamedTuple):
@@ -59,35 +59,35 @@ class Query(t.NamedTuple):
 
     fabric: str = "ib"
     ports: t.Sequence[str] = ()
-    """The ports on it, where the node is on several; empty means any of them."""
+    """The ports on it, for a node on several fabrics; empty means any port."""
     designated: bool = False
     standby: bool = False
 
 
 class Manager(t.NamedTuple):
-    """What a node sees of the subnet manager of one fabric, and of an opensm of ours for it."""
+    """What a node sees of the subnet manager of one fabric, and of our opensm for it."""
 
     fabric: str = "ib"
     asked: str = ""
     """The port through which it is queried; "" where there is none."""
     master: Master | None = None
     master_error: str = ""
-    """Why there is no `master`, in words: the node asked, and none answered."""
+    """Why there is no `master`, in words: the node sent a query, and no subnet manager answered."""
     unable: str = ""
-    """Why the node itself could not ask, in words."""
+    """Why the node could not send a query, in words."""
     masters: tuple[str, ...] | None = None
     """Port GUIDs of all masters that the subnet administrator lists; None where it was not queried."""
     told: Told = Told()
-    """What an opensm of ours says of its files, where this node is to run one."""
+    """What our opensm says about its files, where this node is to run one."""
     stopped: bool = False
-    """An opensm of ours did not fail: where it does not run, it was stopped."""
+    """Whether our opensm did not fail: if it does not run, it was stopped."""
 
 
 class Scope(t.NamedTuple):
-    """What a look is to read."""
+    """What a look has to read."""
 
     ports: t.Sequence[str] = ()
-    """The checked ports, as declared. Subnet managers are queried through one of them, where one is ACTIVE."""
+    """The checked ports, as declared. Subnet managers are queried through an ACTIVE one, if there is one."""
     interfaces: t.Sequence[str] = ()
     """The interfaces, by name or port GUID, whose ports are checked where no port is declared."""
     queries: t.Sequence[Query] = ()
@@ -95,19 +95,19 @@ class Scope(t.NamedTuple):
 
 
 class Live(t.NamedTuple):
-    """A node in its fabric. What is not in the scope of the look is empty."""
+    """A node in its fabric. What is outside the scope of the look is empty."""
 
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
     opensm: Opensm = Opensm()
     cards: t.Mapping[str, Card] = {}
-    """The adapters, by RDMA device. Devices in software, and virtual functions, are none."""
+    """The hardware adapters, by RDMA device, without software devices and virtual functions."""
     slots: tuple[Slot, ...] = ()
-    """Of these cards."""
+    """The PCIe links of these cards."""
     virtual: tuple[str, ...] = ()
     """The RDMA devices that are virtual functions."""
     managers: tuple[Manager, ...] = ()
-    """By fabric, in the order of the queries."""
+    """One per fabric, in the order of the queries."""
 
     def manager(self, fabric: str) -> Manager:
         """What is known of the subnet manager of a fabric."""
@@ -115,14 +115,14 @@ class Live(t.NamedTuple):
 
 
 def scope_of(hints: t.Mapping[str, t.Any]) -> Scope:
-    """A scope that has travelled as JSON."""
+    """A scope from its JSON form."""
     return Scope(**{**hints, "queries": [Query(*query) for query in hints["queries"]]})
 
 
 def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev], *, virtual: t.Container[str] = ()) -> tuple[str, ...]:
-    """The checked ports by the names that they have on this node. A port that the node does not have keeps its declared name.
+    """The checked ports, by their names on this node. A port that the node lacks keeps its declared name.
 
-    Where none is declared, those under the declared interfaces and all of InfiniBand; of virtual functions, only where there are no others.
+    Without a declared port: the ports under the declared interfaces and all InfiniBand ports, with virtual functions only where there are no others.
     """
     if scope.ports:
         there = [port._asdict() for port in ports]
@@ -137,7 +137,7 @@ def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev],
 
 
 def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:
-    """The port through which the subnet manager is queried: the first of those named that is ACTIVE, else any that is."""
+    """The port through which the subnet manager is queried: the first of the named ports that is ACTIVE, else any ACTIVE port."""
     candidates = [port for port in ports if (port.infiniband and is_named(port._asdict(), fabric_ports) if fabric_ports else port.in_fabric)]
     order = {name: position for position, name in enumerate(names)}
     candidates.sort(key=lambda port: (port.state != "ACTIVE", order.get(port.name, len(order)), port.name))

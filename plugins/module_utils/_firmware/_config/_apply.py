@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sets the firmware parameters of all chosen adapters of a node: all are checked before the first is set."""
+"""Set the firmware parameters of all selected adapters of a node. All are checked before the first one is set."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 
 
 def examine(session: Session, wanted: Wanted, new_firmware: bool = False, *, rehearse: bool = True) -> ConfigPlan:
-    """Compare, and with `rehearse` let the tool itself try what is to be set, in a dry run. With `new_firmware`, what is not there waits for that to run."""
+    """Plan the changes; with `rehearse`, the tool tries them in a dry run. With `new_firmware`, missing parameters wait for the new firmware."""
     rows = look(session, wanted)
     missing = new_firmware and any(name not in rows for name in wanted.settings)
     waiting = left_to_new_firmware(wanted, rows, session.confs()) if missing else {}
@@ -52,7 +52,7 @@ def _rehearsed(session: Session, found: ConfigPlan) -> ConfigPlan:
 
 
 def _blame(session: Session, found: ConfigPlan, assignments: t.Mapping[str, str], *, refusal: str) -> list[Problem]:
-    """The assignments that the tool does not take. It reports the first one only, and seldom its name, so it has to try each alone."""
+    """The assignments that the tool refuses. It reports only the first one, and rarely by name, so each assignment is tried alone."""
     refusals = dict.fromkeys(assignments, refusal)
     if len(assignments) > 1:
         refusals = {name: session.rehearse({name: spelt})[1] for name, spelt in assignments.items()}
@@ -63,7 +63,7 @@ def _blame(session: Session, found: ConfigPlan, assignments: t.Mapping[str, str]
 
 
 def _waves(plans: t.Sequence[ConfigPlan]) -> tuple[list[ConfigPlan], list[ConfigPlan]]:
-    """One adapter of each kind first: limits that only the firmware knows show there, before the others are touched."""
+    """Split the adapters: first one of each kind, which reveals limits that only the firmware knows, then all others."""
     first: dict[tuple[str, ...], ConfigPlan] = {}
     for one in plans:
         first.setdefault((one.wanted.device.type, *sorted("%s=%s" % item for item in one.assignments.items())), one)
@@ -72,7 +72,7 @@ def _waves(plans: t.Sequence[ConfigPlan]) -> tuple[list[ConfigPlan], list[Config
 
 
 def apply(session: Session, todo: ConfigPlan) -> dict[str, Row]:
-    """Set, and look whether it is there; parameters that exist only then follow. Returns the rows after that."""
+    """Set the parameters, verify them, then set those that exist only afterwards. Returns the rows after that."""
     try:
         session.set(todo.assignments)
         rows = look(session, todo.wanted)
@@ -92,7 +92,7 @@ def apply(session: Session, todo: ConfigPlan) -> dict[str, Row]:
 
 
 def _halfway(session: Session, todo: ConfigPlan, error: RdmaError) -> CommandFailed:
-    """A failed set says nothing about what was set: look again, and report it."""
+    """The error of a failed set, with what was set nevertheless, as a new query shows it."""
     try:
         rows = look(session, todo.wanted)
     except RdmaError as exc:
@@ -105,7 +105,7 @@ def _halfway(session: Session, todo: ConfigPlan, error: RdmaError) -> CommandFai
 
 
 def apply_all(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], backups: list[str]) -> dict[str, t.Mapping[str, Row]]:
-    """Set all adapters; the rows of each after that. Raises CommandFailed with the outcome of all adapters where some fail."""
+    """Set all adapters and return the rows of each afterwards. If some fail, raise CommandFailed with the outcome of all adapters."""
     found: dict[str, t.Mapping[str, Row]] = {}
     for wave in _waves(todo):
         answers = outcomes(lambda one: apply(sessions[one.pci], one), wave)
@@ -119,7 +119,7 @@ def apply_all(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], b
 
 
 def save(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], folder: str) -> list[str]:
-    """Backups of the adapters that will change, all before the first change; returns the files."""
+    """Back up all adapters that will change, before the first change; returns the paths of the files."""
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     except OSError as exc:
@@ -134,7 +134,7 @@ def save(sessions: t.Mapping[str, Session], todo: t.Sequence[ConfigPlan], folder
 
 
 def _failure(failures: t.Sequence[RdmaError], finished: t.Sequence[ConfigPlan], *, untouched: t.Sequence[ConfigPlan], backups: list[str]) -> CommandFailed:
-    """Some adapters failed: the outcome of all of them."""
+    """The error for a run in which some adapters failed, with the outcome of all of them."""
     done = [change.words() for one in finished for change in one.changes()]
     texts = [failure.msg for failure in failures]
     if finished:

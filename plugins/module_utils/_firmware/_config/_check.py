@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Declared parameters that an adapter can't have, and why. Pure."""
+"""Find declared parameters that an adapter can't have, with the reason. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
     from ..._tools._mlxconfig import Conf, Row
     from ._wanted import Setting, Wanted
 
-# Parameters that exist only while another one is 1 (for the next start). From the dependencies in the database of mstflint 4.21 and 4.31.
+# Parameters that exist only while another parameter is 1 (at the next start). From the dependencies in the database of mstflint 4.21 and 4.31.
 PREREQUISITES: t.Mapping[str, str] = {
     "MAX_ACC_OUT_READ": "ADVANCED_PCI_SETTINGS",
     "FORCE_ETH_PCI_SUBCLASS": "ADVANCED_PCI_SETTINGS",
@@ -32,12 +32,12 @@ PREREQUISITES: t.Mapping[str, str] = {
     "IP_OVER_VXLAN_PORT": "IP_OVER_VXLAN_EN",
 }
 
-# How similar a name must be, of 1, to count as a misspelling rather than as another parameter.
+# The minimum similarity, of 1, at which a name counts as a misspelling of another parameter.
 _CLOSE = 0.8
 
 
 def value_wanted(setting: Setting | None, row: Row) -> str | None:
-    """The value to have; None where the firmware doesn't tell its default."""
+    """The wanted value; None where the firmware doesn't report its default."""
     return row.default if setting is None or setting.value is None else setting.value
 
 
@@ -52,18 +52,18 @@ def _is_set(name: str, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
     if is_boolean(row.next):
         return same(text, "True(1)")
     number = number_of(text)
-    # Another name of an enumeration has a number that is not known here: it leaves the present value at least.
+    # The number of any other enumeration name is unknown here. Such a value changes at least the present one.
     return number == 1 if number is not None else number_of(row.next) != 1
 
 
 def awaited(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:
-    """Parameters that are not there yet, and will be once another declared one is set."""
+    """Parameters that do not exist yet, and will exist once another declared parameter is set."""
     absent = [name for name, setting in wanted.settings.items() if name not in rows and setting.value is not None and name in PREREQUISITES]
     return [name for name in absent if _is_set(PREREQUISITES[name], wanted=wanted, rows=rows)]
 
 
 def _gone(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
-    """Whether a parameter that goes to its default is unavailable because of the one that it depends on."""
+    """Whether a parameter to be reset is unavailable because its prerequisite is off."""
     needs = PREREQUISITES.get(name, "")
     return setting.value is None and needs in rows and not _is_set(needs, wanted=wanted, rows=rows)
 
@@ -73,7 +73,7 @@ def _likeness(one: str, other: str) -> float:
 
 
 def _near(base: str, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> tuple[list[str], str]:
-    """The names most like an unknown one among those of the card, and the one that only the tool's database has, if it is closer still."""
+    """The card's parameters most similar to an unknown name, and the more similar one that only the tool's database has, if any."""
     there = sorted({base_name(row) for row in rows})
     ports = [row for row in there if row.rpartition("_P")[0] == base]
     if ports:
@@ -86,7 +86,7 @@ def _near(base: str, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> 
 
 
 def left_to_new_firmware(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> dict[str, str]:
-    """Parameters with their values that the running firmware does not have, and that another one may have: they are no misspelling of one that is there."""
+    """Parameters, with values, that the running firmware lacks and a newer one may have: their names are no misspellings of existing ones."""
     later = awaited(wanted, rows)
     found = {}
     for name, setting in wanted.settings.items():
@@ -100,7 +100,7 @@ def left_to_new_firmware(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Map
 
 
 def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]) -> Problem:
-    """`name` is an element; the problem is that of the key which the author wrote."""
+    """The problem of a missing parameter. `name` is an element; the problem names the key as the user wrote it."""
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
     written = setting.key or name
     if PREREQUISITES.get(name, "") in rows:
@@ -119,7 +119,7 @@ def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str
 
 
 def once(problems: t.Iterable[Problem]) -> list[Problem]:
-    """One problem of each key and value, though the key may stand for a hundred elements."""
+    """Keep one problem per key and value: a key may stand for a hundred elements."""
     found: dict[tuple[str, str, str], Problem] = {}
     for problem in problems:
         found.setdefault((problem.variable, str(problem.value), problem.allowed), problem)
@@ -127,7 +127,7 @@ def once(problems: t.Iterable[Problem]) -> list[Problem]:
 
 
 def check(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf] | None = None) -> list[Problem]:
-    """Everything declared that this adapter can't have. `rows` are all of the adapter where one of the declared ones is missing."""
+    """All declared parameters that this adapter can't have. `rows` has all of its parameters if one of the declared ones is missing."""
     found: list[Problem] = []
     later = awaited(wanted, rows)
     for name, setting in wanted.settings.items():
@@ -165,7 +165,7 @@ def allowed_value(name: str, row: Row, confs: t.Mapping[str, Conf]) -> str:
 
 
 def _refuses(conf: Conf, text: str) -> bool:
-    """Whether the tool's database forbids a value. Where it tells nothing, the tool decides."""
+    """Whether the tool's database forbids a value. Where the database has no information, the tool itself decides."""
     number = number_of(text)
     if not conf.values:
         return conf.kind in ("NUM", "BINARY") and number is None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Configures the firmware of all chosen adapters of a node: look at all, check all, then set."""
+"""Configure the firmware of all selected adapters of a node: look at all, check all, then set."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if t.TYPE_CHECKING:
 
 
 def describe(todo: ConfigPlan, rows: t.Mapping[str, Row], tool: str) -> dict[str, t.Any]:
-    """One adapter in the result. `rows` are those after the run; in check mode those before, with what would be set."""
+    """One adapter of the result. `rows` are those after the run; in check mode, those before it, with the values that would be set."""
     after = todo.after()
     names = [*todo.wanted.settings, *(name for name in after if name not in todo.wanted.settings)]
     device = as_data(todo.wanted.device)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about the configuration of adapters, and what is wanted of each of them. Pure."""
+"""Validate the declared configuration of adapters, and derive the wanted configuration of each adapter. Pure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
 
 _OPTIONS = ("state", "parameters", "names")
 _KEY = "the name of a parameter, an element NAME[2] or a range NAME[0..3]"
-# One word of a command line, and one side of an assignment.
+# One word on a command line, and one side of an assignment.
 _WORD = re.compile(r"^[!-<>-~]+\Z")
 
 
@@ -75,7 +75,7 @@ def _scalar_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def entry_problems(variable: str, entries: t.Any) -> list[Problem]:
-    """Everything that is wrong with a list of adapters and their parameters, without looking at a node."""
+    """All problems of a list of adapters and their parameters, without a look at a node."""
     if not isinstance(entries, list):
         return [Problem(variable, entries, "a list of mappings, each with a selector and parameters")]
     found = [problem for index, entry in enumerate(entries) for problem in _entry_problems("%s[%d]" % (variable, index), entry)]
@@ -103,9 +103,9 @@ def _settings(variable: str, entry: t.Mapping[str, t.Any]) -> t.Iterator[tuple[s
 
 
 def wanted_of(variable: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Wanted], list[Problem]]:
-    """The wanted configuration of each selected adapter, and where selectors fit none or contradict each other.
+    """The wanted configuration of each selected adapter, and the problems of selectors that match nothing or contradict each other.
 
-    `missing` is `fail` or `ignore`, for an entry that no adapter of this node fits.
+    `missing`: `fail` or `ignore`, for an entry that matches no adapter of this node.
     """
     found: list[Problem] = []
     chosen: dict[str, tuple[dict[str, Setting], list[bool]]] = {device.pci: ({}, []) for device in devices}

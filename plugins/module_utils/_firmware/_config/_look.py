@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The declared parameters as an adapter has them."""
+"""Query the declared parameters of an adapter."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def _is_there(name: str, rows: t.Mapping[str, Row]) -> bool:
 
 
 def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]]) -> dict[str, Row]:
-    """Rows of a query by name, with the right ones marked read only.
+    """The rows of a query by name, with the read-only mark on the right ones.
 
-    Where one of them is, mstconfig 4.31 marks all rows of the query. In a query for everything, it marks the right ones.
+    If one row is read-only, mstconfig 4.31 marks all rows of the query. A query for everything marks the right ones.
     """
     if len(rows) < 2 or not any(row.read_only for row in rows.values()):
         return rows
@@ -35,7 +35,7 @@ def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]
 
 
 def look(session: Session, wanted: Wanted) -> dict[str, Row]:
-    """The declared parameters; all of the adapter where all shall be reset, or where one of the declared is missing."""
+    """The declared parameters; all parameters of the adapter where all are to be reset or a declared one is missing."""
     names = list(wanted.settings)
     if not wanted.reset_all:
         try:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From found and wanted parameters of an adapter to those that must be set. Pure.
+"""Plan which parameters of an adapter must be set, from found and wanted values. Pure.
 
-Three states are kept apart: default, current (the running firmware uses it) and next (it will use this after its next
-start). A change is a change of next; pending is what differs between next and current.
+A parameter has three values: default, current (used by the running firmware) and next (used after its next
+start). A change is a change of next; a pending value is a difference between next and current.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _WAITS = "the running firmware does not have it; it is set once the firmware in 
 
 
 def _place(name: str, wanted: Wanted) -> str:
-    """The place of a value in the input; a parameter that goes to its default with all others has none."""
+    """The place of a value in the input. A parameter that is reset with all others has no place of its own."""
     setting = wanted.settings.get(name)
     return "%s (%s)" % (setting.where if setting else name, wanted.device.pci)
 
@@ -40,7 +40,7 @@ def sound_assignments(found: ConfigPlan) -> dict[str, str]:
 
 
 def refused(found: ConfigPlan, refusals: t.Mapping[str, str], *, confs: t.Mapping[str, Conf], tool: str) -> list[Problem]:
-    """The assignments that the tool does not take, by name with its words, of which many name neither parameter nor limit."""
+    """The problems of the assignments that the tool refuses, by name. The tool's words, which are quoted, often name neither parameter nor limit."""
     problems = []
     for name, said in refusals.items():
         setting = found.wanted.settings.get(name)
@@ -51,19 +51,19 @@ def refused(found: ConfigPlan, refusals: t.Mapping[str, str], *, confs: t.Mappin
 
 
 def refused_together(wanted: Wanted, assignments: t.Mapping[str, str], *, said: str, tool: str) -> Problem:
-    """The tool takes each of the assignments, but not all of them at once."""
+    """The problem of assignments that the tool accepts one by one, but not together."""
     settings = [wanted.settings[name] for name in assignments if name in wanted.settings]
     where = "%s (%s)" % (settings[0].within or settings[0].where, wanted.device.pci) if settings else wanted.device.pci
     return Problem(where, " ".join("%s=%s" % item for item in assignments.items()), "values that go together", "%s says: %s" % (tool, said))
 
 
 def _names(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:
-    """The parameters that matter: the declared ones, and where all shall be reset, all."""
+    """The relevant parameters: the declared ones, or all parameters where all are to be reset."""
     return [*wanted.settings, *(sorted(set(rows) - set(wanted.settings)) if wanted.reset_all else [])]
 
 
 def differences(wanted: Wanted, rows: t.Mapping[str, Row]) -> dict[str, str]:
-    """What must be set, as the tool reads it; empty where the next start brings all that is declared."""
+    """The values to set, as the tool reads them; empty where everything is as declared after the next start."""
     found = {}
     for name in _names(wanted, rows):
         row = rows.get(name)
@@ -79,7 +79,7 @@ def differences(wanted: Wanted, rows: t.Mapping[str, Row]) -> dict[str, str]:
 
 
 def whole_arrays(rows: t.Mapping[str, Row]) -> list[str]:
-    """The arrays among all parameters, as a query for their elements names them."""
+    """The arrays among all parameters, named as a query for their elements names them."""
     limits = {name: bounds(row.next) for name, row in rows.items()}
     return ["%s[%d..%d]" % (name, limit[0], limit[1]) for name, limit in sorted(limits.items()) if limit]
 
@@ -90,22 +90,22 @@ class ConfigPlan(t.NamedTuple):
     wanted: Wanted
     rows: t.Mapping[str, Row]
     assignments: t.Mapping[str, str]
-    """For the first set."""
+    """The assignments of the first set."""
     later: tuple[str, ...] = ()
-    """What can be set only after it."""
+    """The parameters that can be set only after the first set."""
     new: t.Mapping[str, str] = {}
-    """The values after it, as the tool itself shows them."""
+    """The values after the first set, as the tool itself shows them."""
     problems: tuple[Problem, ...] = ()
     """What this adapter can't have."""
     waiting: t.Mapping[str, str] = {}
-    """What only the firmware in flash may have, which does not run yet. It is not among the wanted settings."""
+    """Parameters that only the pending firmware may have. They are not among the wanted settings."""
 
     @property
     def pci(self) -> str:
         return self.wanted.device.pci
 
     def after(self) -> dict[str, str]:
-        """The next value of everything that changes."""
+        """The next value of each parameter that changes."""
         found = {name: self.new.get(name, spelt) for name, spelt in self.assignments.items()}
         found.update((name, self.wanted.settings[name].value or "") for name in self.later)
         return found
@@ -117,7 +117,7 @@ class ConfigPlan(t.NamedTuple):
         return Change(Kind.FIRMWARE_PARAMETER, self.pci, name, before, after, "reboot")
 
     def for_new_firmware(self) -> tuple[Pending, ...]:
-        """What waits for the firmware in flash to run."""
+        """The values that wait until the pending firmware runs."""
         return tuple(Pending(self._change(name, ABSENT, value), (_WAITS,)) for name, value in self.waiting.items())
 
     def pending(self) -> tuple[Pending, ...]:
@@ -131,7 +131,7 @@ class ConfigPlan(t.NamedTuple):
             value = after.get(name) or (row.next if row else "")
             current = row.current if row else ABSENT
             if current is None:
-                # Firmware without this knowledge: only what is set now is known to wait.
+                # This firmware doesn't report the current value: only the values set now are known to be pending.
                 waits, current = name in after, UNKNOWN
             else:
                 waits = not bounds(value) and not same(value, current)
@@ -141,7 +141,7 @@ class ConfigPlan(t.NamedTuple):
 
 
 def plan(wanted: Wanted, rows: t.Mapping[str, Row], new: t.Mapping[str, str] | None = None) -> ConfigPlan:
-    """`new` are the values that the tool showed in a dry run: a value that it does not change is left out."""
+    """The plan. `new`: the values that the tool showed in a dry run; assignments that would change nothing are left out."""
     shown = new or {}
     assignments = {name: spelt for name, spelt in differences(wanted, rows).items() if name not in shown or not same(shown[name], rows[name].next)}
     return ConfigPlan(wanted, rows, assignments, tuple(awaited(wanted, rows)), shown)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A conversation with the firmware of one adapter through mlxconfig or mstconfig."""
+"""A session with the firmware of one adapter through mlxconfig or mstconfig."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if t.TYPE_CHECKING:
     from ..._host._run import Output, Runner
     from ..._tools._mlxconfig import Conf, Row
 
-# A semaphore that a dead process left costs up to 35 s until the tool gives up.
+# With a semaphore left by a dead process, the tool gives up only after up to 35 s.
 QUERY_TIMEOUT = 120.0
 SET_TIMEOUT = 300.0
-# Seconds before another try where the card is busy.
+# Seconds before each retry while the card is busy.
 WAITS = (1.0, 3.0)
 
 _HELD = "the semaphores of the card are held (by another tool at work, or one that was killed)%s: repeat the task later; a cold boot frees them"
@@ -44,7 +44,7 @@ class Missing(RdmaError):
 
 
 def find_tools(run: Runner, choice: str) -> tuple[str, ...]:
-    """The programs to try, best first: MFT's knows the newest cards. `choice` is `auto` or one of TOOLS."""
+    """The programs to try, best first: that of MFT knows the newest cards. `choice` is `auto` or one of TOOLS."""
     found = tuple(name for name in mlxconfig.TOOLS if choice in ("auto", name) and run.has(name))
     if not found:
         wanted = " or ".join(mlxconfig.TOOLS) if choice == "auto" else choice
@@ -53,7 +53,7 @@ def find_tools(run: Runner, choice: str) -> tuple[str, ...]:
 
 
 def _hint(texts: t.Sequence[str]) -> str:
-    """What to do about a card that can't be worked with; "" where the card is not to blame."""
+    """What to do about a card that can't be accessed; "" where the card is not the cause."""
     return next((hint for phrase, hint in _HINTS if any(phrase in text.lower() for text in texts)), "")
 
 
@@ -64,7 +64,7 @@ def _said(output: Output) -> str:
 
 
 class Session:
-    """One adapter; `device` is the PCI address of its first function, `title` its name in errors. Not for several threads at once."""
+    """One adapter; `device` is the PCI address of its first function, `title` its name in errors. Not thread-safe."""
 
     def __init__(self, run: Runner, tools: t.Sequence[str], device: str, *, title: str = "") -> None:
         self._run = run
@@ -74,7 +74,7 @@ class Session:
         self.tool = tools[0]
 
     def _ask(self, argv: t.Sequence[str], timeout: float) -> Output:
-        """Run, and again while the card is busy: a refused access changed nothing, and a set means the same twice."""
+        """Run a command, and retry while the card is busy. That is safe: a refused access changes nothing, and a set is idempotent."""
         for wait in WAITS:
             output = self._run(argv, ok=None, timeout=timeout)
             if output.rc in (mlxconfig.DONE, mlxconfig.ABORTED) or not mlxconfig.says(mlxconfig.errors_of(output.stdout), mlxconfig.BUSY):
@@ -92,7 +92,7 @@ class Session:
         return dict(answer.rows)
 
     def query(self, names: t.Sequence[str] = ()) -> dict[str, Row]:
-        """The three states of some parameters, or of all; raises Missing where one of them is not there."""
+        """The three values of some parameters, or of all. Raises Missing where a named parameter does not exist."""
         argv = mlxconfig.query_command(self.tool, self.device, names)
         output = self._ask(argv, QUERY_TIMEOUT)
         if output.rc == mlxconfig.DONE:
@@ -109,11 +109,11 @@ class Session:
         raise self._failed("%s can't query it" % self.tool, argv, output)
 
     def confs(self) -> dict[str, Conf]:
-        """What the tool's database knows; nothing where the tool can't say."""
+        """What the tool's database knows; empty where the tool can't tell."""
         return mlxconfig.parse_confs(self._ask(mlxconfig.confs_command(self.tool, self.device), QUERY_TIMEOUT).stdout)
 
     def rehearse(self, assignments: t.Mapping[str, str]) -> tuple[dict[str, str], str]:
-        """Let the tool judge a set without making it: the new values, or why it refuses. A card that can't be reached refuses nothing."""
+        """Dry-run a set: return the new values, or why the tool refuses them. A card that can't be accessed counts as no refusal."""
         argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=True)
         output = self._ask(argv, QUERY_TIMEOUT)
         if output.rc != mlxconfig.ABORTED and _hint(mlxconfig.errors_of(output.stdout)):
@@ -123,14 +123,14 @@ class Session:
         return {row.name: row.new for row in mlxconfig.parse_query(output.stdout).rows.values() if row.new is not None}, ""
 
     def set(self, assignments: t.Mapping[str, str]) -> None:
-        """Write for the next start. On failure any part of it may have been written."""
+        """Write values for the next start. On failure any part of them may have been written."""
         argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=False)
         output = self._ask(argv, SET_TIMEOUT)
         if output.rc != mlxconfig.DONE:
             raise self._failed("%s failed to set %s" % (self.tool, " ".join(argv[argv.index("set") + 1 :])), argv, output)
 
     def backup(self, path: str) -> bool:
-        """Save what is set; False where all is at its default and there is nothing to save."""
+        """Save the values that are set; False where all have their defaults and there is nothing to save."""
         argv = mlxconfig.backup_command(self.tool, self.device, path)
         output = self._ask(argv, SET_TIMEOUT)
         if output.rc == mlxconfig.DONE:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Values of firmware parameters: what the tools print, what people write, and when both mean the same. Pure.
+"""Values of firmware parameters: as the tools print them, as users write them, and when both mean the same. Pure.
 
-The tools print `IB(1)` for enumerations and booleans, `0x10(16)` for bit masks, plain numbers, `Array[0..7]` for an
-array as a whole, bare hex digits for byte strings, and `N/A` for what can't be read.
+The tools print `IB(1)` for enumerations and booleans, `0x10(16)` for bit masks, plain numbers, `Array[0..7]` for a
+whole array, bare hex digits for byte strings, and `N/A` for what can't be read.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ _NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>[0-9]{1,20})\)\Z")
 _ARRAY = re.compile(r"^Array\[([0-9]{1,6})\.\.([0-9]{1,6})\]\Z")
 _DECIMAL = re.compile(r"^[0-9]{1,20}\Z")
 _HEX = re.compile(r"^0[xX][0-9a-fA-F]+\Z")
-# More digits than this are a string of bytes.
+# A longer number is a byte string.
 _HEX_NUMBER = re.compile(r"^0[xX][0-9a-fA-F]{1,16}\Z")
 _DIGITS = re.compile(r"^[0-9a-fA-F]+\Z")
 _KEY = re.compile(r"^(?P<name>[A-Za-z_][A-Za-z0-9_]*)(?:\[(?P<first>[0-9]{1,4})(?:\.\.(?P<last>[0-9]{1,4}))?\])?\Z")
 
 _BOOLEANS = {"true": 1, "yes": 1, "on": 1, "1": 1, "false": 0, "no": 0, "off": 0, "0": 0}
 _UNREADABLE = "N/A"
-# The tools keep this number for "not set".
+# The tools reserve this number for "not set".
 RESERVED = 0xFFFFFFFF
 
 
 def elements_of(key: str) -> list[str]:
-    """The single parameters that `SRIOV_EN`, `NAME[2]` or `NAME[0..3]` stands for; none for what can't be a parameter, such as `NAME[3..1]`."""
+    """The parameters that `SRIOV_EN`, `NAME[2]` or `NAME[0..3]` stands for; empty for an invalid key such as `NAME[3..1]`."""
     match = _KEY.match(key)
     if match is None:
         return []
@@ -76,19 +76,19 @@ def is_boolean(shown: str) -> bool:
 
 
 def _flag(declared_text: str) -> int | None:
-    """1 or 0 for a declared text that is a boolean, by name or number; None for others."""
+    """1 or 0 for a declared boolean, given by name or number; None for other texts."""
     return _BOOLEANS.get(name_of(declared_text).lower() or str(number_of(declared_text)))
 
 
 def text_of(value: t.Any) -> str:
-    """A declared value as text. Booleans of YAML come out as the tools print them."""
+    """A declared value as text. YAML booleans become what the tools print."""
     if isinstance(value, bool):
         return "True" if value else "False"
     return str(value).strip()
 
 
 def agree(one: str | None, other: str | None) -> bool:
-    """Whether two declared texts, None for the default, are one value for every parameter. A name and a number count as different."""
+    """Whether two declared texts, None for the default, are equal for every parameter. A name and a number count as different."""
     return _canonical(one) == _canonical(other)
 
 
@@ -104,9 +104,9 @@ def _bytes(text: str) -> str:
 
 
 def same(declared_text: str, shown: str) -> bool:
-    """Whether the declared text is the value that the tool shows.
+    """Whether the declared text means the value that the tool shows.
 
-    Digits are decimal, whatever the parameter: a mask of ten is `10` or `0xa`.
+    Digits without 0x are decimal for every parameter: a mask of ten is `10` or `0xa`.
     """
     if not readable(shown):
         return False
@@ -122,7 +122,7 @@ def same(declared_text: str, shown: str) -> bool:
 
 
 def argument(declared_text: str, shown: str) -> str:
-    """The declared text in the one spelling that every version of the tools reads alike."""
+    """The declared text in the one spelling that every version of the tools reads in the same way."""
     if is_boolean(shown) and _flag(declared_text) is not None:
         return "True" if _flag(declared_text) else "False"
     declared = number_of(declared_text)
@@ -130,7 +130,7 @@ def argument(declared_text: str, shown: str) -> str:
         return declared_text
     named = _NAMED.match(shown)
     if named and _HEX.match(named.group("text")):
-        # A bit mask, which the tools read as hexadecimal without 0x, too.
+        # A bit mask. The tools read it as hexadecimal even without 0x.
         return "0x%x" % declared
-    # A string of bytes longer than a number: its digits count one by one.
+    # In a byte string longer than a number, each digit counts.
     return declared_text if _HEX.match(declared_text) and number_of(shown) is None else str(declared)

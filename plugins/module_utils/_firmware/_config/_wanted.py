@@ -16,15 +16,15 @@ class Setting(t.NamedTuple):
     """One declared value."""
 
     value: str | None
-    """As text; None for the default."""
+    """The value as text; None for the default."""
     where: str
     """The place in the input."""
     boolean: bool = False
     """Whether it was a YAML boolean."""
     key: str = ""
-    """The parameter as it was written, which may stand for several: `NAME[0..3]`."""
+    """The key as written, which may stand for several parameters: `NAME[0..3]`."""
     within: str = ""
-    """The place that the key itself is the value of."""
+    """The place in the input of the mapping that has the key."""
 
 
 class Wanted(t.NamedTuple):
@@ -32,6 +32,6 @@ class Wanted(t.NamedTuple):
 
     device: Device
     settings: t.Mapping[str, Setting] = {}
-    """By parameter; ranges are spelt out."""
+    """By parameter; ranges are expanded."""
     reset_all: bool = False
-    """Whether all other parameters go to their defaults."""
+    """Whether all other parameters are reset to their defaults."""

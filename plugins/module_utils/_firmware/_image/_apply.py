@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Burns images, and verifies what is then in the flash."""
+"""Burn images and verify the flash afterwards."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _PENDING_IMAGE = "pending reset"
 
 
 def _verify_flash(run: Runner, tool: str, burn: Burn, *, psid_in_flash: bool, by_tool: bool) -> Adapter:
-    """The adapter as it is now; with `by_tool`, the tool wrote the flash itself.
+    """The adapter after the burn. `by_tool`: the tool wrote the flash itself.
 
-    Firmware that controls the burn checks digest, chip and PSID of an image before it takes it over. Reading all of it back would
-    add nothing, and takes minutes where flash is read in small blocks through configuration space. What the tool wrote was not
-    checked as a whole, and an adapter without a good image does not come back from its reset: here, the minutes are well spent.
+    Firmware that controls the burn checks digest, chip and PSID of an image before it accepts it. Reading the flash back would
+    add nothing, and takes minutes where the flash is read in small blocks through configuration space. A flash that the tool wrote was
+    not verified as a whole, and an adapter without a good image does not survive its reset: then the minutes are well spent.
     """
     adapter, image = burn
     found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
@@ -40,7 +40,7 @@ def _verify_flash(run: Runner, tool: str, burn: Burn, *, psid_in_flash: bool, by
 
 
 def _interrupted(run: Runner, tool: str, burn: Burn, *, error: str, details: t.Mapping[str, t.Any]) -> CommandFailed:
-    """A burn that ended after it had begun to write. What runs is in the card's memory, and a reset or reboot would lose it."""
+    """The error of a burn that failed after it began to write. The card still runs the firmware in its memory, and would lose it on reset or reboot."""
     adapter, image = burn
     other = [name for name in flint.TOOLS if name != tool and run.has(name)]
     by_hand = " ".join(flint.burn(other[0] if other else tool, adapter.pci, image.file))
@@ -52,7 +52,7 @@ def _interrupted(run: Runner, tool: str, burn: Burn, *, error: str, details: t.M
 
 
 def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t.Any], root: str = "/") -> Adapter:
-    """Burn and verify under the card's lock. Another process may have done it while we waited for the lock."""
+    """Burn and verify under the lock of the card. Another process may have burned the image while this one waited for the lock."""
     adapter, image = burn
     psid_in_flash = parameters[OVERRIDE_PSID]
     with card_locks((adapter.pci,), parameters["lock_timeout"], root):
@@ -64,7 +64,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
         try:
             output = run(argv, ok=None, timeout=parameters["burn_timeout"])
         except CommandFailed as exc:
-            # The tool was stopped in the middle of its work.
+            # The tool was interrupted during the burn.
             raise _interrupted(run, tool, burn, error=exc.msg, details=exc.details) from exc
         text = output.stdout + output.stderr
         if output.rc:
@@ -79,7 +79,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
 
 
 def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.Mapping[str, t.Any], root: str = "/") -> dict[str, Adapter]:
-    """One after the other. A card that fails stops none of the others; then it raises RdmaError with every failure, and what was done."""
+    """Burn one adapter after another. A failing card does not stop the others; at the end RdmaError lists every failure and what was done."""
     done: dict[str, Adapter] = {}
     failed: dict[str, RdmaError] = {}
     for burn in burns:
@@ -90,7 +90,7 @@ def burn_all(run: Runner, tool: str, burns: t.Sequence[Burn], *, parameters: t.M
     if failed:
         texts = [exc.msg for exc in failed.values()]
         texts += ["Burned, and not reset: %s" % ", ".join(done)] if done else []
-        # The details of the one whose flash may be half written, where there is such a one.
+        # If a card's flash may be half written, report the details of that card.
         worst = max(failed.values(), key=lambda exc: bool(exc.details.get("half_written")))
         unburned = [{"pci": pci, "why": exc.msg, "half_written": bool(exc.details.get("half_written"))} for pci, exc in failed.items()]
         outcome = {"changed": bool(done), "burned": sorted(done), "not_burned": list(failed), "unburned": unburned}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Burns images: look, plan, burn, look again."""
+"""Burn images: look, plan, burn, look again."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _NO_TOOL = "the firmware of the adapters can't be read before mstflint is instal
 
 
 def _prepare(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, parameters: t.Mapping[str, t.Any], cache: str, download: Download) -> ImagePlan:
-    """The plan; the images that are to be burned are verified."""
+    """The plan, with the images to burn verified."""
     wanted = Wanted(parameters["versions"] or {}, parameters["allow_downgrade"], parameters[OVERRIDE_PSID], parameters["missing_image"], parameters["images"])
     found = looking.draft(run, tool, adapters, wanted=wanted, cache=cache, download=download)
     checked = [looking.verify_image(run, tool, image) for image in sorted({burn.image for burn in found.burns})]
@@ -52,7 +52,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
     adapters, unread = looking.look(run, tool, read_devices(root), parameters=parameters)
     todo = ImagePlan()
     if parameters["state"] == "present":
-        # Check mode keeps nothing, but has to see the images that a run would burn.
+        # Check mode keeps no downloads, but has to inspect the images that a run would burn.
         cache = module.tmpdir if module.check_mode else os.path.join(root, CACHE)
         todo = _prepare(run, tool, adapters, parameters=parameters, cache=cache, download=download)
     if todo.burns:

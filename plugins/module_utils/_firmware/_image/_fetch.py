@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Image files with a checksum, here or on a server."""
+"""Fetch image files, with a checksum, from the node or from a server."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _TIMEOUT = 60
 _BLOCK = 1 << 18
 _MEGABYTE = 1000000
 LARGEST = 512 * _MEGABYTE
-"""No image of an adapter is nearly as large: it has to fit into its flash."""
+"""Maximum size of a download. Images are far smaller: they have to fit into the flash of an adapter."""
 LONGEST = 1800.0
-"""Seconds for a download as a whole. A server that sends a byte now and then would never run into a limit for each of them."""
+"""Time limit of a whole download, in seconds. A limit per read would never expire with a server that sends a byte now and then."""
 
 Download = t.Callable[..., t.IO[bytes]]
-"""Opens a URL for reading, within `timeout` seconds. Raises OSError or ValueError where it can't."""
+"""Opens a URL for reading, with a timeout in seconds. Raises OSError or ValueError on failure."""
 
 
 class Location(t.NamedTuple):
-    """Where an image is: a file on the node, or a URL. `checksum` is `sha256:DIGITS`, "" for none."""
+    """The location of an image: a file on the node, or a URL. `checksum` is `sha256:DIGITS`; "" for none."""
 
     path: str = ""
     url: str = ""
@@ -37,26 +37,26 @@ class Location(t.NamedTuple):
 
 
 def location_of(value: str | t.Mapping[str, str]) -> Location:
-    """A declared image: a path, or a mapping with `path` or `url`, and `checksum`."""
+    """Parse a declared image: a path, or a mapping with `path` or `url`, and `checksum`."""
     if isinstance(value, str):
         return Location(path=value)
     return Location(value.get("path") or "", value.get("url") or "", (value.get("checksum") or "").lower())
 
 
 def _kept(location: Location, directory: str) -> str:
-    """The directory keeps images under their digests."""
+    """The path of a download. The directory keeps images under their digests."""
     return os.path.join(directory, location.checksum.partition(":")[2])
 
 
 def cached(location: Location, directory: str) -> str:
-    """The path of the image at a URL that was downloaded before; "" where it was not, or is damaged."""
+    """The path of an image that was downloaded before; "" where it was not, or where the file is damaged."""
     path = _kept(location, directory)
     return path if os.path.isfile(path) and not mismatch(path, location.checksum) else ""
 
 
 def _receive(source: t.IO[bytes], target: t.IO[bytes], *, clock: t.Callable[[], float]) -> None:
-    """Copy a download, within the limits. Raises CommandFailed."""
-    # One access to the network for each block, where there is a way to ask for that: the time is looked at in between.
+    """Copy a download, within the limits of size and time. Raises CommandFailed."""
+    # Where available, read1 makes one network access per block, so that the time is checked in between.
     read: t.Callable[[int], bytes] = getattr(source, "read1", source.read)
     began, size = clock(), 0
     while True:
@@ -74,7 +74,7 @@ def _receive(source: t.IO[bytes], target: t.IO[bytes], *, clock: t.Callable[[], 
 
 
 def fetch(location: Location, directory: str, download: Download) -> str:
-    """Download the image at a URL; returns its path."""
+    """Download the image at a URL and return its path."""
     path = _kept(location, directory)
     os.makedirs(directory, mode=0o700, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=directory, prefix=".new-")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about images of firmware. Pure."""
+"""Validate declared firmware images. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VERSION = re.compile(r"^[0-9]{1,6}(\.[0-9]{1,6}){1,3}\Z")
 _PSID = re.compile(r"^[A-Za-z0-9_.-]{1,16}\Z")
 _LOCATION = ("path", "url", "checksum")
 _URL = re.compile(r"^https?://[!-.0-~]+/[!-~]+\Z")
-# No file has a NUL in its name, nor half of a character.
+# A file name contains neither NUL nor a lone surrogate.
 _PATH = re.compile(r"^/[^\0\ud800-\udfff]*\Z")
 _CHECKSUM = re.compile(r"^(sha256:[0-9a-fA-F]{64}|sha512:[0-9a-fA-F]{128})\Z")
 _CHECKSUMS = "sha256: or sha512: and hexadecimal digits"
@@ -27,7 +27,7 @@ def _is(form: re.Pattern[str], value: t.Any) -> bool:
 
 
 def _location_problems(name: str, value: t.Any) -> list[Problem]:
-    """A path, or a mapping of path or url, and checksum."""
+    """Problems of a location: a path, or a mapping of path or url, and checksum."""
     if not isinstance(value, t.Mapping):
         return [] if _is(_PATH, value) else [Problem(name, value, "the absolute path of an image on the node, or a mapping of path or url, and checksum")]
     path, url, checksum = (value.get(key) for key in _LOCATION)
@@ -51,7 +51,7 @@ def _version_problems(name: str, value: t.Any) -> list[Problem]:
 
 
 def _by_psid(name: str, value: t.Mapping[t.Any, t.Any], judge: t.Callable[[str, t.Any], list[Problem]]) -> list[Problem]:
-    """What is wrong with a mapping of PSIDs to what `judge` knows."""
+    """Problems of a mapping from PSIDs to values that `judge` checks."""
     problems = [Problem(name, psid, "a PSID such as MT_0000000008") for psid in value if not _is(_PSID, psid)]
     return problems + [problem for psid, item in value.items() for problem in judge("%s[%s]" % (name, label(psid)), item)]
 
@@ -70,7 +70,7 @@ def _device_problems(name: str, entries: t.Any) -> list[Problem]:
 
 
 def image_problems(variables: t.Mapping[str, t.Any], prefix: str = "") -> list[Problem]:
-    """`variables` holds the options of the module mstflint, their names behind a prefix where a role passes its own."""
+    """Problems of the image options. `variables`: the options of the module mstflint; `prefix`: precedes their names where a role passes them."""
     images, versions, devices = (variables.get(prefix + name) for name in ("images", "versions", "devices"))
     problems: list[Problem] = []
     if isinstance(images, t.Mapping):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at a node's adapters and at the images that are offered for them."""
+"""Look at a node's adapters and at the images available for them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SUFFIXES = (".bin", ".mfa2", ".fw")
 
 
 def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
-    """The output with both streams in one text: errors are found on either."""
+    """Run a command. Returns the output, and both streams as one text, since errors can be on either."""
     output = run(argv, ok=None, timeout=timeout)
     return output, output.stdout + output.stderr
 
@@ -40,10 +40,10 @@ def _query(run: Runner, argv: t.Sequence[str], pci: str) -> flint.Query:
 
 
 def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = False) -> flint.Query:
-    """What an adapter says of itself.
+    """Query an adapter.
 
-    Firmware that controls updates names the PSID that it runs, even where that of another board was burned and waits for a
-    reset. `psid_in_flash` has the flash itself read as well. Secure firmware forbids that, and changes of the PSID too.
+    Firmware that controls updates reports the PSID that it runs, even if the PSID of another board was burned and waits for a
+    reset. With `psid_in_flash` the flash itself is read, too. Secure firmware forbids that, and also forbids changes of the PSID.
     """
     found = _query(run, flint.query_device(tool, pci), pci)
     if not psid_in_flash or not flint.firmware_checks(found) or flint.SECURE in found.security:
@@ -59,7 +59,7 @@ def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = Fal
 
 
 def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[tuple[Adapter, ...], tuple[Unread, ...]]:
-    """The selected cards, queried, and those that don't answer. Without a driver, only the firmware itself knows the PSID."""
+    """Query the selected cards; returns the adapters and the cards that don't answer. Without a driver, only the firmware knows the PSID."""
     asked: dict[str, flint.Query] = {}
     unread: dict[str, Unread] = {}
 
@@ -74,7 +74,7 @@ def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.M
         devices = [device._replace(psid=asked[device.pci].psid) if device.pci in asked else device for device in devices]
     chosen, problems = select_devices("devices", parameters["devices"], devices, missing=parameters["missing"])
     if not unread:
-        # A card that does not tell its PSID may be the one that is selected by it.
+        # A card that does not report its PSID may be the one that a PSID selector means.
         require_none(problems)
     query_all(chosen)
     adapters = tuple(Adapter(device.pci, device.functions, device.rdma, asked[device.pci]) for device in chosen if device.pci in asked)
@@ -82,7 +82,7 @@ def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.M
 
 
 def look_at_image(run: Runner, tool: str, path: str) -> Image:
-    """An image that can't be read has a fault instead of a query."""
+    """Query an image. An image that can't be read has a fault instead of a query."""
     if not os.path.isfile(path):
         return Image(path, fault=planning.ABSENT)
     output, text = _ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
@@ -93,7 +93,7 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
 
 
 def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, download: Download | None) -> Image:
-    """The image of a location, downloaded first where it is a URL; without `download`, it has to be there."""
+    """The image at a location. A URL is downloaded first; without `download`, the image has to be in the cache."""
     path = cached(location, cache) if location.url else location.path
     if not path:
         if download is None:
@@ -109,7 +109,7 @@ def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, 
 
 
 def verify_image(run: Runner, tool: str, image: Image) -> Image:
-    """The same image, with a fault where a checksum in it is wrong."""
+    """The same image, with a fault where one of its checksums is wrong."""
     output, text = _ask(run, flint.verify_image(tool, image.file), flint.VERIFY_TIMEOUT)
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
@@ -117,7 +117,7 @@ def verify_image(run: Runner, tool: str, image: Image) -> Image:
 def find_images(
     run: Runner, tool: str, where: str | t.Mapping[str, t.Any] | None, *, psids: t.Collection[str], cache: str, download: Download | None
 ) -> Source:
-    """A file, the image files directly in a directory, or a mapping; only the PSIDs that need an image are looked at."""
+    """The images at `where`: a file, the image files directly in a directory, or a mapping. Only images for `psids` are looked at."""
     if not psids or not where:
         return Source()
     if not isinstance(where, str):
@@ -132,6 +132,6 @@ def find_images(
 
 
 def draft(run: Runner, tool: str, adapters: t.Sequence[Adapter], *, wanted: Wanted, cache: str, download: Download | None) -> ImagePlan:
-    """The plan for adapters that were looked at, before any image is verified. Without `download`, images at a URL have to be in the cache."""
+    """The plan for adapters already queried, before any image is verified. Without `download`, images at a URL have to be in the cache."""
     psids = {psid for adapter in adapters if not planning.is_settled(adapter, wanted) for psid in planning.psids_of(adapter, wanted)}
     return planning.plan(adapters, find_images(run, tool, wanted.images, psids=psids, cache=cache, download=download), wanted)

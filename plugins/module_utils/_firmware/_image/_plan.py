@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The image for each adapter, and whether it may be burned. Pure: no tool is started here, so check mode is exact.
+"""Choose the image for each adapter, and decide whether it may be burned. Pure: no tool is started here, so check mode is exact.
 
-Every refusal is found for all adapters before the first one is burned.
+All refusals, for all adapters, are found before the first adapter is burned.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ _HINTS = {
     NOT_DOWNLOADED: "rdma.ofed.firmware downloads it; a version in hca_firmware_versions is compared without an image",
 }
 _SIGNED = (SECURE, "signed-fw")
-# What a result says of an adapter as the tool does.
+# The fields of an adapter that a result takes from the tool unchanged.
 _TOLD = ("psid", "part_number", "description", "image_type", "running", "release_date", "security", "roms", "base_guid", "base_mac")
 
 
 class Adapter(t.NamedTuple):
-    """One card, however many PCI functions it has, and what its flash holds."""
+    """One card, regardless of its number of PCI functions, and the content of its flash."""
 
     pci: str
-    """Its first function: the one that the tools are given."""
+    """Its first function, which is passed to the tools."""
     functions: tuple[str, ...] = ()
     rdma: tuple[str, ...] = ()
     """The RDMA devices on its functions."""
@@ -45,7 +45,7 @@ class Image(t.NamedTuple):
     """An image. `fault` says why it can't be used, in the words of the tool."""
 
     path: str
-    """As it was declared: the path of a file, or a URL."""
+    """The location as declared: the path of a file, or a URL."""
     query: Query = Query()
     fault: str = ""
     copy: str = ""
@@ -57,12 +57,12 @@ class Image(t.NamedTuple):
 
 
 class Source(t.NamedTuple):
-    """The offered images: files for any adapter of their PSID, and files for one PSID."""
+    """The available images: files for any adapter with their PSID, and files mapped to one PSID."""
 
     candidates: tuple[Image, ...] = ()
     by_psid: t.Mapping[str, Image] = {}
     single: bool = False
-    """Whether one file was declared, for every selected adapter."""
+    """Whether a single file was declared for every selected adapter."""
 
 
 class Burn(t.NamedTuple):
@@ -71,11 +71,11 @@ class Burn(t.NamedTuple):
 
 
 class ImagePlan(t.NamedTuple):
-    """Burns in order, problems that forbid all of them, and notes for people."""
+    """Burns in order, problems that forbid all burns, and notes for people."""
 
     burns: tuple[Burn, ...] = ()
     chosen: t.Mapping[str, Image] = {}
-    """The image of each adapter (by its PCI address) that there is one for."""
+    """The image of each adapter that has one, by PCI address."""
     problems: tuple[Problem, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -99,12 +99,12 @@ def _faulty(images: t.Iterable[Image]) -> list[str]:
 
 
 def unusable(image: Image) -> Problem:
-    """The problem with an image that has a fault."""
+    """The problem of an image that has a fault."""
     return Problem("image %s" % image.path, image.fault, "a whole firmware image", _HINTS.get(image.fault, "take it from its source again"))
 
 
 def _without_image(adapter: Adapter, version: str, source: Source, *, missing: str) -> Problem:
-    """An adapter for which there is no image, with the images that there are. `version` is the wanted one, if any."""
+    """The problem of an adapter without an image; it lists the available images. `version`: the wanted version, if any."""
     psid, sound = adapter.query.psid, [one for one in source.candidates if not one.fault]
     if version:
         have = sorted({one.query.version for one in sound if one.query.psid == psid}, key=numbers)
@@ -122,13 +122,13 @@ def _without_image(adapter: Adapter, version: str, source: Source, *, missing: s
 
 
 def psids_of(adapter: Adapter, wanted: Wanted) -> tuple[str, ...]:
-    """The PSIDs that an image may be mapped to: that of the adapter, and where it may be changed, the original one."""
+    """The PSIDs that an image may be mapped to: that of the adapter and, where the PSID may be changed, the original one."""
     found = adapter.query
     return (found.psid, found.original_psid) if wanted.allow_psid and found.original_psid else (found.psid,)
 
 
 def choose(adapter: Adapter, source: Source, wanted: Wanted) -> Image | Problem:
-    """The image for an adapter: the one mapped to its PSID, the one file, or the newest of its PSID and wanted version."""
+    """The image for an adapter: the one mapped to its PSID, the single file, or the newest image with its PSID and the wanted version."""
     psid = adapter.query.psid
     mapped = [source.by_psid[one] for one in psids_of(adapter, wanted) if one in source.by_psid]
     image = next(iter(mapped or (source.candidates if source.single else ())), None)
@@ -139,13 +139,13 @@ def choose(adapter: Adapter, source: Source, wanted: Wanted) -> Image | Problem:
     if version:
         fitting = [one for one in fitting if same_version(one.query.version, version)]
     if fitting:
-        # Of equal versions the first by name, so that every run takes the same.
+        # Of equal versions take the first by name, so that every run chooses the same file.
         return max(sorted(fitting, key=lambda one: one.path), key=lambda one: numbers(one.query.version))
     return _without_image(adapter, version, source, missing=wanted.missing)
 
 
 def _objections(adapter: Adapter, image: Image, wanted: Wanted) -> list[Problem]:
-    """Why this image must not go on this adapter."""
+    """Why this image must not be burned on this adapter."""
     found, offered, name = adapter.query, image.query, name_of(adapter)
     problems: list[Problem] = []
     version = wanted.versions.get(found.psid, "")
@@ -169,18 +169,18 @@ def _objections(adapter: Adapter, image: Image, wanted: Wanted) -> list[Problem]
 
 
 def is_settled(adapter: Adapter, wanted: Wanted) -> bool:
-    """Whether the declared version is in the flash. Then no image is looked at, unless it may bring another PSID."""
+    """Whether the declared version is in the flash. Then no image is needed, unless it may change the PSID."""
     version = wanted.versions.get(adapter.query.psid, "")
     return bool(version) and same_version(version, adapter.query.version) and not wanted.allow_psid
 
 
 def is_due(adapter: Adapter, image: Image) -> bool:
-    """Whether another image is in the flash. The running one does not count: it follows at the next reset."""
+    """Whether the flash holds another image. The running firmware does not count: it changes at the next reset."""
     return adapter.query.psid != image.query.psid or not same_version(adapter.query.version, image.query.version)
 
 
 def _may_be_skipped(adapter: Adapter, source: Source, wanted: Wanted) -> bool:
-    """Whether nothing is declared for it. An unreadable file may be its image."""
+    """Whether nothing is declared for the adapter. An unreadable file counts as declared, because it may be the adapter's image."""
     mapped = any(psid in source.by_psid for psid in psids_of(adapter, wanted))
     return wanted.missing == "skip" and adapter.query.psid not in wanted.versions and not mapped and not _faulty(source.candidates)
 
@@ -214,7 +214,7 @@ def _change(adapter: Adapter, aspect: str, *, before: str, after: str) -> Change
 
 
 def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapter, ...]:
-    """The adapters as they will be."""
+    """The adapters as they will be after the burns."""
     burned = {}
     for adapter, image in burns:
         found, new = adapter.query, image.query
@@ -225,7 +225,7 @@ def after(adapters: t.Sequence[Adapter], burns: t.Sequence[Burn]) -> tuple[Adapt
 
 
 def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
-    """Firmware that is in flash and does not run yet."""
+    """Firmware in flash that does not run yet."""
     due: list[Change] = []
     for one in sorted(adapters):
         found = one.query
@@ -236,7 +236,7 @@ def pending(adapters: t.Sequence[Adapter]) -> tuple[Pending, ...]:
 
 
 def describe(adapter: Adapter, image: Image | None) -> dict[str, t.Any]:
-    """An adapter as the module returns it."""
+    """An adapter in the shape that the module returns."""
     data = as_data(adapter)
     found = data.pop("query")
     return {

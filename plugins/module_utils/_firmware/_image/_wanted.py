@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wanted of images on adapters. Pure."""
+"""The wanted images of adapters. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 
 class Wanted(t.NamedTuple):
     versions: t.Mapping[str, str] = {}
-    """The version that is wanted for a PSID."""
+    """The wanted version by PSID."""
     allow_downgrade: bool = False
     allow_psid: bool = False
     missing: str = "fail"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The interfaces of a node, and what must not be cut off from it, for changes of a link type."""
+"""Look at the interfaces of a node, and at the connections that a change of link type must not cut."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def look(run: Runner, environ: t.Mapping[str, str], *, root: str = "/") -> Netwo
         netdevs,
         {netdev.name: pci for netdev in netdevs for pci in [pci_address(root, "sys/class/net", netdev.name, "device")] if pci},
         {name: pci_address(root, "sys/class/infiniband", name, "device") for name in entries(root, "sys/class/infiniband")},
-        # Every namespace has an IPv6 default route to the loopback, which is rejected.
+        # Every namespace has an IPv6 default route to the loopback device that rejects packets.
         frozenset(route.device for route in routes if route.network.prefixlen == 0 and route.device != "lo"),
         read_ssh(run, netdevs, environ, root=root, pid=os.getpid()).device,
     )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Changes of a link type that would take a port away from what uses it. Pure.
+"""Find changes of a link type that would take a port away from its users. Pure.
 
 A site declares link types for a model, and the management port of a node may be on a card of that model.
 """
@@ -32,17 +32,17 @@ class Network(t.NamedTuple):
 
     netdevs: tuple[Netdev, ...] = ()
     functions: t.Mapping[str, str] = {}
-    """The PCI function below each interface that is hardware."""
+    """The PCI function below each hardware interface."""
     rdma: t.Mapping[str, str] = {}
     """The PCI function below each RDMA device."""
     default_routes: frozenset[str] = frozenset()
-    """The interfaces that a default route leaves through."""
+    """The interfaces that have a default route."""
     ssh: str = ""
-    """The interface of the connection that manages the node; "" where there is none, or it can't be told."""
+    """The interface of the management connection; "" where there is none, or where it is unknown."""
 
 
 def changed_links(plans: t.Sequence[ConfigPlan]) -> list[tuple[ConfigPlan, str, str, str]]:
-    """The link types that a set would change from what the running firmware uses: plan, parameter, and the values of now and then."""
+    """The link types that a set changes, compared with those that the running firmware uses: plan, parameter, present and new value."""
     found = []
     for one in plans:
         for name, value in one.after().items():
@@ -56,9 +56,9 @@ def changed_links(plans: t.Sequence[ConfigPlan]) -> list[tuple[ConfigPlan, str, 
 
 
 def interfaces_of(name: str, functions: t.Sequence[str], network: Network) -> list[Netdev]:
-    """The interfaces of the port that a parameter is about: that of the function of its number, or of that number on the only function.
+    """The interfaces of the port that a parameter is about: those of the function with its number, or those with its number on the only function.
 
-    Where neither tells the port apart, all of the card count.
+    If neither identifies the port, all interfaces of the card count.
     """
     match = _LINK_TYPE.match(name)
     port = match.group(1) if match else None
@@ -72,7 +72,7 @@ def interfaces_of(name: str, functions: t.Sequence[str], network: Network) -> li
 
 
 def uses_of(netdev: Netdev, network: Network) -> list[str]:
-    """Who or what would miss the interface, in words."""
+    """What depends on the interface, in words."""
     above = [other for other in network.netdevs if netdev.name in {lower.name for lower in below(other.name, network.netdevs)}]
     names = {other.name for other in above}
     addresses = sorted(address for other in above for address in (*other.addresses, *other.dynamic_addresses))
@@ -96,7 +96,7 @@ def _is_consented(netdev: Netdev, network: Network, *, consents: t.Collection[st
 
 
 def refusals(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collection[str]) -> list[str]:
-    """Why link types must not be changed, one text for each port, with the way out."""
+    """Why link types must not be changed: one text per port, with the option that permits it."""
     found = []
     for one, name, now, then in changed_links(plans):
         for netdev in interfaces_of(name, one.wanted.device.functions, network):
@@ -114,7 +114,7 @@ def refusals(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collec
 
 
 def refuse_ports_in_use(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collection[str]) -> None:
-    """Raises Refused with every port that would be taken away from what uses it."""
+    """Raise Refused with every port that would be taken away from its users."""
     found = refusals(plans, network, consents)
     if found:
         raise Refused("; ".join(found), ports=found)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Links and cables of a node: a query for each port, and the problems of each link."""
+"""Query the links and cables of a node's ports, and find their problems."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if t.TYPE_CHECKING:
     from ..._host._run import Runner
     from ..._tools._mlxlink import Cable, Link
 
-# NVIDIA's part numbers have a letter after the hyphen for what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
-# Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand, and NVIDIA lists them for Ethernet, too, or for both.
-# Cables of others say nothing of the kind.
+# The letter after the hyphen of an NVIDIA part number says what a LinkX cable or module is made and tested for: `MCP1600-C001E30N` is for 100 Gb/s
+# Ethernet, `MCP1600-E001E30` for EDR. Cables with E, H and N are for InfiniBand; NVIDIA lists them for Ethernet, too, or for both.
+# The part numbers of other vendors do not tell the protocol.
 _LINKX = re.compile(r"^M(?:CP|CA|FA|FS|MA|MS)[0-9A-Z]{4}-([A-Z])[0-9A-Z]")
 _LINKX_ETHERNET: t.Mapping[str, str] = {"A": "25GbE", "C": "100GbE", "V": "200GbE", "W": "400GbE"}
 
@@ -37,10 +37,10 @@ class Limits(t.NamedTuple):
     """The limits that a site accepts."""
 
     part_numbers: tuple[str, ...] = ()
-    """Shell patterns of those that are accepted; without any, all but those for Ethernet alone in an InfiniBand port."""
+    """Shell patterns of accepted part numbers; if empty, all are accepted except those for Ethernet only in an InfiniBand port."""
     effective_ber: float = 1e-12
     min_speed: str = ""
-    """The speed that cables and links must have; "" for the fastest that port and cable support."""
+    """The minimum speed of cables and links; "" for the fastest that port and cable support."""
 
 
 class QueriedPort(t.NamedTuple):
@@ -52,7 +52,7 @@ class QueriedPort(t.NamedTuple):
     port: int
     pci: str
     port_guid: str = ""
-    """"" of a port that is none of InfiniBand, whose GID is made of its MAC."""
+    """The port GUID; "" for a port without InfiniBand, whose GID is derived from its MAC address."""
 
 
 def fastest(speeds: t.Iterable[str], kind: int) -> str:
@@ -62,7 +62,7 @@ def fastest(speeds: t.Iterable[str], kind: int) -> str:
 
 
 def describe_cable(cable: Cable) -> str:
-    """`FS Q28-PC03, Passive copper cable, 3 m, serial S2202655321-1`; "" where the port has none."""
+    """`FS Q28-PC03, Passive copper cable, 3 m, serial S2202655321-1`; "" where the port has no cable."""
     name = " ".join(part for part in (cable.vendor, cable.part_number) if part)
     length = "%g m" % cable.length_m if cable.length_m else ""
     serial = "serial %s" % cable.serial_number if cable.serial_number else ""
@@ -75,14 +75,14 @@ def _kind(*speeds: str) -> int | None:
 
 
 def of_link(code: Code, found: str, port: str = "") -> Finding:
-    """A finding about the link of a port: in words, what was found."""
+    """A finding about the link of a port; `found` says in words what was found."""
     return Finding(code, Topic.PORT, port, found=found)
 
 
 def _slower(link: Link, min_speed: str) -> list[Finding]:
-    """The cable or the link that is slower than it has to be."""
+    """Findings about a cable or a link that is slower than required."""
     kind = _kind(link.speed, *link.enabled_speeds, *link.cable_speeds, min_speed) or INFINIBAND
-    # That of the other kind says nothing about this port.
+    # A minimum speed of the other kind says nothing about this port.
     min_speed = min_speed if (rank(min_speed) or (kind,))[0] == kind else ""
     port, cable = fastest(link.enabled_speeds, kind), fastest(link.cable_speeds, kind)
     now, wanted, able = rank(link.speed), rank(min_speed or port), rank(cable)
@@ -98,16 +98,16 @@ def _slower(link: Link, min_speed: str) -> list[Finding]:
 
 
 def ethernet_rate(part_number: str) -> str:
-    """`MCP1600-C001E30N` -> `100GbE`; "" for a cable that is not known to be for Ethernet alone."""
+    """`MCP1600-C001E30N` -> `100GbE`; "" for a cable that is not known to be for Ethernet only."""
     match = _LINKX.match(part_number.strip().upper())
     return _LINKX_ETHERNET.get(match.group(1), "") if match else ""
 
 
 def _cable_problems(link: Link, limits: Limits) -> list[Finding]:
-    """Whether the cable is one for this site, or at least for this kind of port."""
+    """Findings about a cable that the site does not accept or that does not suit the kind of port."""
     number = link.cable.part_number
     if limits.part_numbers:
-        # A declared part number is right, whatever it stands for.
+        # A declared part number is accepted, whatever it stands for.
         if not describe_cable(link.cable) or any(fnmatch.fnmatchcase(number, pattern) for pattern in limits.part_numbers):
             return []
         return [of_link(Code.CABLE_UNDECLARED, "the part number of its cable is none of %s" % ", ".join(limits.part_numbers))]
@@ -132,7 +132,7 @@ def problems_of(link: Link, limits: Limits) -> list[Finding]:
 
 
 def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
-    """The ports to query: the named ones, or all of the node's own adapters. Raises InvalidInput with every unknown name."""
+    """The ports to query: the named ones, or all ports of the node's own adapters. Raises InvalidInput with every unknown name."""
     hcas = {hca.name: hca for hca in read_hcas(root) if hca.pci and not hca.virtual}
     ports = [port for port in read_ports(root) if port.device in hcas]
     known = {port.name: QueriedPort(port.name, port.device, port.port, hcas[port.device].pci, port.port_guid if port.infiniband else "") for port in ports}
@@ -144,20 +144,20 @@ def targets(root: str, names: t.Sequence[str]) -> tuple[QueriedPort, ...]:
 
 
 class Answer(t.NamedTuple):
-    """What the tool says of a port."""
+    """The answer of the tool for one port."""
 
     port: QueriedPort
     link: Link
     problems: tuple[Finding, ...] = ()
     error: str = ""
-    """Its message where it could not read the link, which is empty then."""
+    """The tool's message where it could not read the link; the link is empty then."""
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         return (of_link(Code.LINK_UNREAD, self.error, self.port.name),) if self.error else self.problems
 
     def result(self) -> dict[str, t.Any]:
-        """In the shape of an entry of `ports`."""
+        """The answer in the shape of an entry of `ports`."""
         words = {"problems": [problem.found for problem in self.problems], "codes": [problem.code.value for problem in self.problems]}
         return {**as_data(self.link), **self.port._asdict(), "error": self.error, **words}
 
@@ -171,14 +171,14 @@ def _ask(run: Runner, name: str, port: QueriedPort, *, limits: Limits) -> Answer
 
 
 def ask(run: Runner, names: t.Sequence[str], limits: Limits, *, root: str = "/") -> list[Answer]:
-    """What the tool says of the named ports, or of all; `run` has to fit threads. Raises InvalidInput, and Unsupported without a tool."""
+    """Query the named ports, or all. `run` has to be thread-safe. Raises InvalidInput, and Unsupported without a tool."""
     if limits.min_speed and rank(limits.min_speed) is None:
         raise InvalidInput([Problem("min_speed", limits.min_speed, "one of %s, or a speed of Ethernet such as 100G" % ", ".join(SPEEDS))])
     wanted = targets(root, names)
     name = first_tool(run, _mlxlink.TOOLS)
     if wanted and not name:
         raise Unsupported("neither %s is installed on this node: install the package mstflint" % " nor ".join(_mlxlink.TOOLS))
-    # Cards are asked side by side, the functions of one card one after the other: they share a semaphore.
+    # Cards are queried in parallel, and the functions of one card one after the other, because they share a semaphore.
     cards: dict[str, list[QueriedPort]] = {}
     for target in wanted:
         cards.setdefault(target.pci.rpartition(".")[0], []).append(target)
@@ -196,7 +196,7 @@ def look(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[s
 
 
 def seen(run: Runner, limits: Limits, around: Around, *, root: str = "/") -> tuple[Finding, ...]:
-    """What the tool says of the checked ports with a link. A port without is a finding by itself; a virtual function has no cable."""
+    """Findings about the checked ports with a link. A port without one has its own finding; a virtual function has no cable."""
     readable = {target.name for target in targets(root, ())}
     names = [port.name for port in around.ports if port.phys_state == "LinkUp" and port.name in around.checked and port.name in readable]
     if not names:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What makes the pending changes of adapters effective, as far as it is allowed. Pure."""
+"""Choose what activates the pending changes of adapters, as far as it is allowed. Pure."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ class Adapters(t.NamedTuple):
 
     needs: frozenset[str] = frozenset()
     blocked: tuple[str, ...] = ()
-    """What stands against a reset, in words."""
+    """What blocks a reset, in words."""
     lasting: tuple[str, ...] = ()
-    """What of it a drain does not end."""
+    """The part of `blocked` that a drain does not end."""
     unknown: bool = False
-    """Whether there are any, and none of them could be read to the end."""
+    """Whether the node has adapters and none of them could be read completely."""
 
 
 class Consents(t.NamedTuple):
     reset: bool = False
     reboot: bool = False
     drains: bool = False
-    """Whether the site can end the use of the node."""
+    """Whether the site can drain the node."""
     cycles: bool = False
-    """Whether it can switch the node off and on. The node is away as for a reboot, so the consent is that to a reboot."""
+    """Whether the site can power-cycle the node. The node is away as in a reboot, so the consent to a reboot covers it."""
 
 
 class Activation(t.NamedTuple):
     way: str = ""
-    """`reset`, `reboot`, `power_cycle`, or nothing."""
+    """`reset`, `reboot`, `power_cycle`, or ""."""
     refusal: str = ""
-    """Why a reset that is allowed is impossible, in words, where nothing else is allowed."""
+    """Why an allowed reset is impossible, in words, where nothing else is allowed."""
     due: bool = False
-    """Whether a run would do something about it, were it only to refuse."""
+    """Whether a run would act, be it only to refuse."""
 
 
 def adapters_of(entries: t.Iterable[t.Mapping[str, t.Any]]) -> Adapters:
@@ -66,7 +66,7 @@ def activation(adapters: Adapters, allowed: Consents) -> Activation:
     obstacles = adapters.lasting if allowed.drains else adapters.blocked
     if not obstacles:
         return Activation("reset", due=True)
-    # Where only the users of an adapter block its reset, a reboot would ignore them.
+    # Where only users of an adapter block its reset, a reboot would disregard them.
     if allowed.reboot and adapters.lasting:
         return Activation("reboot", due=True)
     return Activation(refusal=_REFUSAL % ("; ".join(obstacles), _BY_REBOOT if adapters.lasting else _BY_DRAIN), due=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Resets cards one after the other, and waits for their drivers."""
+"""Reset cards one after the other, and wait for their drivers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Done(t.NamedTuple):
 
 
 def _await_drivers(card: Card, before: t.Mapping[str, bool], *, timeout: float, root: str) -> tuple[str, ...]:
-    """The functions that had a driver before a reset and are without one; waits for them to come back."""
+    """Wait for drivers to come back after a reset. Returns the functions that had a driver before and have none."""
 
     def lost() -> tuple[str, ...]:
         now = drivers(root, card.functions)
@@ -49,7 +49,7 @@ def _await_drivers(card: Card, before: t.Mapping[str, bool], *, timeout: float, 
 
 
 def reset_card(run: Runner, todo: ResetPlan, *, wait: float, root: str = "/") -> str:
-    """Resets one card; returns why the firmware was not loaded, "" if it was. Raises CommandFailed if the card is lost."""
+    """Reset one card. Returns why the firmware was not loaded; "" if it was. Raises CommandFailed if the card is lost."""
     card = todo.card
     before = drivers(root, card.functions)
     outcome = _mlxfwreset.reset(run, first_tool(run, _mlxfwreset.TOOLS), card.pci, level=todo.level, sync=todo.sync)
@@ -70,13 +70,13 @@ class Node(t.NamedTuple):
     environ: t.Mapping[str, str]
     root: str
     foreseen: tuple[Change, ...] = ()
-    """What would be set before a reset."""
+    """Changes that would be made before a reset."""
 
     def look(self, wanted: Wanted, failing: str = "", reset: t.Collection[str] = ()) -> list[ResetPlan]:
         """The plan of every card.
 
-        A card of `reset`, which were reset, that can't be read is an error, with `failing` as the beginning of its message. What is unknown of
-        another card, such as a ConnectX-3 or one that is broken, is only a finding, and no reason to leave the others as they are.
+        A card in `reset` has been reset; if it can't be read, CommandFailed is raised, and its message starts with `failing`. If another card can't
+        be read, such as a ConnectX-3 or a broken one, that is only a finding and does not stop the resets of other cards.
         """
         host, cards = look(self.run, self.devices, self.environ, root=self.root)
         failures = ["%s: %s" % (card.pci, failure) for card in cards if card.pci in reset for failure in card.failures]
@@ -86,7 +86,7 @@ class Node(t.NamedTuple):
 
 
 def apply(node: Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: float) -> Done:
-    """Resets the cards one after the other, and looks at all of them again."""
+    """Reset the cards one after the other, and look at all of them again."""
     due = resets(plans)
     messages = {todo.card.pci: reset_card(node.run, todo, wait=wait, root=node.root) for todo in due}
     after = node.look(wanted, "%s was reset, and can't be looked at after that" % ", ".join(messages), messages)
@@ -94,13 +94,13 @@ def apply(node: Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: flo
     reset = tuple(pci for pci, message in messages.items() if not message)
     changes = [change for todo in due for change in todo.changes if todo.card.pci in reset and change.key() not in still]
     failures = tuple("%s: the reset did not load the firmware: %s" % item for item in messages.items() if item[1])
-    # A card that was reset and still has pending changes needs more than another reset; the others are as they were.
+    # A card that was reset and still has pending changes needs more than another reset; all other cards are unchanged.
     left = tuple(plan(todo.card, Host(), Wanted(tried="reset")) if todo.card.pci in messages else todo for todo in after)
     return Done(tuple(changes), reset, left, failures, aftermath(due))
 
 
 def predict(plans: t.Sequence[ResetPlan]) -> Done:
-    """The outcome of `apply` where every reset succeeds."""
+    """The outcome of `apply` if every reset succeeds."""
     reset = resets(plans)
     left = tuple(ResetPlan(todo.card._replace(pending=())) if todo in reset else todo for todo in plans)
     changes = tuple(change for todo in reset for change in todo.changes)

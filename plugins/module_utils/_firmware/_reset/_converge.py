@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reports what pending firmware needs, and resets cards where that is wanted and safe."""
+"""Report what pending firmware changes need, and reset cards where that is wanted and safe."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LOCK_SECONDS = 120
 
 
 def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, ...]:
-    """The changes of pending entries of other modules. Raises InvalidInput for what is none."""
+    """Parse the pending entries of other modules into changes. Raises InvalidInput for an invalid entry."""
     found = []
     problems = []
     for index, entry in enumerate(entries):
@@ -42,7 +42,7 @@ def read_foreseen(entries: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Change, .
 
 
 def describe(todo: ResetPlan, device: Device, reset: bool) -> dict[str, t.Any]:
-    """One adapter in the result."""
+    """One adapter of the result."""
     card = todo.card
     return {
         "pci": card.pci,

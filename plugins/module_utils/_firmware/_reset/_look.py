@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at adapters: pending changes, possible resets, and their users among all users of RDMA on the node."""
+"""Look at adapters: pending changes, possible resets, and their users among all RDMA users of the node."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ if t.TYPE_CHECKING:
 
 _T = t.TypeVar("_T")
 
-# The reset tools call them after they told the card to restart; both are in the package pciutils.
+# The reset tools call these after they told the card to restart. Both are in the package pciutils.
 _HELPERS = ("lspci", "setpci")
-# The drivers that the reset tools stop and start themselves. They refuse to touch a function of any other.
+# The drivers that the reset tools stop and start themselves. They refuse to touch a function with any other driver.
 _OWN_DRIVERS = ("", "mlx5_core", "nvme", "rshim_pcie")
 _NVIDIA = "0x15b3"
-# The class of PCI bridges, and what drives them and empty slots.
+# The class of PCI bridges, and the drivers of bridges and empty slots.
 _BRIDGE = "0x0604"
 _OF_BUS = ("", "pcieport")
-# One class of character devices each: verbs, and management datagrams with the flag of a subnet manager.
+# The classes of character devices: verbs, and management datagrams, which include the flag of a subnet manager.
 _CLASSES = ("infiniband_verbs", "infiniband_mad")
 
 
@@ -75,9 +75,9 @@ def read_places(root: str, netdevs: t.Sequence[Netdev]) -> Places:
 
 
 def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Places) -> tuple[str, ...]:
-    """The users of one card in words; `functions` are its PCI functions. Subnet managers and virtual functions are told of elsewhere.
+    """The users of one card in words. `functions`: its PCI functions. Subnet managers and virtual functions are reported elsewhere.
 
-    A user whose card is unknown counts as a user of every card: a wrong "free" costs a mount or a job, a wrong "in use" costs a question.
+    A user whose card is unknown counts as a user of every card: a false "free" costs a mount or a job, a false "in use" costs a question.
     """
     found = []
     for user in users:
@@ -88,7 +88,7 @@ def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Plac
 
 
 def ssh_over(functions: t.Collection[str], ssh: SshPath, places: Places) -> str:
-    """The interface by which the connection that manages the node runs, or may run, over this card; "" where it does not."""
+    """The interface through which the management connection uses, or may use, this card; "" where it does not."""
     if ssh.client and not ssh.device:
         return "an interface that can't be told"
     if not ssh.over_rdma:
@@ -103,29 +103,29 @@ def interfaces_of(functions: t.Collection[str], places: Places) -> tuple[str, ..
 
 
 def read_virtual_functions(root: str, functions: t.Sequence[str]) -> int:
-    """How many virtual functions a card has at the moment."""
+    """The present number of virtual functions of a card."""
     return sum(integer(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0 for pci in functions)
 
 
 def read_foreign_drivers(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:
-    """The functions that a driver holds which the reset tools don't stop: "0000:03:00.1 (vfio-pci)"."""
+    """The functions held by a driver that the reset tools don't stop: "0000:03:00.1 (vfio-pci)"."""
     drivers = [(pci, link_name(root, "sys/bus/pci/devices", pci, "driver")) for pci in functions]
     return tuple("%s (%s)" % item for item in drivers if item[1] not in _OWN_DRIVERS)
 
 
 def _switch_of(root: str, pci: str) -> str:
-    """The path in sysfs of the upstream port of the switch that is on the card itself; "" for a card without one."""
+    """The sysfs path of the upstream port of the switch on the card itself; "" for a card without a switch."""
     base = os.path.join(root, "sys/bus/pci/devices")
     path = os.path.dirname(real_path(base, pci))
     found = ""
-    # The port of the root complex above is of another vendor, as is a switch of the board.
+    # The root port above it, or a switch on the board, is of another vendor.
     while path and attribute(path, "vendor") == _NVIDIA and attribute(path, "class").startswith(_BRIDGE):
         found, path = path, os.path.dirname(path)
     return found
 
 
 def read_behind(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:
-    """The devices of others behind the PCIe switch of a card that a driver holds, such as GPUs and NVMe drives of DGX and HGX."""
+    """The foreign devices with a driver behind the PCIe switch of a card, such as GPUs and NVMe drives of DGX and HGX."""
     base = os.path.join(root, "sys/bus/pci/devices")
     switches = {switch for pci in functions for switch in [_switch_of(root, pci)] if switch}
     found = []
@@ -139,7 +139,7 @@ def read_behind(root: str, functions: t.Sequence[str]) -> tuple[str, ...]:
 
 
 def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device, ...]:
-    """The adapters that any of the names fits, each once; all without names. Raises InvalidInput with every name that fits none."""
+    """The adapters that any of the names selects, each once; all adapters without names. Raises InvalidInput with every name that selects none."""
     found = "one of: %s" % "; ".join(describe_device(device) for device in devices) if devices else "nothing: this node has no adapter"
     fitting = [{device.pci for device in devices if any(matches(device, kind, name) for kind in SELECTORS)} for name in names]
     require_none([Problem("adapters[%d]" % index, names[index], found) for index, chosen in enumerate(fitting) if not chosen])
@@ -147,7 +147,7 @@ def choose(devices: t.Sequence[Device], names: t.Sequence[str]) -> tuple[Device,
 
 
 def in_hypervisor(run: Runner) -> bool:
-    """Whether the reset tools take this for a virtual machine. They look for the same words."""
+    """Whether the reset tools take this node for a virtual machine. They look for the same words."""
     return run.has("lscpu") and "Hypervisor vendor" in run(["lscpu"], ok=None, timeout=10).stdout
 
 
@@ -181,14 +181,14 @@ def look(run: Runner, devices: t.Sequence[Device], environ: t.Mapping[str, str],
 
 
 def _differs(row: Row) -> bool:
-    """Whether the next value is not the current one. An array as a whole tells nothing of its elements."""
+    """Whether the next value differs from the current one. A row for a whole array says nothing about its elements."""
     if row.current is None or row.read_only or bounds(row.next) or not (readable(row.current) and readable(row.next)):
         return False
     return not same(row.next, row.current)
 
 
 def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple[tuple[Change, ...], tuple[str, ...]]:
-    """The parameters whose next value is not the current one, and what is unknown of them."""
+    """The parameters whose next value differs from the current one, and what could not be read."""
     _required(run, _mlxconfig.TOOLS)
     rows = look_at_parameters(Session(run, tools, device.pci), Wanted(device, reset_all=True)).values()
     if rows and all(row.current is None for row in rows):
@@ -204,7 +204,7 @@ def _image(run: Runner, pci: str) -> tuple[Change, ...]:
 
 
 def _required(run: Runner, tools: t.Sequence[str]) -> str:
-    """The tool to ask, which is the first that is installed; raises RdmaError where none is."""
+    """The first of the tools that is installed. Raises RdmaError where none is."""
     found = first_tool(run, tools)
     if not found:
         raise RdmaError("neither %s is installed" % " nor ".join(tools))
@@ -212,7 +212,7 @@ def _required(run: Runner, tools: t.Sequence[str]) -> str:
 
 
 def _tried(look: t.Callable[[], _T]) -> tuple[_T | None, str]:
-    """What was found, or why nothing was."""
+    """The result of `look`, or the reason why it failed."""
     try:
         return look(), ""
     except RdmaError as exc:
@@ -220,7 +220,7 @@ def _tried(look: t.Callable[[], _T]) -> tuple[_T | None, str]:
 
 
 def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
-    """What the tools say of one card."""
+    """Query one card with the tools."""
     firmware, no_firmware = _tried(lambda: _image(run, device.pci))
     configuration, no_configuration = _tried(lambda: _configuration(run, tools, device))
     parameters, unknown = configuration or ((), ())
@@ -231,6 +231,6 @@ def _ask(run: Runner, device: Device, tools: t.Sequence[str]) -> Card:
 
 
 def drivers(root: str, functions: t.Sequence[str]) -> dict[str, bool]:
-    """The functions that exist, and whether a driver holds them."""
+    """The functions that exist, and whether each has a driver."""
     base = os.path.join(root, "sys/bus/pci/devices")
     return {pci: os.path.lexists(os.path.join(base, pci, "driver")) for pci in functions if os.path.lexists(os.path.join(base, pci))}

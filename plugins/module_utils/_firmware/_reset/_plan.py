@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What makes pending firmware and configuration effective, card by card, and what blocks it. Pure.
+"""Plan, card by card, what activates pending firmware and configuration, and what blocks it. Pure.
 
-A card is reset once however many functions it has. Nothing here reboots: what needs a reboot or a cold boot is reported.
+A card is reset once, regardless of its number of functions. Nothing here reboots: a required reboot or cold boot is only reported.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from ._wanted import Wanted
 if t.TYPE_CHECKING:
     from ..._tools._mlxfwreset import Query
 
-# Cards that load whatever is pending only when power comes on.
+# Cards that load pending firmware and configuration only at power-on.
 _COLD_CARDS = ("bluefield4",)
-# Settings of how the board presents itself on the bus, which are read when power comes on.
+# Settings of how the board presents itself on the bus, which are read at power-on.
 _COLD = ("INTERNAL_CPU_", "PCI_SWITCH_EMULATION_", "PF_BAR2_")
 
 _KINDS = (Kind.FIRMWARE, Kind.FIRMWARE_PARAMETER)
@@ -31,27 +31,27 @@ class Card(t.NamedTuple):
     """One adapter as it was found."""
 
     pci: str
-    """Its first function, by which the tools are called."""
+    """Its first function, which is passed to the tools."""
     functions: tuple[str, ...] = ()
     type: str = ""
-    """`ConnectX5`, where a tool said so."""
+    """`ConnectX5`, where a tool reported the type."""
     pending: tuple[Change, ...] = ()
-    """What is set and not effective, of the kinds FIRMWARE and FIRMWARE_PARAMETER."""
+    """Changes that are set and not effective, of the kinds FIRMWARE and FIRMWARE_PARAMETER."""
     query: Query | None = None
     """None where no tool can reset the card, for the reason in `obstacle`."""
     obstacle: str = ""
     unknown: tuple[str, ...] = ()
     """What could not be read, and why."""
     failures: tuple[str, ...] = ()
-    """Those of `unknown` that are failures of the look."""
+    """The entries of `unknown` that are failures of the look."""
     users: tuple[str, ...] = ()
     ssh: str = ""
-    """The interface by which the node is managed over this card."""
+    """The interface through which the node is managed over this card."""
     interfaces: tuple[str, ...] = ()
     virtual_functions: int = 0
     foreign_drivers: tuple[str, ...] = ()
     behind: tuple[str, ...] = ()
-    """The devices behind the PCIe switch of the card that a driver holds: "0000:0d:00.0 (nvidia)"."""
+    """The devices with a driver behind the PCIe switch of the card: "0000:0d:00.0 (nvidia)"."""
 
     @property
     def bluefield(self) -> bool:
@@ -62,9 +62,9 @@ class Host(t.NamedTuple):
     """The properties of the node that matter for a reset."""
 
     hypervisor: bool = False
-    """Whether the reset tools take it for a virtual machine."""
+    """Whether the reset tools take the node for a virtual machine."""
     enclosed: str = ""
-    """`container` or `chroot`, where it is one."""
+    """`container` or `chroot`, where the node is one; else ""."""
     opensm: bool = False
     secure_boot: bool = False
     missing: tuple[str, ...] = ()
@@ -78,11 +78,11 @@ class ResetPlan(t.NamedTuple):
     needs: str = ""
     """One of NEEDS: `device_reset`, `reboot`, `cold_boot` or ""."""
     why: tuple[str, ...] = ()
-    """Why it takes more than a reset."""
+    """Why it needs more than a reset."""
     level: int | None = None
     sync: int | None = None
     lasting: tuple[str, ...] = ()
-    """Why a reset is refused now, and on a drained node too, each with the way out."""
+    """Why a reset is refused even on a drained node; each reason names the option that permits it."""
     in_use: tuple[str, ...] = ()
     """Why a reset is refused while the card has users. A drain can end that."""
 
@@ -93,13 +93,13 @@ class ResetPlan(t.NamedTuple):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What is pending on the card, with what it needs."""
+        """The pending changes of the card, with what they need."""
         blocked = "; ".join(self.blocked_by)
         return tuple(change._replace(needs=self.needs, blocked_by=blocked) for change in self.card.pending)
 
 
 def _level(card: Card) -> int | None:
-    """The mildest level that is enough: a patch of the running firmware does not load configuration."""
+    """The mildest reset level that suffices: a live patch of the running firmware does not load configuration."""
     if card.query is None:
         return None
     only_firmware = all(change.kind == Kind.FIRMWARE for change in card.pending)
@@ -109,13 +109,13 @@ def _level(card: Card) -> int | None:
 
 
 def _by_reboot(query: Query) -> bool:
-    """Whether the tool itself would reboot: the level that the card calls its default, where it may offer others."""
+    """Whether the tool itself would reboot the node: the card's default level is a warm reboot, even if it offers others."""
     return query.levels[:1] == (WARM_REBOOT,)
 
 
 def _sync(query: Query, host: Host) -> int | None:
-    """The part that steers a reset over PCI; None leaves the choice to the tool."""
-    # With tool and firmware, the tool writes to the configuration space of the bus, which secure boot forbids.
+    """Which component synchronises a reset over PCI; None leaves the choice to the tool."""
+    # To synchronise by tool or by firmware, the tool writes to PCI configuration space, which secure boot forbids.
     usable = set(query.syncs) - ({SYNC_BY_TOOL, SYNC_BY_FIRMWARE} if host.secure_boot else set())
     if SYNC_BY_TOOL in usable:
         return None
@@ -139,7 +139,7 @@ def _no_reset(card: Card, host: Host) -> str:
 
 
 def _lasting(card: Card, host: Host, wanted: Wanted, *, level: int) -> tuple[str, ...]:
-    """Why a reset that is possible is refused, users aside. A live patch leaves driver and links up, so it disturbs none of them."""
+    """Why a possible reset is refused, apart from users. A live patch keeps driver and links up, so it disturbs none of them."""
     found = []
     if host.enclosed and not wanted.allow_container:
         way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
@@ -171,7 +171,7 @@ def _in_use(card: Card, wanted: Wanted, level: int) -> tuple[str, ...]:
 
 
 def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
-    """The need and its reason, where a reset is not enough for what is set or was tried."""
+    """The need and its reason, where a reset does not suffice for what is set or was tried."""
     if wanted.tried == "power_cycle":
         return "cold_boot", "a power cycle did not activate it: the power may not have been off long enough, or standby power kept the card running"
     if wanted.tried == "reboot":
@@ -189,7 +189,7 @@ def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
 
 
 def foreseen_for(card: Card, foreseen: t.Iterable[Change]) -> Card:
-    """The card with what would be set on it. Of what is pending already, the value that would be set counts."""
+    """The card with the changes that would be made to it. Where a change is already pending, the new value counts."""
     own = [change._replace(subject=card.pci, needs="") for change in foreseen if change.subject in (card.pci, *card.functions) and change.kind in _KINDS]
     changes = {change.key(): change for change in (*card.pending, *own)}
     return card._replace(pending=changes_of(*changes.values()))
@@ -213,14 +213,14 @@ def plan(card: Card, host: Host, wanted: Wanted) -> ResetPlan:
 
 
 def refuse_blocked(plans: t.Sequence[ResetPlan]) -> None:
-    """Raises Refused with everything that blocks any reset, of all cards at once."""
+    """Raise Refused with everything that blocks any reset, of all cards at once."""
     found = ["%s: %s" % (todo.card.pci, blocker) for todo in resets(plans) for blocker in todo.blocked_by]
     if found:
         raise Refused("refusing to reset: %s" % "; ".join(found), blocked_by=found)
 
 
 def resets(plans: t.Sequence[ResetPlan]) -> tuple[ResetPlan, ...]:
-    """The cards that a reset helps, each once. One that can't be read is left alone: what is wrong with it is not known."""
+    """The cards that a reset helps, each once. A card that can't be read is left alone, because its fault is unknown."""
     return tuple(todo for todo in plans if todo.needs == "device_reset" and not todo.card.failures)
 
 
@@ -231,7 +231,7 @@ def aftermath(plans: t.Iterable[ResetPlan]) -> tuple[str, ...]:
 
 
 def reasons(plans: t.Sequence[ResetPlan]) -> list[str]:
-    """Why changes stay pending, and what a reset would meet."""
+    """Why changes stay pending, and what a reset would interrupt."""
     found = ["%s: %s" % (todo.card.pci, text) for todo in plans for text in (*todo.card.unknown, *todo.why)]
     for todo in resets(plans):
         found += ["%s: a reset is refused now: %s" % (todo.card.pci, blocker) for blocker in todo.blocked_by]
@@ -240,6 +240,6 @@ def reasons(plans: t.Sequence[ResetPlan]) -> list[str]:
 
 
 def result(done: t.Sequence[Change], left: t.Sequence[ResetPlan], notes: t.Sequence[str] = ()) -> dict[str, t.Any]:
-    """The keys that every module returns: `done` was activated, `left` is what the cards need after that."""
+    """The keys that every module returns. `done`: the activated changes. `left`: what the cards need after that."""
     pending = [Pending(change) for todo in left for change in todo.changes]
     return Plan(tuple(change._replace(needs="", blocked_by="") for change in done)).result(pending, [*notes, *reasons(left)])
