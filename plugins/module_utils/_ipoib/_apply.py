@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries the plan out: interfaces that go, files, the boot unit, then what the kernel and the back-end shall do.
+"""Apply a plan: remove interfaces, write files, set up the boot unit, then configure the kernel and the back-end.
 
-Interrupted at any step, the next run finds what is left: interfaces go before the files that describe them, and files
-come before what is made of them.
+If a run is interrupted at any step, the next run finds what is left to do: interfaces are removed before the files that describe them, and files
+are written before what is created from them.
 """
 
 from __future__ import annotations
@@ -30,19 +30,19 @@ if t.TYPE_CHECKING:
 
     from .._host._run import Runner
 
-# How long a back-end may take until its effects show, in seconds. A busy node with many interfaces takes a while.
+# How long the effects of a back-end may take to show, in seconds. A busy node with many interfaces takes a while.
 SETTLE_TIMEOUT = 60.0
 SETTLE_STEP = 0.25
 
-# After this time a back-end is told again: a reload alone does not wake up an interface that it had given up on. Then after
-# three times as long, and so on: what it is told while it is still busy with an interface can be lost.
+# After this time the back-end is told again: a reload alone does not retry an interface that it has given up on. Then after three times as
+# long, and so on: a command sent while it is still busy with an interface can be lost.
 NUDGE_AFTER = 3.0
 NUDGE_FACTOR = 3
 
 
 @dataclasses.dataclass
 class Applier:
-    """One run of one plan."""
+    """Applies one plan once."""
 
     module: AnsibleModule
     run: Runner
@@ -59,20 +59,20 @@ class Applier:
         self.tools = Tools(self.run, self.kernel, self._put_aside, self._put_back)
 
     def apply(self, todo: IpoibPlan) -> IpoibPlan:
-        """Returns the plan for the node as it is then: it is empty, and may have other reasons."""
+        """Apply the plan. Returns the plan for the resulting state; it is empty, and may have new reasons."""
         self._refuse_unborn(todo)
         self._need_bonding(todo)
         driver = self.backend.drive(self.tools, self.found, todo.interfaces)
         excused = frozenset(dissent.name for dissent in todo.left_alone)
         handed_over = self._release(todo)
-        # systemd, too, has such files written again when it reads its units.
+        # systemd, too, triggers a rewrite of such files when it reloads its units.
         self._put_aside()
         changed = self._files(todo)
         self._unit(todo, changed)
         self._forget(todo)
         found = self.found
         if todo.removed or handed_over:
-            # What went has taken other things along.
+            # The removed interfaces have taken others with them.
             found = self.look()
             again = self.replan(found)
             # The files are written by now.
@@ -100,7 +100,7 @@ class Applier:
             )
 
     def _need_bonding(self, todo: IpoibPlan) -> None:
-        """Load the driver before the ports lose what they have. Without max_bonds=0 it would make a bond0 of its own."""
+        """Load the bonding driver before the ports are changed. Without max_bonds=0 it would create a bond0."""
         bonds = [interface.name for interface in todo.live if interface.bond is not None and interface.name not in self.found.netdevs]
         if not bonds or has_bonding(self.root) or not self.run.has("modprobe"):
             return
@@ -111,16 +111,16 @@ class Applier:
             raise Refused("%s can't be made: the kernel of this node did not load the driver bonding: %s; nothing was changed" % (", ".join(bonds), said))
 
     def _release(self, todo: IpoibPlan) -> list[str]:
-        """Interfaces before their files: were this run to end in between, the files would still tell the next one what to do.
+        """Remove interfaces before their files: if this run is interrupted in between, the files still tell the next run what to do.
 
-        Returns the interfaces that another back-end had so far and that are wanted.
+        Returns the wanted interfaces that were managed by another back-end so far.
         """
         found, gone = self.found, [record.name for record in todo.removed]
         records = {backend: backend.format.records(found.files) for backend in _registry.BACKENDS}
         known = {name for names in records.values() for name in names}
         handed_over: list[str] = []
         for backend in _registry.BACKENDS:
-            # A bond before its ports: they go with it.
+            # A bond before its ports, which are released with it.
             names = sorted(records[backend], key=lambda name: name in found.netdevs and found.netdevs[name].kind != "bond")
             others = [name for name in names if backend.strips and backend is not self.backend and name not in gone]
             leaving = [name for name in gone if name in names or (backend.lists_active and name not in known)]
@@ -131,7 +131,7 @@ class Applier:
         return handed_over
 
     def _release_links(self, todo: IpoibPlan) -> None:
-        """Bonds go first; their ports look different after that."""
+        """Remove bonds first: that changes the state of their ports."""
         for bonds in (True, False) if todo.removed else ():
             netdevs = self.look().netdevs
             for record in todo.removed:
@@ -139,11 +139,11 @@ class Applier:
                     self.kernel.release(record, netdevs[record.name])
 
     def _files(self, todo: IpoibPlan) -> list[str]:
-        """The paths that were changed. Only files that others write to as well are worth a backup."""
+        """Write the files and return the changed paths. Only files that others write, too, are backed up."""
         changed = []
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
-            # The unit is disabled while systemd can still read what it is wanted by.
+            # Disable the unit while systemd can still read its [Install] section.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
             saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in _registry.SHARED, root=self.root)
@@ -159,7 +159,7 @@ class Applier:
             Systemd(self.run).enable(_boot.UNIT)
 
     def _forget(self, todo: IpoibPlan) -> None:
-        """Tell former back-ends that their files have gone, before the one in use is told of its own."""
+        """Tell former back-ends that their files are gone, before the present back-end is told of its own."""
         found = self.found
         gone = [change.subject for change in todo.plan.about(Kind.FILE) if not change.after]
         told = self.backend.tells(found)
@@ -172,7 +172,7 @@ class Applier:
                 backend.drive(self.tools, found).finish()
 
     def _prepare(self, todo: IpoibPlan, found: Found, driver: Driver) -> Found:
-        """What is done before the back-end is told: names, modes, MTUs and bonds. Returns the node as it is after that."""
+        """Do what has to precede the back-end: names, modes, MTUs and bonds. Returns the state of the node afterwards."""
         for old, new in _rename.steps(todo.renames, found.netdevs):
             self.kernel.set_link(old, "name", new)
         if todo.renames:
@@ -182,13 +182,13 @@ class Applier:
         leaving = [each.name for each in todo.live if each.name in found.netdevs and found.netdevs[each.name].master not in ("", each.master)]
         for name in leaving:
             self.kernel.set_link(name, "nomaster")
-        # Children that a bond needs, of parents whose mode does not matter to them.
+        # Children that a bond needs and whose parent's mode does not affect them.
         coming = [each for each in todo.live if each.is_child and each.master and each.name not in found.netdevs and not driver.makes_bonds]
         for interface in coming:
             self.kernel.add_child(interface)
         if leaving or coming:
             found = self.look()
-        # Ports before bonds: a bond can have the MTU that all of its ports can have.
+        # Ports before bonds: a bond can only have an MTU that all of its ports can have.
         for interface in todo.live:
             if interface.bond is None and interface.name in found.netdevs:
                 self.kernel.mode_and_mtu(interface, found.netdevs[interface.name])
@@ -198,7 +198,7 @@ class Applier:
         return self.look() if bonds else found
 
     def _settle(self, driver: Driver, excused: t.Collection[str]) -> IpoibPlan:
-        """Look until nothing is left to do. The back-end had not configured `excused` before, and this run changes nothing of them."""
+        """Look until nothing is left to do. `excused`: interfaces that the back-end had not configured before, and that this run does not change."""
         start = time.monotonic()
         deadline, due = start + SETTLE_TIMEOUT, start + NUDGE_AFTER
         while True:
@@ -210,7 +210,7 @@ class Applier:
             now = time.monotonic()
             if due <= now < deadline and not driver.busy(found):
                 driver.nudge(again._replace(dissents=said), found)
-                # What it was told now may take long by itself.
+                # The back-end may take long to carry out this command.
                 told = time.monotonic()
                 deadline, due = max(deadline, told + SETTLE_TIMEOUT / NUDGE_FACTOR), start + NUDGE_FACTOR * (told - start)
                 continue
@@ -226,11 +226,11 @@ class Applier:
 
 
 def made(todo: IpoibPlan, look: t.Callable[[], Found], replan: t.Callable[[Found], IpoibPlan]) -> dict[str, t.Any]:
-    """What a run has changed that did not come to its end, for its result."""
+    """What an unfinished run has changed, for its result."""
     try:
         left = replan(look()).plan.changes
     except RdmaError:
-        # The node is in a state that nothing is planned for: it was changed.
+        # No plan covers the present state of the node, so it was changed.
         return {"changed": True}
     made = [change.words() for change in todo.plan.changes if change not in left]
     return {"changed": bool(made), "changes": made}

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the rest of the package asks of a network back-end, and how that is driven once its files are written.
+"""The interface of a network back-end, and of the driver that applies its files.
 
-A new one is files of its own below _backends and a line in _registry. All methods but `look`, `put_aside` and `put_back`
-are pure; what acts on a node is the driver that `drive` returns.
+A new back-end takes files of its own in _backends and a line in _registry. All methods are pure except `look`, `put_aside` and `put_back`;
+the driver that `drive` returns acts on the node.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UP_TIMEOUT = 120
 
 
 class Evidence(t.NamedTuple):
-    """What back-ends are recognised by."""
+    """What identifies back-ends on a node."""
 
     units: t.Mapping[str, Unit] = {}
     tools: frozenset[str] = frozenset()
@@ -42,22 +42,22 @@ class Evidence(t.NamedTuple):
 
 
 class Tools(t.NamedTuple):
-    """What drivers act with."""
+    """What drivers work with."""
 
     run: Runner
     kernel: Kernel
     put_aside: t.Callable[[], None] = lambda: None
     put_back: t.Callable[[], None] = lambda: None
-    """Those of all back-ends, see Backend."""
+    """`put_aside` and `put_back` of all back-ends, see Backend."""
 
 
 class Driver:
-    """Drives one back-end. Every step is safe to repeat. The driver of no back-end leaves everything to the kernel part."""
+    """Drives one back-end. Every step is safe to repeat. The driver of `NoBackend` leaves everything to the kernel part."""
 
     kernel_first = True
-    """Modes, MTUs and bonds are set before the back-end is told, because it can't, or needs them so."""
+    """Whether modes, MTUs and bonds are set before the back-end is told, because it can't set them or requires it."""
     makes_bonds = True
-    """The back-end makes bonds itself, so only those that exist already are changed before it is told."""
+    """Whether the back-end creates bonds itself, so that only existing bonds are changed before it is told."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
@@ -65,41 +65,41 @@ class Driver:
         self._kernel = tools.kernel
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
-        """Let go of these interfaces, while the files that describe them still exist."""
+        """Release these interfaces while the files that describe them still exist."""
 
     def forget(self, paths: t.Sequence[str]) -> None:
-        """Files of this back-end have gone, and it is not the one in use."""
+        """Handle the removal of this back-end's files where another back-end is in use."""
 
     def finish(self) -> None:
         """Carry out the `leftover` of the back-end."""
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        """Make the interfaces of `todo.touched` what the files say, and leave all others alone: the plan, the check mode and the look at the
-        connection of the run know of no others. `changed` are the paths that were written or removed.
+        """Configure the interfaces of `todo.touched` as the files say, and leave all others alone: the plan, check mode and the protection of the
+        management connection know only these. `changed`: the paths that were written or removed.
         """
 
     def busy(self, found: Found) -> bool:
-        """Whether it is at work on an interface, so that telling it again would make it start over."""
+        """Whether it is still working on an interface, so that another command would make it start over."""
         return False
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
-        """What to try once more when something is left to do after a while, for interfaces that change or dissent in `again`."""
+        """Try again after a while, for interfaces that still change or dissent in `again`."""
 
 
 class Format(t.Protocol):
-    """The files of a back-end: a module of functions."""
+    """The file format of a back-end: a module of functions."""
 
     def render(self, interfaces: Interfaces) -> dict[str, str]:
-        """The files, whole, by path."""
+        """The complete files, by path."""
 
     def is_ours(self, path: str, text: str) -> bool:
-        """Whether a file belongs to this collection: by its name and its first line."""
+        """Whether a file belongs to this collection, judged by its name and its first line."""
 
     def records(self, files: Files) -> dict[str, Record]:
         """What the files of this collection say, by interface."""
 
     def conflicts(self, interface: Identity, files: Files) -> tuple[str, ...]:
-        """The foreign files that configure an interface, by whatever they call it."""
+        """The foreign files that configure an interface, under any of its names."""
 
 
 class Backend:
@@ -107,37 +107,37 @@ class Backend:
     format: Format
     driver: type[Driver] = Driver
     see = "'ip address' and 'journalctl'"
-    """Where it says why something did not work."""
+    """Where it logs why something did not work."""
     service = ""
-    """The unit that has to be active for it to be of use."""
+    """The unit that has to be active so that it can be used."""
     tool = ""
-    """The command that has to be installed for it to be of use."""
+    """The command that has to be installed so that it can be used."""
     units: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    """Other units and commands that it is recognised by."""
+    """Other units and commands that identify it."""
     patterns: tuple[str, ...] = ()
     """The files that it reads, as globs."""
     modes: t.Mapping[str, int] = {}
     """Permissions of files, by directory, where others must not read them."""
     shared: tuple[str, ...] = ()
-    """Files that are not of this collection, and that it edits."""
+    """Foreign files that it edits."""
     renders_through: tuple[str, ...] = ()
-    """Back-ends whose files it writes as well, and whose foreign files it therefore looks into itself."""
+    """Back-ends whose files it also writes, and whose foreign files it therefore checks itself."""
     strips = False
-    """It takes everything off an interface that it lets go of: done before another back-end has the interface."""
+    """Whether releasing an interface removes all of its configuration, so that it has to be done before another back-end takes over."""
     lists_active = False
-    """Its list of active interfaces may know more than its files."""
+    """Whether its list of active interfaces may have more entries than its files."""
     acts_on_files = False
-    """A daemon that does what its files say as soon as it is told of any of them."""
+    """Whether its daemon applies all of its files as soon as it is told about any of them."""
     enables_ipv6 = False
-    """It switches IPv6 on by itself for an interface that it gives an IPv6 address."""
+    """Whether it enables IPv6 on an interface that gets an IPv6 address."""
     leftover: Change | None = None
-    """What an interrupted run may leave to do that shows in no file."""
+    """Work that an interrupted run may leave and that shows in no file."""
 
     # Recognition
 
     def claim(self, evidence: Evidence) -> Claim | None:
-        """Whether it manages interfaces here."""
+        """Whether it manages interfaces here; None if not."""
         return None
 
     def missing(self, evidence: Evidence) -> str:
@@ -149,21 +149,21 @@ class Backend:
         return ""
 
     def in_use(self, evidence: Evidence) -> bool:
-        """Whether its files count here, whichever service reads them."""
+        """Whether its files take effect here, whichever service reads them."""
         return self.claim(evidence) is not None
 
     def recognise(self, evidence: Evidence) -> Presence:
         return Presence(self.claim(evidence), self.missing(evidence), self.in_use(evidence))
 
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
-        """All that is to be known of it on the node."""
+        """Look at its state on the node."""
         return self.recognise(evidence)
 
     def presence(self, found: Found) -> Presence:
         return found.backends.get(self.name, Presence())
 
     def active(self, found: Found) -> t.Mapping[str, Active]:
-        """What it has in force, by interface."""
+        """Its active configuration, by interface."""
         return self.presence(found).active
 
     # Files
@@ -172,11 +172,11 @@ class Backend:
         return self.format.render(interfaces)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
-        """The `shared` files as they shall be once `written` are the files of this collection."""
+        """The `shared` files as they are to be, once `written` are the files of this collection."""
         return {}
 
     def outline(self, text: str) -> str:
-        """As much of a `shared` file as `edit` needs to tell whether the file changes."""
+        """The part of a `shared` file that `edit` needs to tell whether the file changes."""
         return text
 
     # Capabilities
@@ -186,23 +186,23 @@ class Backend:
         return ()
 
     def remarks(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
-        """What may turn out otherwise at boot, in words."""
+        """What may differ at boot, in words."""
         return ()
 
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
-        """Where it is told to leave an interface alone. Read from foreign files, which a condensed state has not: see _registry.aloof."""
+        """Where it is told to leave an interface alone. Needs foreign files, which a condensed state lacks: see _registry.aloof."""
         return ()
 
     def dissent(self, name: str, found: Found) -> str:
-        """What it says of an interface other than that it has configured it by our files, in its words; "" where it says so, or nothing."""
+        """Why it has not configured an interface by our files, in its words; "" where it has, or where it reports nothing."""
         return ""
 
     def retry(self, name: str, found: Found) -> str:
-        """The shell command that makes the back-end configure the interface by our files; "" where none is known to help."""
+        """The shell command that makes it configure the interface by our files; "" where no command is known to help."""
         return ""
 
     def dissents(self, interfaces: Interfaces, found: Found) -> tuple[Dissent, ...]:
-        """What it says itself of those of these interfaces that are there: the state that the kernel shows may come from elsewhere."""
+        """The existing interfaces that it has not configured by our files. What the kernel shows may come from elsewhere."""
         said = {interface.name: self.dissent(interface.name, found) for interface in interfaces if interface.name in found.netdevs}
         return tuple(
             Dissent(name, words, self.name, retry=self.retry(name, found), see=self.see, carries_run=name in found.ssh_path)
@@ -211,11 +211,11 @@ class Backend:
         )
 
     def needs_boot_unit(self, found: Found) -> bool:
-        """Whether it can't set connected mode at boot: _boot does."""
+        """Whether it can't set connected mode at boot, so that the unit of _boot has to."""
         return False
 
     def held(self, found: Found) -> frozenset[str] | None:
-        """The interfaces that it has up by files of this collection; None where that is not known."""
+        """The interfaces that it has brought up from files of this collection; None where unknown."""
         return frozenset(name for name in self.format.records(found.files) if name in found.netdevs and found.netdevs[name].up)
 
     # Acting
@@ -224,29 +224,29 @@ class Backend:
         return self.driver(tools)
 
     def listens(self, found: Found) -> bool:
-        """Whether it is there to be told that its files have gone."""
+        """Whether it runs and can be told that its files are gone."""
         return True
 
     def tells(self, found: Found) -> tuple[str, ...]:
-        """The back-ends that its driver tells of changed files, after the kernel part: itself, or its renderer as well."""
+        """The back-ends whose daemons its driver notifies of changed files after the kernel part: itself, or also its renderer."""
         return (self.name,)
 
     def put_aside(self, root: str) -> None:
-        """Before the first change: keep files that others write again during the changes."""
+        """Before the first change: save files that others rewrite during the changes."""
 
     def put_back(self, root: str) -> None:
-        """Before their reader looks at them: undo `put_aside` where the text is the same."""
+        """Before the daemon reads them: undo `put_aside` where the text is unchanged."""
 
-    # The rollback, as lines for a shell
+    # The rollback, as lines of shell code
 
     def shell_files(self, lines: list[str], touched: t.Collection[str]) -> list[str]:
-        """The lines that put files back, with what goes around them. `touched` are the back-ends of these files."""
+        """The lines that restore files, with the commands that surround them. `touched`: the back-ends of these files."""
         return lines
 
     def shell_reload(self, touched: t.Collection[str], found: Found) -> list[str]:
-        """After that: what reads the files."""
+        """After that: the commands that make daemons read the files."""
         return []
 
     def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
-        """In the end: what takes up interfaces that the back-end had."""
+        """At the end: the commands that reactivate interfaces of the back-end."""
         return []

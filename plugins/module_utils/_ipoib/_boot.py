@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Connected mode at boot where the back-end has no way to set it: a script, a unit and a udev rule. Pure.
+"""Connected mode at boot where the back-end can't set it: a script, a unit and a udev rule. Pure.
 
-The rule is what comes first: a back-end configures an interface once udev has it in its database, and a bond takes a port
-only if that can have the bond's MTU. So the rule runs the script with PROGRAM, before that; RUN would be after it (seen:
-a port refused by its bond). The unit serves interfaces that udev says nothing of, as in containers.
+The rule acts first: a back-end configures an interface once udev has it in its database, and a bond accepts a port
+only if the port can have the bond's MTU. Therefore the rule runs the script with PROGRAM, before that; RUN would be too late (observed:
+a port refused by its bond). The unit serves interfaces that udev does not report, as in containers.
 """
 
 from __future__ import annotations
@@ -107,12 +107,12 @@ WantedBy=multi-user.target
 """
 )
 
-# Also for a driver that is reloaded later: it makes new interfaces, in datagram mode.
+# Also for a driver that is reloaded later: it creates new interfaces in datagram mode.
 _RULE = HEADER + 'ACTION=="add", SUBSYSTEM=="net", ATTR{type}=="32", PROGRAM=="%s --only $name $env{IFINDEX} %s"\n'
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """The three files by path; none where no interface needs them."""
+    """The three files by path; empty where no interface needs them."""
     connected = [interface for interface in interfaces if interface.mode == "connected" and not interface.is_child and interface.bond is None]
     if not connected:
         return {}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the module makes of its options and of a found state. Pure: a controller that has the state can decide as the module does."""
+"""The decisions of the module from its options and a found state. Pure: a controller that has the state decides as the module does."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LINK_LOCAL = "fe80:"
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
-    """The `names` of the declared interfaces with their port GUIDs or "", for the look. What has another form is left to the validation."""
+    """For the look: the `names` of the declared interfaces, with their port GUIDs or "". Malformed values are left to the validation."""
     entries = variables.get(READ[0])
     names: dict[t.Any, str] = {}
     for entry in entries if isinstance(entries, list) else ():
@@ -52,15 +52,15 @@ class Options(t.NamedTuple):
     state: str = "present"
     backup: bool = False
     rollback_timeout: int = 0
-    """Seconds; 0: what disturbs the connection of the run is refused."""
+    """Seconds; 0 refuses changes that disturb the management connection."""
     allow_removal: bool = False
-    """Whether all interfaces of earlier runs may go because none is declared."""
+    """Whether all interfaces of earlier runs may be removed because none is declared."""
     confirm: str = ""
-    """The timer to stop; nothing else is done."""
+    """The timer to stop; if set, nothing else is done."""
 
 
 def wanted_of(options: Options, found: Found) -> Wanted:
-    """The declared state, validated. Raises InvalidInput; Refused or Unsupported where no back-end can be used."""
+    """The declared state, validated. Raises InvalidInput, and Refused or Unsupported where no back-end can be used."""
     facts = found.facts
     require_none(problems({"ipoib_" + name: value for name, value in options._asdict().items()}, facts))
     resolution = resolve([("", item) for item in options.interfaces if options.state != "absent"], facts)
@@ -69,13 +69,13 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     everything = options.state == "absent" or options.allow_removal
     dismissed = None if everything else frozenset(item.name for item in entries if not item.present)
     interfaces = settled(declared)
-    # Removing needs no back-end, and must work where the one that was used is gone.
+    # Removal needs no back-end, and must work if the former one is gone.
     backend = choose(options.backend, found.backends).name if interfaces else ""
     return Wanted(interfaces, backend, resolution.namings, rollback=options.rollback_timeout > 0, dismissed=dismissed)
 
 
 def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
-    """The module's result. `predicted`: the interfaces are reported as they would be after the plan."""
+    """The result of the module. `predicted`: report the interfaces as they would be after the plan."""
     reasons = (*todo.reasons, *(dissent.reason() for dissent in todo.left_alone))
     result = todo.plan.result(pending=todo.pending, reasons=reasons)
     interfaces = [report(interface, netdevs.get(interface.name), predicted) for interface in wanted.interfaces]
@@ -83,7 +83,7 @@ def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], 
 
 
 def report(interface: Interface, netdev: Netdev | None, predicted: bool) -> dict[str, t.Any]:
-    """One interface in the result: as found, or as it would be after the changes."""
+    """One interface of the result: as found, or as predicted."""
     found = netdev or unborn(interface)
     mtu = interface.mtu if predicted and interface.mtu else found.mtu
     mode = interface.mode if found.mode or interface.bond is not None else ""
@@ -92,9 +92,9 @@ def report(interface: Interface, netdev: Netdev | None, predicted: bool) -> dict
 
 
 def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] | None:
-    """The module's complete result where it has nothing to do; None where it has, and wherever that is not sure.
+    """The complete result of the module where it has nothing to do; None where it has, or where that is uncertain.
 
-    `options` are those of the module, as given.
+    `options`: those of the module, as given.
     """
     if options.get("confirm") or not set(options) <= set(Options._fields):
         return None
@@ -107,7 +107,7 @@ def unchanged(options: t.Mapping[str, t.Any], found: Found) -> dict[str, t.Any] 
 
 
 def refusals(options: t.Mapping[str, t.Any], found: Found) -> list[str]:
-    """What the module would refuse to do on the node, as far as a look tells. `options` are those of the module."""
+    """What the module would refuse to do on the node, as far as a look can tell. `options`: those of the module."""
     try:
         plan(wanted_of(Options(**options), found), found)
     except Undecided:
@@ -118,7 +118,7 @@ def refusals(options: t.Mapping[str, t.Any], found: Found) -> list[str]:
 
 
 def addresses(variables: t.Mapping[str, t.Any]) -> list[Address]:
-    """The addresses that a host declares, each on the network of its partition. Its variables have passed the validation."""
+    """The addresses that a host declares, each with the network of its partition. Expects validated variables."""
     if variables.get("ipoib_state") == "absent":
         return []
     entries = [_wanted.entry_of(item) for item in variables.get(READ[0]) or ()]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One run of the module: look, plan, and carry the plan out."""
+"""One run of the module: look, plan, apply."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
 
 
 def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t.Mapping[str, str], root: str = "/") -> dict[str, t.Any]:
-    """Returns the module's result. Raises RdmaError; before the first change for whatever can be known by then."""
+    """Return the result of the module. Raises RdmaError, before the first change wherever the error can be known by then."""
     if options.confirm:
         if not module.check_mode:
             _rollback.confirm(run, options.confirm, root)
@@ -69,5 +69,5 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
         raise
     if applier.backups:
         extra["backup_files"] = applier.backups
-    # The changes that were made, with what is left and worth saying after them.
+    # The changes that were made, and the remaining notes.
     return {**result_of(wanted, after._replace(plan=todo.plan), look().netdevs, predicted=False), **extra}

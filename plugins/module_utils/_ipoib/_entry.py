@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with one entry of the interfaces on its own, in the user's words. Pure."""
+"""Validate one entry of the interfaces on its own, with messages for users. Pure."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ METRIC_MAX = 2**32 - 1
 
 
 def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """One interface on its own; the facts only tell what to recommend."""
+    """Problems of one entry on its own. The facts serve only for recommendations."""
     if not isinstance(item, t.Mapping):
         return [Problem(path, item, "a mapping with at least a name", "for example {name: ib0, addresses: [10.20.0.1/24]}")]
     found = [*unknown_keys(path, item, _wanted.KEYS), *_name_problems(path, item)]
@@ -43,7 +43,7 @@ def entry_problems(path: str, item: t.Any, facts: t.Mapping[str, t.Any] | None =
 
 
 def _listed(path: str, value: t.Any, *, form: str, check: t.Callable[[str, t.Any], list[Problem]]) -> list[Problem]:
-    """A list, where there is one, with what `check` says of each entry and its place."""
+    """Check an optional list: `check` returns the problems of an entry at its path."""
     if value is None:
         return []
     if not isinstance(value, (list, tuple)):
@@ -58,7 +58,7 @@ def _name_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What says which port is meant, whatever its interface is called."""
+    """Problems of the keys that identify the port, whatever the name of its interface."""
     found = []
     guid, pci = item.get("port_guid"), item.get("pci")
     if guid is not None and not _wanted.is_guid(guid):
@@ -80,12 +80,12 @@ def _address_problems(path: str, address: t.Any) -> list[Problem]:
 
 
 def _address_fault(address: t.Any) -> str | None:
-    """Why it is refused; "" where that is plain, and None for a good address."""
+    """Why an address is refused; "" where that is obvious, and None for a valid address."""
     if not isinstance(address, str):
         return ""
     if "/" not in address:
         return "the prefix length is missing"
-    # Netmasks behind the slash would be understood by the library and by nothing else here.
+    # The library would accept netmasks after the slash, but nothing else here would.
     if decimal(address.split("/", 1)[1]) is None:
         return "behind the slash stands the number of network bits"
     try:
@@ -123,7 +123,7 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
 
 
 def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
-    """The kernel takes IPv6 away from an interface whose MTU is below the least of IPv6, and gives no error."""
+    """Problems of an MTU below the IPv6 minimum: the kernel silently removes IPv6 from such an interface."""
     number, addresses = _wanted.parse_number(item.get("mtu")), item.get("addresses")
     if number is None or not _wanted.MTU_MIN <= number < _wanted.MTU_MIN_IPV6:
         return []
@@ -142,13 +142,13 @@ def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     number = _wanted.parse_pkey(pkey)
     if number is None or not 0 < number <= 0xFFFF or number == 0x8000:
         hint = "a child needs a pkey" if pkey is None else ("the 15 bits of the partition must not be zero" if number in (0, 0x8000) else "")
-        # YAML has made a decimal number of 0x8000: it is shown as its author wrote it.
+        # YAML has turned 0x8000 into a decimal number: show it as the user wrote it.
         shown = "0x%04x" % pkey if isinstance(pkey, int) and not isinstance(pkey, bool) else pkey
         found.append(Problem(path + ".pkey", shown, PKEY_FORM, hint))
     if found or number is None or not isinstance(parent, str):
         return found
     if _wanted.is_guid(parent):
-        # What the parent is called is known on the node only.
+        # The name of the parent is known only on the node.
         return []
     expected = _wanted.child_name(parent, number)
     if name is not None and name != expected:
@@ -226,7 +226,7 @@ def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
 
 
 def _network(to: t.Any) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
-    """Raises ValueError, with the reason where that is not plain."""
+    """Parse a destination. Raises ValueError, with the reason unless it is obvious."""
     if not isinstance(to, str) or ("/" in to and decimal(to.split("/", 1)[1]) is None):
         raise ValueError
     return ipaddress.ip_network(to)
@@ -240,7 +240,7 @@ def _gateway(via: t.Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None
 
 
 def _reachable(gateway: ipaddress.IPv4Address | ipaddress.IPv6Address, addresses: t.Any) -> bool:
-    """Link-local gateways are always on the link; addresses that are wrong are reported elsewhere."""
+    """Whether a gateway is on a network of the interface. Link-local gateways always are; invalid addresses are reported elsewhere."""
     if gateway.version == 6 and gateway.is_link_local:
         return True
     for address in addresses if isinstance(addresses, (list, tuple)) else ():

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of its interfaces: that the planner of the role would change nothing, and what no plan changes."""
+"""What the check of a node expects of its interfaces: the planner of the role would change nothing, and the state outside of plans is right."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
 
 
 def _as_now(found: Found, around: expect.Around) -> Found:
-    """With the state of links, which the plan of the role does not need. Only this look knows what the stack refuses."""
+    """Add the state of links, which the plan of the role does not need. Only this look knows what the stack refuses."""
 
     def of_stack(netdev: Netdev) -> Netdev:
         known = found.netdevs.get(netdev.name, netdev)
@@ -38,12 +38,12 @@ def _as_now(found: Found, around: expect.Around) -> Found:
 
 
 def _declared(options: Options, found: Found) -> tuple[Interface, ...]:
-    """By the names that they have on this node. One whose port is missing keeps the GUID as its name."""
+    """The declared interfaces by their names on this node. An interface whose port is missing keeps the GUID as its name."""
     return interfaces_of(resolve([("", item) for item in options.interfaces], found.facts).interfaces)
 
 
 def findings(options: Options, found: Found, around: expect.Around) -> list[Finding]:
-    """What the planner would change, or why it refuses; then what no plan changes."""
+    """What the planner would change, or why it refuses; then deviations that no plan changes."""
     found = _as_now(found, around)
     declared = _declared(options, found)
     absent = {
@@ -61,10 +61,10 @@ def findings(options: Options, found: Found, around: expect.Around) -> list[Find
     result = list(absent.values())
     gone = {record.name for record in todo.removed} - {item.name for item in declared}
     for change in todo.plan.changes:
-        # The check may be for a part of what the role declares: what is there besides is no finding, nor are files that both share.
+        # The check may cover a part of what the role declares: other interfaces are no findings, nor are files that both parts share.
         if gone and (change.kind == Kind.FILE or change.subject in gone):
             continue
-        # One that is absent differs in all aspects. The MTU is compared below: the planner leaves it to a broadcast group that clamps it.
+        # A missing interface differs in every aspect. The MTU is compared below: the planner leaves it to a broadcast group that limits it.
         if not (change.kind == Kind.INTERFACE and (change.subject in absent or change.aspect == "mtu")):
             result.append(of_change(change))
     for item in todo.live:
@@ -89,14 +89,14 @@ def _why_absent(item: Interface, found: Found) -> str:
 def _mtu(item: Interface, netdev: Netdev) -> list[Finding]:
     if not item.mtu or netdev.mtu == item.mtu:
         return []
-    # Without a carrier the group is not joined yet, and may turn out to allow more.
+    # Without a carrier the group is not joined yet, and may allow a larger MTU.
     clamped = netdev.mode == "datagram" and netdev.carrier and netdev.mtu < item.mtu and netdev.mtu in GROUP_MTUS
     code = Code.MTU_CLAMPED if clamped else Code.DIFFERS
     return [Finding(code, Kind.INTERFACE, item.name, "mtu", str(item.mtu), str(netdev.mtu), "4096" if item.mtu > KERNEL_MTU else "2048")]
 
 
 def _child(item: Interface, netdev: Netdev, ports: t.Sequence[Port]) -> list[Finding]:
-    """A P_Key child that was created by other means."""
+    """Findings about a P_Key child that was created by other means."""
     if not item.present:
         return [Finding(Code.DIFFERS, Kind.INTERFACE, item.name, "device", "absent", "present")]
     if same_partition(item.pkey, parse_pkey(netdev.pkey) or 0):
@@ -107,7 +107,7 @@ def _child(item: Interface, netdev: Netdev, ports: t.Sequence[Port]) -> list[Fin
 
 
 def _wanted(variables: expect.Variables) -> Options | None:
-    """Nothing is changed here, so the planner need not refuse what would cut the connection of this run, or take interfaces away."""
+    """The options. Nothing is changed here, so the planner need not refuse changes that cut the management connection or remove interfaces."""
     interfaces = variables["ipoib_interfaces"]
     return Options(interfaces, variables["ipoib_backend"], rollback_timeout=ROLLBACK_MIN, allow_removal=True) if interfaces else None
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with declared interfaces taken together: duplicates, parents and children, bonds and ports. Pure."""
+"""Validate declared interfaces together: duplicates, parents and children, bonds and ports. Pure."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _CHILD = re.compile(r"\.[0-9a-f]{4}$")
 
 
 class Entry(t.NamedTuple):
-    """A declared interface: where it stands, as written, and as understood."""
+    """A declared interface: its path, its raw entry, and its parsed form."""
 
     path: str
     item: t.Mapping[str, t.Any]
     wanted: Interface
     naming: Naming | None = None
-    """It shall get its name."""
+    """Set if the interface is to get its name."""
     implied: bool = False
-    """It is a port of a bond, without an entry of its own; `path` is where the bond names it."""
+    """Whether it is a port of a bond without an entry of its own; `path` is then where the bond names it."""
 
     @property
     def name_path(self) -> str:
@@ -33,7 +33,7 @@ class Entry(t.NamedTuple):
 
 
 def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
-    """An interface, a partition of a parent, an address or a destination that is declared twice."""
+    """Problems of interfaces, partitions of a parent, addresses and destinations that are declared twice."""
     found = []
     seen: dict[tuple[str, ...], tuple[str, Entry]] = {}
     for entry in entries:
@@ -49,7 +49,7 @@ def duplicates(entries: t.Sequence[Entry]) -> list[Problem]:
 
 
 def _alike(entry: Entry, other: Entry) -> Problem:
-    """Children of two parents that the kernel would call the same."""
+    """The problem of children of two parents to which the kernel would give the same name."""
     kept, name = _wanted.PARENT_KEPT, entry.wanted.name
     hint = "the kernel keeps %d characters of a parent's name, so both this child and that of %s (%s) would be %s; give the parents shorter names: %s" % (
         kept,
@@ -62,7 +62,7 @@ def _alike(entry: Entry, other: Entry) -> Problem:
 
 
 def _unique(entry: Entry) -> t.Iterator[tuple[tuple[str, ...], str, t.Any, str]]:
-    """What can be declared once only: what makes it the same, where it stands, how it is written, and what is allowed."""
+    """What may be declared only once: the key that identifies it, its path, its written form, and the allowed values."""
     path, wanted = entry.path, entry.wanted
     yield ("name", wanted.name), path + ".name", wanted.name, "each interface once"
     if wanted.is_child:
@@ -76,7 +76,7 @@ def _unique(entry: Entry) -> t.Iterator[tuple[tuple[str, ...], str, t.Any, str]]
 
 
 def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> list[Problem]:
-    """Children whose parent is not declared, is a child itself, or goes away; `names` are all declared ones, sound or not."""
+    """Problems of children whose parent is not declared, is a child itself, or is absent. `names`: all declared names, valid or not."""
     declared = {entry.wanted.name: entry.wanted for entry in entries}
     implied = {port for wanted in declared.values() if wanted.bond is not None and wanted.present for port in wanted.bond.ports}
     found = []
@@ -102,7 +102,7 @@ def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> lis
 
 
 def bond_problems(entries: t.Sequence[Entry]) -> list[Problem]:
-    """Ports that can't be ones, and bonds that are not of one piece."""
+    """Problems of ports that can't be bond ports, and of inconsistent bonds."""
     declared = {entry.wanted.name: entry for entry in entries}
     bonds = [entry for entry in entries if entry.wanted.bond is not None and entry.wanted.present]
     owners: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _port_fault(port: str, entry: Entry | None) -> tuple[str, str] | None:
 
 
 def _disagreements(entries: t.Sequence[Entry]) -> list[Problem]:
-    """Mode and MTU that are not those of the bond, where both are said."""
+    """Problems of a port's mode or MTU that differs from the declared one of its bond."""
     found = []
     for key, open_value in (("mode", "auto"), ("mtu", 0)):
         said = [entry for entry in entries if getattr(entry.wanted, key) != open_value]
@@ -152,7 +152,7 @@ def _disagreements(entries: t.Sequence[Entry]) -> list[Problem]:
 
 
 def together(entries: t.Sequence[Entry]) -> list[Entry]:
-    """The entries with what their bonds say of them, and the ports that have none of their own."""
+    """The entries completed from their bonds, plus the ports that have no entry of their own."""
     by_name = {entry.wanted.name: entry for entry in entries}
     paths = {}
     for entry in entries:

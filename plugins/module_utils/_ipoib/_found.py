@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The state of a node's IPoIB interfaces as one look found it. Pure; _record.py carries it to the controller."""
+"""The state of a node's IPoIB interfaces, as one look found it. Pure; _record.py carries it to the controller."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from .._host._units import Unit
 from . import _wanted
 from ._wanted import Route
 
-# Instead of a name in `ipv6_refused`: what an interface starts with that is still to come.
+# In place of a name in `ipv6_refused`: the default for interfaces that do not exist yet.
 DEFAULT = "default"
-# A netdev that ib_ipoib, or the bonding driver, has not made yet.
+# An interface that ib_ipoib or the bonding driver has not created yet.
 UNBORN = Netdev("", "ipoib", mode=_wanted.KERNEL_MODE, mtu=_wanted.KERNEL_MTU)
 UNBORN_BOND = Netdev("", "bond", mtu=1500)
 
@@ -33,7 +33,7 @@ class BondState(t.NamedTuple):
 
 
 class Record(t.NamedTuple):
-    """What a file of this collection says of an interface: how a later run knows what an earlier one did."""
+    """What a file of this collection says about an interface. It tells a later run what an earlier one did."""
 
     name: str
     addresses: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Record(t.NamedTuple):
 
 
 def records_of(rows: t.Iterable[tuple[str, t.Iterable[str], str]]) -> dict[str, Record]:
-    """Records from the names, addresses and MTUs that files of ours have. An editor may have been there: what is none of these is left out."""
+    """Records from the names, addresses and MTUs in our files. Values that an editor has made invalid are left out."""
     found = {}
     for name, addresses, mtu in rows:
         if _wanted.is_name(name):
@@ -52,20 +52,20 @@ def records_of(rows: t.Iterable[tuple[str, t.Iterable[str], str]]) -> dict[str, 
 
 
 class Claim(t.NamedTuple):
-    """A back-end manages interfaces of the node."""
+    """The claim of a back-end that manages interfaces of the node."""
 
     because: str
-    """How that is known, in words."""
+    """The evidence, in words."""
     weight: int
-    """2: it has interfaces of its own; 1: it runs, and manages nothing yet; 0: it was installed with the system."""
+    """2: it has interfaces of its own; 1: it runs and manages none yet; 0: it was installed with the system."""
     presumed: bool = False
-    """Interfaces of its own are presumed, because it runs. As the renderer of another back-end it counts as having none."""
+    """Whether interfaces of its own are only presumed, because it runs. As the renderer of another back-end it counts as having none."""
     renderer: str = ""
     """The back-end that it hands its files to."""
 
 
 class Place(t.NamedTuple):
-    """One line of a file of others."""
+    """One line of a foreign file."""
 
     path: str
     line: int
@@ -76,20 +76,20 @@ class Place(t.NamedTuple):
 
 
 class Standing(t.NamedTuple):
-    """What the reader of the files says of an interface, in its own words."""
+    """What the daemon that reads the files reports about an interface, in its own words."""
 
     state: str = ""
     file: str = ""
-    """By which it configures the interface; "" where that is not known."""
+    """The file that it configures the interface from; "" where unknown."""
 
 
 class Active(t.NamedTuple):
-    """What a back-end has in force on an interface."""
+    """The active configuration that a back-end has for an interface."""
 
     profile: str = ""
     uuid: str = ""
     activating: bool = False
-    """It is still being brought up."""
+    """Whether it is still being brought up."""
 
 
 class Presence(t.NamedTuple):
@@ -99,30 +99,30 @@ class Presence(t.NamedTuple):
     missing: str = ""
     """Why it can't be used, in words."""
     in_use: bool = False
-    """Its files count, whichever service reads them."""
+    """Whether its files take effect, whichever service reads them."""
     raises: bool = False
-    """It brings up every interface that appears."""
+    """Whether it brings up every interface that appears."""
     unfinished: bool = False
-    """A run that was interrupted has left its `leftover` to do."""
+    """Whether an interrupted run has left its `leftover` to do."""
     settings: t.Mapping[str, str] = {}
-    """What rendering depends on. Only the back-end itself knows the keys."""
+    """Properties that rendering depends on. Only the back-end itself knows the keys."""
     active: t.Mapping[str, Active] = {}
     """By interface."""
     standings: t.Mapping[str, Standing] = {}
     """By interface."""
     told: t.Mapping[str, tuple[Place, ...]] = {}
-    """By interface: where udev says that the back-end shall leave it alone."""
+    """By interface: where udev tells the back-end to leave it alone."""
 
 
 class Found(t.NamedTuple):
     netdevs: t.Mapping[str, Netdev] = {}
     files: t.Mapping[str, str] = {}
-    """By path: what back-ends read, and the files of _boot and _rename."""
+    """By path: files that back-ends read, and the files of _boot and _rename."""
     backends: t.Mapping[str, Presence] = {}
     boot_unit: Unit = Unit("")
     """The unit of _boot."""
     ssh_path: frozenset[str] = frozenset()
-    """The interfaces that the connection of this run goes through."""
+    """The interfaces that the management connection uses."""
     bonds: t.Mapping[str, BondState] = {}
     routes: t.Mapping[str, tuple[Route, ...]] = {}
     """The static routes, by interface."""
@@ -130,23 +130,23 @@ class Found(t.NamedTuple):
     ports: tuple[Port, ...] = ()
     stack: Stack = Stack("")
     loaded: bool = False
-    """ib_ipoib is loaded."""
+    """Whether ib_ipoib is loaded."""
     ipv6_refused: t.Mapping[str, str] = {}
-    """Why an interface, or `DEFAULT`, can have no IPv6 address."""
+    """Why an interface, or `DEFAULT`, can't have an IPv6 address."""
     no_bonding: str = ""
-    """Why the kernel can make no bond; "" where it can, and where nothing tells."""
+    """Why the kernel can't create bonds; "" where it can, or where that is unknown."""
     armed: bool = False
-    """An earlier run has armed a rollback that neither went off nor was confirmed."""
+    """Whether an earlier run has armed a rollback that has neither fired nor been confirmed."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
-    """In a condensed state, instead of the foreign files: by back-end and interface, those that configure it."""
+    """In a condensed state, in place of the foreign files: those that configure an interface, by back-end and interface."""
     aloof: t.Mapping[str, t.Mapping[str, tuple[Place, ...]]] = {}
-    """The same: where each back-end is told to leave an interface alone."""
+    """Likewise: where each back-end is told to leave an interface alone."""
     examined: frozenset[str] = frozenset()
-    """The interfaces that `foreign` and `aloof` were made for, whether there are such files or not."""
+    """The interfaces for which `foreign` and `aloof` were made, whether or not there are such files."""
 
     @property
     def facts(self) -> dict[str, t.Any]:
-        """The parts of the `rdma` facts that validation reads, and `ipv6_refused`."""
+        """The parts of the `rdma` facts that validation reads, plus `ipv6_refused`."""
         return {
             "hcas": [hca._asdict() for hca in self.hcas],
             "ports": [port._asdict() for port in self.ports],
@@ -158,5 +158,5 @@ class Found(t.NamedTuple):
 
     @property
     def raised(self) -> bool:
-        """Whether something brings up every interface that appears."""
+        """Whether anything brings up every interface that appears."""
         return any(presence.raises for presence in self.backends.values())

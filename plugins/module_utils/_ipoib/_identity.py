@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The port of an interface: by what files of others may call the interface, and whether the port can do connected mode. Pure.
+"""The port of an interface: how foreign files may refer to it, and whether it supports connected mode. Pure.
 
-The last 8 bytes of a hardware address are the GUID of the port. The other 12 are others after each load of the driver, so files of others, which
-have the address of some earlier day, are compared by these 8, as readers of profiles do.
+The last 8 bytes of a hardware address are the port GUID. The other 12 change with each load of the driver, so foreign files, which
+may hold an outdated address, are compared by these 8 bytes, as the readers of profiles do.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _CHILD = re.compile(r"^(?P<parent>.+)\.(?P<pkey>[0-9a-fA-F]{4})$")
 
 
 class Identity(t.NamedTuple):
-    """One interface."""
+    """What identifies one interface."""
 
     name: str
     guid: str = ""
-    """That of its port; "" where it is not known, and of bonds."""
+    """GUID of its port; "" where unknown, and for bonds."""
     pkey: int = 0
-    """Of a P_Key child; 0 for others."""
+    """P_Key of a child; 0 for others."""
     pci: str = ""
-    """The PCI function of its port; "" where it is not known."""
+    """The PCI function of its port; "" where unknown."""
     driver: str = ""
-    """That of the PCI function; "" where it is not known."""
+    """The driver of the PCI function; "" where unknown."""
     kind: str = ""
-    """`infiniband` or `bond`; "" where it is not known."""
+    """`infiniband` or `bond`; "" where unknown."""
 
     @property
     def parent(self) -> str:
@@ -50,40 +50,40 @@ class Identity(t.NamedTuple):
 
     @property
     def tail(self) -> str:
-        """The bytes of the GUID as a hardware address has them; "" where it is not known."""
+        """The bytes of the GUID as in a hardware address; "" where unknown."""
         return ":".join(self.guid[at : at + 2] for at in range(2, len(self.guid), 2))
 
     @property
     def drivers(self) -> tuple[str, ...]:
-        """What files of others may call its driver: that of the card, or as `ethtool -i` says it, with Enhanced IPoIB and without."""
+        """The names that foreign files may use for its driver: that of the card, or that of `ethtool -i`, with and without Enhanced IPoIB."""
         return (self.driver, "ib_ipoib", "%s[ib_ipoib]" % self.driver) if self.driver else ()
 
     def is_on(self, pattern: str) -> bool:
-        """Whether a pattern means its adapter as udev's ID_PATH calls it, `pci-0000:03:00.0`. A platform may stand before that."""
+        """Whether a pattern matches its adapter's udev ID_PATH, `pci-0000:03:00.0`, which may have a platform prefix."""
         whole = "pci-" + self.pci
         return self.pci != "" and (fnmatch.fnmatchcase(whole, pattern) or pattern.endswith("-" + whole))
 
     def is_at(self, hwaddr: str) -> bool:
-        """Whether a hardware address of InfiniBand means the port of this interface."""
+        """Whether an InfiniBand hardware address means the port of this interface."""
         return self.guid != "" and hwaddr_guid(hwaddr) == self.guid
 
     def is_child(self, pkey: str) -> bool:
-        """Whether it is the child for a P_Key as files of others have it, in decimal or in hexadecimal digits."""
+        """Whether it is the child for a P_Key of a foreign file, in decimal or hexadecimal digits."""
         return any(same_partition(number, self.pkey) for number in (decimal(pkey), hexadecimal(pkey)) if self.pkey and number)
 
 
 def infiniband_ports(facts: t.Mapping[str, t.Any]) -> list[t.Mapping[str, t.Any]]:
-    """The ports of the rdma facts on which ib_ipoib makes a netdev, in the order in which it does: also on management functions of NVSwitches."""
+    """The ports of the rdma facts on which ib_ipoib creates an interface, in its order. They include management functions of NVSwitches."""
     return [port for port in facts.get("ports") or () if port.get("link_layer") == "InfiniBand" and port.get("apart") != SMI]
 
 
 def coming(facts: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """What the kernel calls the interfaces of the ports when it makes them, with the GUID of the port."""
+    """The names that the kernel gives to new interfaces, with the port GUID of each."""
     return {"ib%d" % position: str(port.get("port_guid") or "") for position, port in enumerate(infiniband_ports(facts))}
 
 
 def identify(name: str, found: Found, guids: t.Mapping[str, str] | None = None) -> Identity:
-    """What is known of an interface, be it there or not. `guids` are those that are declared, by name."""
+    """What is known about an interface, whether or not it exists. `guids`: the declared GUIDs, by name."""
     identity = _named(name, found, guids)
     port = next((port for port in found.ports if identity.guid and port.port_guid == identity.guid), None)
     if port is None:
@@ -101,17 +101,17 @@ def _named(name: str, found: Found, guids: t.Mapping[str, str] | None) -> Identi
     match = _CHILD.match(name)
     if match is not None:
         return Identity(name, _named(match.group("parent"), found, guids).guid, hexadecimal(match.group("pkey"), 0))
-    # An interface that is there has its port: the kernel's next name is for another one.
+    # An existing interface has its port: the kernel's next name belongs to another port.
     taken = {netdev.port_guid for netdev in found.netdevs.values() if netdev.kind == "ipoib"}
     guid = (guids or {}).get(name) or coming(found.facts).get(name, "")
     return Identity(name, "" if guid in taken and name not in (guids or {}) else guid)
 
 
 def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
-    """The capability on the port that `name` will be on.
+    """The capability of the port that the interface `name` will be on.
 
-    The kernel counts `ibN` in the order of the ports. A node whose ports are renamed says nothing before they exist,
-    so there every port has to be capable.
+    The kernel numbers `ibN` in the order of the ports. Where ports are renamed, nothing is known before the interfaces exist,
+    so every port has to be capable.
     """
     ports = infiniband_ports(facts)
     stack = facts.get("stack") or {}
@@ -128,7 +128,7 @@ def predict(name: str, facts: t.Mapping[str, t.Any]) -> Capability:
 
 
 def capability_of(name: str, parent: str, facts: t.Mapping[str, t.Any]) -> Capability:
-    """The capability on a declared interface: its own netdev, else its parent's, else the driver's."""
+    """The capability of a declared interface: from the interface itself, else from its parent, else from the driver."""
     netdevs = {netdev.get("name"): netdev for netdev in facts.get("netdevs") or ()}
     for candidate in (name, parent):
         netdev = netdevs.get(candidate)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with the role's variables: everything at once, in the user's words, before anything is touched."""
+"""Validate the variables of the role: report all problems at once, with messages for users, before anything is changed."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ._identity import capability_of, coming, infiniband_ports
 from ._references import resolve
 
 LIST = "ipoib_interfaces"
-# A change may take a while, and must be over before the timer goes off.
+# A change may take a while, and must be complete before the timer fires.
 ROLLBACK_MIN = 30
 ROLLBACK_MAX = 3600
-# Kinds of netdev (see rdma_facts) that this module configures.
+# Kinds of interfaces (see rdma_facts) that this module configures.
 IPOIB_KINDS = ("ipoib", "ipoib_child")
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with `ipoib_*` variables, on their own and, where given, against the node's `rdma` facts."""
+    """Problems of the `ipoib_*` variables on their own and, if `facts` are given, against the node's `rdma` facts."""
     found = _scalars(variables)
     interfaces = variables.get(LIST, [])
     if not isinstance(interfaces, (list, tuple)):
         found.append(Problem(LIST, interfaces, "a list of interfaces", "each is a mapping with at least a name"))
         return found
-    # What compares interfaces with one another and with the node takes those that make sense on their own.
+    # Only entries that are valid on their own are compared with each other and with the node.
     sound: list[tuple[str, t.Mapping[str, t.Any]]] = []
     for index, item in enumerate(interfaces):
         path = "%s[%d]" % (LIST, index)
@@ -55,7 +55,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
 
 
 def _mtu_problems(entries: t.Sequence[Entry]) -> list[Problem]:
-    """MTUs of connected mode on interfaces for which neither their entry nor their bond declares that mode."""
+    """Problems of connected-mode MTUs where neither the entry nor its bond declares connected mode."""
     hint = "datagram is the default; mode: connected allows more on ports that can do it"
     return [
         Problem(entry.path + ".mtu", entry.wanted.mtu, mtu_range("datagram"), hint)
@@ -74,7 +74,7 @@ def _scalars(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _entries(sound: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapping[str, t.Any] | None) -> tuple[list[Entry], list[Problem]]:
-    """The entries as understood; with facts, under the names that they have on the node."""
+    """The parsed entries; with facts, under their names on the node."""
     if facts is None:
         return [Entry(path, item, _wanted.entry_of(item)) for path, item in sound], []
     resolution = resolve(sound, facts)
@@ -89,7 +89,7 @@ def _entries(sound: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapp
 
 
 def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What this node can't do of what is declared."""
+    """Declared settings that this node does not support."""
     netdevs = {str(netdev.get("name")): netdev for netdev in facts.get("netdevs") or ()}
     existing = sorted(name for name, netdev in netdevs.items() if netdev.get("kind") in IPOIB_KINDS)
     loaded = any(module.get("name") == "ib_ipoib" for module in facts.get("modules") or ())
@@ -104,7 +104,7 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
         if wanted.bond is not None:
             found += _bond_problems(entry, netdev, netdevs)
         elif netdev is None and entry.naming:
-            # It exists under another name, or comes with the driver and gets this one then.
+            # It exists under another name, or appears with the driver and gets this name then.
             found += _mode_problems(path, wanted._replace(name=entry.naming.current or wanted.name), facts)
             continue
         elif netdev is not None and netdev.get("kind") not in IPOIB_KINDS:
@@ -128,7 +128,7 @@ def _node_problems(entries: t.Sequence[Entry], facts: t.Mapping[str, t.Any]) -> 
 
 
 def _apart_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, facts: t.Mapping[str, t.Any]) -> list[Problem]:
-    """A name of the kernel that is that of a device of no fabric. Who means it names the port itself."""
+    """The problem of a kernel name that belongs to a device of no fabric. To configure such a device, declare its port."""
     if entry.item.get("port_guid") or entry.item.get("pci") or entry.wanted.is_child:
         return []
     guid = netdev.get("port_guid") if netdev is not None else coming(facts).get(entry.wanted.name)
@@ -141,7 +141,7 @@ def _apart_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, facts: t
 
 
 def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Mapping[str, t.Any]]) -> list[Problem]:
-    """A bond whose name something else has. Bonds of Ethernet interfaces are none of this module's business."""
+    """Problems of a bond whose name is in use by something else. Bonds of Ethernet interfaces are not managed by this module."""
     if netdev is None:
         return []
     name = entry.wanted.name
@@ -154,7 +154,7 @@ def _bond_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: 
 
 
 def _namesake_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netdevs: t.Mapping[str, t.Any]) -> list[Problem]:
-    """A child whose name the child of another parent has."""
+    """The problem of a child whose name belongs to a child of another parent."""
     wanted, parent = entry.wanted, str((netdev or {}).get("parent") or "")
     if not wanted.is_child or parent in ("", wanted.parent) or wanted.parent not in netdevs:
         return []
@@ -163,7 +163,7 @@ def _namesake_problems(entry: Entry, netdev: t.Mapping[str, t.Any] | None, netde
 
 
 def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[str, t.Any] | None) -> list[Problem]:
-    """A child on the partition of its parent. A parent that is still to come is on the port's first one, by default 0xffff."""
+    """The problem of a child on the partition of its parent. A future parent is on the first P_Key of its port, by default 0xffff."""
     own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
     if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
         return []
@@ -179,7 +179,7 @@ def _ipv6_problems(path: str, wanted: _wanted.Interface, refusal: str) -> list[P
 def _missing_fault(
     count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]], facts: t.Mapping[str, t.Any]
 ) -> tuple[str, str] | None:
-    """Why an interface that is not there can't come, or None where it may: ib_ipoib makes one a port when it is loaded."""
+    """Why a missing interface can't appear; None where it may: ib_ipoib creates one per port when it is loaded."""
     ethernet = [str(port.get("name")) for port in facts.get("ports") or () if port.get("link_layer") == "Ethernet"]
     if not ports and ethernet:
         hint = "%s is in Ethernet mode; the parameter LINK_TYPE_P1 or LINK_TYPE_P2 of the card makes it a port of InfiniBand, see the role hca_firmware"

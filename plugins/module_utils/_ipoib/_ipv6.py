@@ -16,7 +16,7 @@ _SYSCTL = "proc/sys/net"
 
 
 def ipv6_switch(root: str, name: str) -> str:
-    """The file that says `1` where IPv6 is switched off on an interface."""
+    """The path of the file that contains `1` where IPv6 is disabled on an interface."""
     return os.path.join(root, _SYSCTL, "ipv6/conf", name, "disable_ipv6")
 
 
@@ -25,11 +25,11 @@ def is_ipv6_off(root: str, name: str) -> bool:
 
 
 def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
-    """Why an interface, or `DEFAULT`, can have no IPv6 address; one that can is not in it. `enabled`: the back-end switches IPv6 on by itself."""
+    """Why an interface, or `DEFAULT`, can't have IPv6 addresses; those that can are left out. `enabled`: whether the back-end enables IPv6 itself."""
     if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
         reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
         return dict.fromkeys([*names, DEFAULT], reason)
     reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
-    # os.access also knows of a /proc/sys that is mounted read-only, as in containers.
+    # os.access also detects a /proc/sys that is mounted read-only, as in containers.
     off = [name for name in [*names, DEFAULT] if not enabled and is_ipv6_off(root, name) and not os.access(ipv6_switch(root, name), os.W_OK)]
     return {name: reason % name for name in off}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is done to interfaces directly, whatever the back-end: sysfs and iproute2."""
+"""Direct changes of interfaces through sysfs and iproute2, for all back-ends."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Kernel:
         self._root = root
 
     def set_mode(self, name: str, mode: str) -> None:
-        """Write the mode. The kernel compares with the newline included: without it, it says EINVAL."""
+        """Write the mode with a newline: without it, the kernel returns EINVAL."""
         path = self._attribute(name, "mode")
         if not os.path.exists(path):
-            # A child made through netlink has no such file.
+            # A child created through netlink has no such file.
             self._run(["ip", "link", "set", "dev", name, "type", "ipoib", "mode", mode])
             return
         self._write(path, mode + "\n", "set %s to mode %s" % (name, mode))
 
     def set_link(self, name: str, *words: str) -> None:
-        """One setting of an interface, in the words of `ip link set`."""
+        """Change one setting of an interface, in the words of `ip link set`."""
         self._run(["ip", "link", "set", "dev", name, *words])
 
     def add_address(self, name: str, address: str) -> None:
@@ -48,16 +48,16 @@ class Kernel:
         self._run(["ip", "address", "replace", address, *broadcast, "dev", name])
 
     def delete_address(self, name: str, address: str) -> None:
-        # 2: it went with the primary address of its network before.
+        # Exit status 2: the kernel has already removed it with the primary address of its network.
         self._run(["ip", "address", "del", address, "dev", name], ok=(0, 2))
 
     def add_child(self, interface: Interface) -> None:
-        """Through netlink: back-ends that make children this way take such a child for their own."""
+        """Create a child through netlink: back-ends that create children in this way accept it as their own."""
         kind = ["type", "ipoib", "pkey", "0x%04x" % interface.pkey, "mode", interface.mode]
         self._run(["ip", "link", "add", "link", interface.parent, "name", interface.name, *kind])
 
     def delete_child(self, netdev: Netdev) -> None:
-        """The way back of the way by which it was made: a child made through sysfs has a file that names its parent."""
+        """Delete a child through the interface that created it: a child created through sysfs has a file that names its parent."""
         if not os.path.exists(self._attribute(netdev.name, "parent")):
             self._delete(netdev.name)
             return
@@ -65,7 +65,7 @@ class Kernel:
         self._write(path, "0x%04x\n" % hexadecimal(netdev.pkey, 0), "delete the child %s" % netdev.name)
 
     def _delete(self, name: str) -> None:
-        """A back-end that was told to let go of it may be faster."""
+        """Delete an interface. A back-end that was told to release it may have deleted it first."""
         argv = ["ip", "link", "delete", "dev", name]
         done = self._run(argv, ok=None)
         if done.rc != 0 and os.path.exists(self._attribute(name, "")):
@@ -83,7 +83,7 @@ class Kernel:
             raise CommandFailed("the kernel refused to %s (%s: %s); see 'dmesg' and connected_reason of rdma_facts" % (purpose, path, exc.strerror)) from exc
 
     def mode_and_mtu(self, interface: Interface, netdev: Netdev) -> None:
-        """Mode before MTU: the mode changes the MTU and bounds it."""
+        """Set the mode before the MTU: the mode changes the MTU and limits it."""
         mtu = netdev.mtu
         if netdev.mode and netdev.mode != interface.mode:
             self.set_mode(interface.name, interface.mode)
@@ -92,7 +92,7 @@ class Kernel:
             self.set_link(interface.name, "mtu", str(interface.mtu))
 
     def addresses(self, interface: Interface, netdev: Netdev) -> None:
-        """New addresses before old ones go, so that the interface is never without."""
+        """Add new addresses before old ones are removed, so that the interface always has one."""
         found, wanted = canonical(netdev.addresses), canonical(interface.addresses)
         old = [address for address in found if address not in wanted]
         for address in wanted:
@@ -100,33 +100,33 @@ class Kernel:
                 self.add_address(interface.name, address)
         for address in old:
             self.delete_address(interface.name, address)
-        # With a primary IPv4 address the kernel may remove all the others of its network.
+        # With a primary IPv4 address the kernel may also remove all other addresses of its network.
         for address in wanted if old else ():
             self.add_address(interface.name, address)
 
     def routes(self, interface: Interface, found: t.Sequence[Route]) -> None:
-        """New routes before old ones go."""
+        """Add new routes before old ones are removed."""
         missing, left = unequal_routes(found, interface.routes)
         for route in missing:
             self._run(["ip", route.family, "route", "replace", *route.words(interface.name)])
         for route in left:
-            # 2: it went with its gateway's network before.
+            # Exit status 2: the kernel has already removed it with the network of its gateway.
             self._run(["ip", route.family, "route", "del", *route.words(interface.name)], ok=(0, 2))
 
     def alter(self, interface: Interface, netdev: Netdev, found: Found) -> None:
-        """Change an interface without a bounce."""
+        """Change an interface without taking it down."""
         self.addresses(interface, netdev)
         if not netdev.up:
             self.set_link(interface.name, "up")
         self.routes(interface, found.routes.get(interface.name, ()))
 
     def clear(self, netdev: Netdev) -> None:
-        """Take all addresses off an interface."""
+        """Remove all addresses from an interface."""
         for address in netdev.addresses:
             self.delete_address(netdev.name, address)
 
     def release(self, record: Record, netdev: Netdev) -> None:
-        """Take off what was ours: a child goes, a parent returns to how the kernel makes it."""
+        """Undo our settings: a child is deleted, a parent gets the kernel's defaults."""
         if netdev.kind == "bond":
             self._delete(netdev.name)
             return
@@ -147,7 +147,7 @@ class Kernel:
             self.set_link(record.name, "down")
 
     def bond(self, interface: Interface, found: Found) -> None:
-        """The bond with its options and its ports, whose modes are set by now. Its MTU before the ports: they get it when they enter."""
+        """Create or change the bond with its options and its ports, whose modes are already set. Its MTU precedes the ports, which get it on joining."""
         bond, name = interface.bond, interface.name
         if bond is None:
             return
@@ -168,7 +168,7 @@ class Kernel:
             if port not in bond.ports:
                 self.set_link(port, "nomaster")
         for port in bond.ports:
-            # A port that is still to come enters when its back-end brings it.
+            # A missing port joins when the back-end brings it up.
             if port not in members and port in found.netdevs:
                 self._enter(port, name, found.netdevs[port])
         if not bond.primary and state.primary:
@@ -177,14 +177,14 @@ class Kernel:
             self.set_link(name, "type", "bond", "primary", bond.primary)
 
     def _is_fit(self, interface: Interface, netdev: Netdev, state: BondState) -> bool:
-        """Whether the bond can become what it shall be. Neither option can be changed while it is up or has ports, and IPoIB ports are in no such bond."""
+        """Whether the bond can be changed in place. Both options can only be changed while it is down and has no ports; such a bond has no IPoIB ports."""
         if (state.mode, state.fail_over_mac) != (_wanted.BOND_MODE, _wanted.BOND_POLICY):
             return False
         return not interface.mtu or netdev.mtu == interface.mtu or self._took_mtu(interface.name, interface.mtu)
 
     def _took_mtu(self, name: str, mtu: int) -> bool:
-        """Gives the bond the MTU, if it takes it. One that the first port was refused by is an Ethernet bond from then on, with 1500 as its largest MTU,
-        also with IPoIB ports: only a new one can have more. Seen with ports whose mode another program had not changed yet.
+        """Set the MTU of the bond; return whether the kernel accepted it. A bond that has refused its first port becomes an Ethernet bond with a maximum
+        MTU of 1500, even with IPoIB ports: only a new bond can have more. Observed with ports whose mode another program had not changed yet.
         """
         argv = ["ip", "link", "set", "dev", name, "mtu", str(mtu)]
         done = self._run(argv, ok=None)
@@ -196,13 +196,13 @@ class Kernel:
         kind = ["type", "bond", *options]
         added = self._run(["ip", "link", "add", "name", name, *kind], ok=None)
         if added.rc != 0:
-            # Loading the module has just made one of this name, by its option max_bonds, or the back-end has, by the
-            # file that it has just read. Neither has the options, and with ports it takes none. Else this says what is wrong.
+            # Loading the module may have just created this bond, because of its option max_bonds, or the back-end from the file that it has
+            # just read. Neither has the options, and a bond with ports accepts none. If there is another cause, the next attempt reports it.
             self._run(["ip", "link", "delete", "dev", name], ok=None)
             self._run(["ip", "link", "add", "name", name, *kind])
 
     def _enter(self, port: str, bond: str, netdev: Netdev) -> None:
-        """The kernel takes in no interface that is up, and what is in a bond has no addresses of its own."""
+        """Add a port to its bond. The kernel enslaves no interface that is up, and a port of a bond has no addresses of its own."""
         self.clear(netdev)
         self.set_link(port, "down")
         self.set_link(port, "master", bond)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What differs between interfaces as found and as wanted, in the order in which it is to be done. Pure."""
+"""Differences between found and wanted interfaces, in the order of their changes. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def _change(name: str, aspect: str, *, before: str, after: str) -> Change:
 
 
 def unborn(interface: Interface, raised: bool = False) -> Netdev:
-    """An interface as it will be when it appears; `raised` as in Found."""
+    """An interface as it will be when it appears. `raised`: as in Found."""
     if interface.bond is not None:
         return UNBORN_BOND
     return UNBORN._replace(up=not interface.is_child and raised)
 
 
 def interface_changes(interface: Interface, found: Found, *, record: Record | None, removed: t.Collection[str]) -> tuple[Change, ...]:
-    """Everything about one interface. `removed` are bonds that go: their ports are free after that."""
+    """All changes of one interface. `removed`: bonds that are removed, which frees their ports."""
     name, netdev = interface.name, found.netdevs.get(interface.name)
     changes: list[Change | None] = []
     if netdev is None and interface.is_child:
@@ -50,7 +50,7 @@ def interface_changes(interface: Interface, found: Found, *, record: Record | No
 
 
 def _bond_changes(name: str, bond: Bond, netdev: Netdev | None, *, state: BondState) -> tuple[Change, ...]:
-    """The device, its options and its ports."""
+    """Changes of the device, its options and its ports."""
     if netdev is None:
         return (_change(name, "device", before="", after="bond of %s" % ", ".join(bond.ports)),)
     return (
@@ -68,7 +68,7 @@ def _provisional(interface: Interface, netdev: Netdev) -> bool:
 
 
 def unequal_routes(found: t.Sequence[Route], wanted: t.Sequence[Route]) -> tuple[tuple[Route, ...], tuple[Route, ...]]:
-    """Those to add and those to take away. A wanted route without a metric is content with whatever one there is."""
+    """The routes to add and the routes to remove. A wanted route without a metric matches a route with any metric."""
     left, missing = list(found), []
     for route in wanted:
         match = next((other for other in left if other == route or (not route.metric and other[:2] == route[:2])), None)
@@ -86,8 +86,8 @@ def _listed(routes: t.Sequence[Route]) -> str:
 def _clamped(interface: Interface, netdev: Netdev, record: Record | None) -> str:
     """Why the datagram MTU can't be the declared one; "" where nothing is known to prevent it.
 
-    The kernel takes a larger MTU than the broadcast group's without an error and stays at the group's. So an MTU that
-    an earlier run has set, with an interface that is at one of the values a group can have, is as it should be.
+    The kernel accepts an MTU above that of the broadcast group without an error, and keeps that of the group. So an MTU that
+    an earlier run has set counts as right on an interface that has one of the values a group can have.
     """
     if not interface.mtu or interface.mode != "datagram" or netdev.mode == "connected" or record is None or record.mtu != interface.mtu:
         return ""
@@ -99,13 +99,13 @@ def _clamped(interface: Interface, netdev: Netdev, record: Record | None) -> str
 
 
 def reasons_of(interface: Interface, found: Found, record: Record | None) -> tuple[str, ...]:
-    """Why something deviates although nothing is left to do."""
+    """Why something deviates although there is nothing left to do."""
     clamp = _clamped(interface, found.netdevs.get(interface.name) or unborn(interface, found.raised), record)
     return tuple(reason for reason in (clamp, _narrow(interface, found), _unassigned(interface, found)) if reason)
 
 
 def _narrow(interface: Interface, found: Found) -> str:
-    """A bond keeps an MTU that its ports do not have: what is larger than theirs would be lost."""
+    """The reason for a bond whose MTU its ports do not have: larger packets would be lost."""
     netdev = found.netdevs.get(interface.name)
     if interface.bond is None or netdev is None or netdev.mtu != interface.mtu:
         return ""
@@ -118,7 +118,7 @@ def _narrow(interface: Interface, found: Found) -> str:
 
 
 def _unassigned(interface: Interface, found: Found) -> str:
-    """A child on a partition that the subnet manager has not given to the port: it is made, and waits for a carrier."""
+    """The reason for a child whose partition the subnet manager has not assigned to the port: it is created, and waits for a carrier."""
     port = found.netdevs[interface.parent].port if interface.parent in found.netdevs else ""
     table = next((each.pkeys for each in found.ports if each.name == port), ())
     if not table or any(_wanted.same_partition(hexadecimal(pkey, 0), interface.pkey) for pkey in table):
@@ -128,12 +128,12 @@ def _unassigned(interface: Interface, found: Found) -> str:
 
 
 def canonical(addresses: t.Iterable[str]) -> tuple[str, ...]:
-    """Addresses in one spelling and order, so that they can be compared."""
+    """Addresses in one spelling and order, for comparison."""
     return tuple(sorted(_wanted.parse_address(address) for address in addresses))
 
 
 def reset_mtu(record: Record, netdev: Netdev) -> bool:
-    """Whether taking our settings off an interface that stays leaves an MTU that is not the kernel's own."""
+    """Whether removing our settings from an interface that stays leaves an MTU other than the kernel's default."""
     return netdev.mode == "connected" or (bool(record.mtu) and netdev.mtu != _wanted.KERNEL_MTU)
 
 
@@ -142,7 +142,7 @@ def child_text(parent: str, pkey: int) -> str:
 
 
 def removal_changes(record: Record, netdev: Netdev | None) -> tuple[Change, ...]:
-    """Take off what was ours: bonds and children go, parents return to how the kernel makes them."""
+    """Undo our settings: bonds and children are deleted, parents get the kernel's defaults."""
     if netdev is None:
         return ()
     if netdev.kind == "bond":

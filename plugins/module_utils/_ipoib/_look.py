@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Look at a node: files of the back-ends, interfaces, ports, and the path of this run's connection.
+"""Look at a node: files of the back-ends, interfaces, ports, and the path of the management connection.
 
-The state leaves the node without the content of foreign files, which may hold secrets, and small. Planning on it comes to
+The state leaves the node in a small form without the content of foreign files, which may hold secrets. Planning on it gives
 the same result, or raises Undecided.
 """
 
@@ -32,11 +32,11 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 
-# The name of the timer and the service of a rollback, and the place of its script (_rollback.py).
+# The name of the timer and the service of a rollback, and the location of its script (_rollback.py).
 ROLLBACK = "rdma-ofed-ipoib-rollback"
 ROLLBACK_DIRECTORY = "/run/" + ROLLBACK
 
-# Files of which a daemon takes the first of a name from several directories.
+# Files that a daemon reads from several directories, of which the first with a name counts.
 _MASKED = (".network", ".netdev", ".conf")
 
 
@@ -45,7 +45,7 @@ def look_whole(run: Runner, environ: t.Mapping[str, str], root: str = "/") -> Fo
 
 
 def whole(node: Node) -> Found:
-    """The state with all files whole. A few processes: `ip` three times and `systemctl`, and one or two more for ssh, OFED and back-ends."""
+    """The state with complete files. Takes a few processes: `ip` three times, `systemctl`, and one or two more for ssh, OFED and back-ends."""
     run, environ, root = node.run, node.environ, node.root
     ports, stack = node.once(_shared.ports), node.once(_shared.stack)
     netdevs = _netdevs.read_netdevs(root, ports, links=node.once(_shared.links), refused=_stack.connected_refused(stack))
@@ -77,7 +77,7 @@ def whole(node: Node) -> Found:
 
 
 def no_bonding(root: str) -> str:
-    """Why no bond can be made: the driver is neither there nor among the modules of the running kernel."""
+    """Why no bond can be created: the driver is not loaded, and the running kernel has no such module."""
     if has_bonding(root):
         return ""
     release = read_text(under(root, "proc/sys/kernel/osrelease")).strip()
@@ -91,7 +91,7 @@ def no_bonding(root: str) -> str:
 
 
 def has_bonding(root: str) -> bool:
-    """Whether the driver is loaded, or part of the kernel."""
+    """Whether the bonding driver is loaded or built into the kernel."""
     return os.path.exists(os.path.join(root, "sys/class/net/bonding_masters"))
 
 
@@ -103,7 +103,7 @@ def _routes(run: Runner) -> dict[str, tuple[Route, ...]]:
 
 
 def read_bond(root: str, name: str) -> BondState:
-    """The options of a bond, as sysfs has them: `active-backup 1`."""
+    """The options of a bond from sysfs, in the form `active-backup 1`."""
     base = os.path.join(root, "sys/class/net", name, "bonding")
 
     def word(option: str) -> str:
@@ -120,14 +120,14 @@ def read_files(root: str = "/") -> dict[str, str]:
 
 
 def _is_mask(path: str) -> bool:
-    """A link to /dev/null hides the files of the same name in other directories. It reads as an empty file."""
+    """Whether a path is a link to /dev/null. It hides files of the same name in other directories, and reads as an empty file."""
     return path.endswith(_MASKED) and os.path.realpath(path) == os.devnull
 
 
 def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
     """The state in the form in which it may leave the node.
 
-    `declared` are the interfaces that a plan will be about, also those that are not there yet, with their port GUIDs or "".
+    `declared`: the interfaces that a plan will be about, existing or not, with their port GUIDs or "".
     """
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
@@ -153,12 +153,12 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
 
 
 def _is_own(netdev: _netdevs.Netdev) -> bool:
-    """Whether a declared interface may mean it."""
+    """Whether a declared interface may refer to it."""
     return netdev.kind in ("ipoib", "ipoib_child", "bond")
 
 
 def _netdev(netdev: _netdevs.Netdev) -> _netdevs.Netdev:
-    """What planning reads of it; of others', what validation says of their names."""
+    """The fields that planning reads; for other interfaces, those that validation needs to report name conflicts."""
     if _is_own(netdev):
         return netdev._replace(carrier=False, dynamic_addresses=(), hwaddr="", driver="")
     return _netdevs.Netdev(netdev.name, netdev.kind, parent=netdev.parent, master=netdev.master, members=netdev.members)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What has to be done on a node. Pure: everything is decided on the wanted and the found state."""
+"""Plan the changes on a node. Pure: every decision depends only on the wanted and the found state."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _PLACES = (
 
 
 def plan(wanted: Wanted, found: Found) -> IpoibPlan:
-    """Compare. Raises Refused for what would do harm; with `wanted.rollback`, what cuts the connection is only told.
+    """Compare wanted with found. Raises Refused for harmful changes; with `wanted.rollback`, a cut of the management connection is only reported.
 
-    Raises Undecided where a condensed state is not enough.
+    Raises Undecided where a condensed state does not suffice.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
     records = _registry.recorded(found.files)
@@ -43,13 +43,13 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     kept = _kept(found, interfaces, later, records=records)
     deferred = _rename.waiting(later, interfaces)
     live = [interface for interface in interfaces if interface.name not in deferred]
-    # By the names that the back-end knows them by.
+    # Dissents by the present names, which the back-end knows.
     dissents = backend.dissents(live, found)
     found = found._replace(netdevs=sorted_out.netdevs)
     staying = {interface.name for interface in kept}
     gone = [record for name, record in records.items() if name in ending - staying]
     removed = tuple(sorted(gone, key=lambda record: (_rank(found, record.name), record.name)))
-    # A back-end that does at once what its files say would take away what is up under its old name.
+    # A back-end that applies its files at once would take down an interface that is up under its old name.
     rendered = [*interfaces, *kept] if backend.acts_on_files else interfaces
     files = wanted_files(found, rendered, backend, namings=wanted.namings)
     _refuse_giving_up(wanted, removed)
@@ -74,7 +74,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
-    """What earlier runs have configured, and what stays as it is until the node starts: interfaces that get another name then, and their children."""
+    """Interfaces of earlier runs that stay as they are until the node restarts: those that get another name then, and their children."""
     declared = {interface.name: interface for interface in interfaces}
     old = {pending.change.before: declared[name] for name, pending in later.items() if name in declared}
     staying = {name: (entry.mode, "", 0) for name, entry in old.items()}
@@ -98,7 +98,7 @@ def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], 
 
 
 def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> dict[str, str]:
-    """Every file that shall exist, by path, and shared files as they shall be."""
+    """Every file that is to exist, by path, and the shared files with their wanted content."""
     files = backend.render(interfaces, found)
     written = tuple(files)
     for each in _registry.BACKENDS:
@@ -110,7 +110,7 @@ def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, nami
 
 
 def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ...]:
-    """Files to write, then files of earlier runs, of whatever back-end, that are in the way."""
+    """Files to write, then files of earlier runs, of any back-end, to remove."""
     stale = [path for path, text in sorted(found.files.items()) if path not in wanted and _registry.is_ours(path, text)]
     return changes_of(
         *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(wanted.items())),
@@ -119,7 +119,7 @@ def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ..
 
 
 def _refuse_giving_up(wanted: Wanted, removed: t.Sequence[Record]) -> None:
-    """A declaration without interfaces is more often a slip, such as a file of variables that no longer applies, than a wish."""
+    """Refuse a declaration without interfaces: it is more often a mistake, such as a variables file that no longer applies, than intended."""
     if wanted.interfaces or wanted.dismissed is None:
         return
     going = sorted(record.name for record in removed if record.name not in wanted.dismissed)
@@ -153,10 +153,10 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
 
 
 def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str], namings: t.Sequence[Naming] = ()) -> list[str]:
-    """Files of others that configure a wanted interface, or lie where ours shall be."""
+    """Foreign files that configure a wanted interface, or that exist at the path of a file of ours."""
     guids = {naming.name: naming.guid for naming in namings}
     conflicting = []
-    # The back-ends whose foreign files matter beside those of `backend`.
+    # The back-ends whose foreign files matter in addition to those of `backend`.
     rivals = {each for each in _registry.BACKENDS if each.presence(found).in_use and each.name not in backend.renders_through}
     for rival in sorted({backend, *rivals}, key=lambda each: each.name):
         conflicting += [
@@ -170,7 +170,7 @@ def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t
 
 
 def _aloof(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t.Sequence[Naming] = ()) -> list[str]:
-    """Wanted interfaces that the back-end is told to leave alone: it would read our files, and do nothing."""
+    """Wanted interfaces that the back-end is told to leave alone: it would read our files and do nothing."""
     guids = {naming.name: naming.guid for naming in namings}
     return [
         "%s is told to leave %s alone (%s)" % (backend.name, interface.name, place)
@@ -180,21 +180,21 @@ def _aloof(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t
 
 
 def _masters(found: Found, interfaces: Interfaces, records: t.Collection[str]) -> list[str]:
-    """Wanted interfaces that are in a bond, bridge or team which is not of this collection."""
+    """Wanted interfaces in a bond, bridge or team that is not managed by this collection."""
     names = [interface.name for interface in interfaces]
     owners = {name: found.netdevs[name].master for name in names if name in found.netdevs}
     return ["%s is a port of %s, which is not declared" % (name, owner) for name, owner in owners.items() if owner not in ("", *names, *records)]
 
 
 def _touched(found: Found, changes: t.Sequence[Change], interfaces: Interfaces, *, backend: Backend) -> frozenset[str]:
-    """The interfaces of which anything changes, be it only their files."""
+    """The interfaces that change in any way, even if only in their files."""
     names = {change.subject for change in changes if change.kind == Kind.INTERFACE}
     written = {change.subject for change in changes if change.kind == Kind.FILE and change.after}
     return frozenset(names | {interface.name for interface in interfaces if written.intersection(backend.render([interface], found))})
 
 
 def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record], backend: Backend, touched: t.Collection[str]) -> tuple[str, ...]:
-    """Changes that would cut the connection of this run. `touched`: the interfaces of which anything changes."""
+    """Changes that would cut the management connection. `touched`: the interfaces that change in any way."""
     cuts = ["%s would be taken down" % record.name for record in removed if record.name in found.ssh_path]
     strange = {name for each in _registry.BACKENDS if each.strips and each is not backend for name in each.format.records(found.files)}
     held = backend.held(found)
@@ -223,7 +223,7 @@ def _cutting(found: Found, interfaces: Interfaces, *, removed: t.Sequence[Record
 
 
 def _cutting_parents(found: Found, interfaces: Interfaces, dissents: t.Sequence[Dissent]) -> list[str]:
-    """A back-end makes a child by its parent, which it sets up for that where it has not."""
+    """Parents that would be set up: a back-end creates a child through its parent, and first configures a parent that it has not set up."""
     strange = {dissent.name: dissent.backend for dissent in dissents if dissent.carries_run}
     return [
         "%s would be set up by %s for its P_Key child %s" % (interface.parent, strange[interface.parent], interface.name)
@@ -233,7 +233,7 @@ def _cutting_parents(found: Found, interfaces: Interfaces, dissents: t.Sequence[
 
 
 def _rank(found: Found, name: str) -> int:
-    """Bonds before their ports, children before their parents."""
+    """Sort key: bonds before their ports, children before their parents."""
     netdev = found.netdevs.get(name)
     if netdev is None:
         return 1 if "." in name else 2

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Interfaces that are declared by their port GUID or PCI address: what they are called on this node. Pure."""
+"""Resolve interfaces declared by port GUID or PCI address to their names on this node. Pure."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ PCI_FORM = "the PCI address of an InfiniBand adapter of this node: %s"
 
 
 class Resolution(t.NamedTuple):
-    """The declared interfaces with their names, and what stands in the way."""
+    """The declared interfaces with their names, and the problems."""
 
     interfaces: tuple[t.Any, ...]
-    """As declared, with a name in every place where a GUID or a PCI address stood for one."""
+    """The declared entries, with names in place of all GUIDs and PCI addresses."""
     namings: tuple[Naming, ...] = ()
     problems: tuple[Problem, ...] = ()
 
 
 class _Finder:
-    """The ports of a node and what their interfaces are called."""
+    """Finds the ports of a node and the names of their interfaces."""
 
     def __init__(self, facts: t.Mapping[str, t.Any]) -> None:
         self.ports = infiniband_ports(facts)
@@ -39,14 +39,14 @@ class _Finder:
         return self._current.get(guid, "")
 
     def expected(self, guid: str) -> str:
-        """An interface that is there has the name that it has."""
+        """The name that the interface of a port has, or will get."""
         return self.current(guid) or self._coming.get(guid, "")
 
     def listed(self) -> str:
         return ", ".join("%s (%s)" % (port.get("port_guid"), port.get("name")) for port in self.ports) or "it has none"
 
     def guid_of(self, path: str, item: t.Mapping[str, t.Any]) -> tuple[str, Problem | None]:
-        """The port that an entry means; "" where it says nothing of one."""
+        """The GUID of the port that an entry refers to; "" where it names no port."""
         if item.get("state") == "absent":
             return "", None
         if item.get("port_guid") is not None:
@@ -68,7 +68,7 @@ class _Finder:
 
 
 def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.Mapping[str, t.Any]) -> Resolution:
-    """Put names in. `interfaces` are pairs of where an entry stands and the entry, which makes sense on its own."""
+    """Replace references by names. `interfaces`: pairs of path and entry; the entries are valid on their own."""
     finder = _Finder(facts)
     names: dict[str, str] = {}
     owners: dict[str, str] = {}
@@ -91,7 +91,7 @@ def resolve(interfaces: t.Sequence[tuple[str, t.Mapping[str, t.Any]]], facts: t.
 
 
 def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, str], finder: _Finder) -> tuple[dict[str, t.Any], list[Problem]]:
-    """The entry with names for the GUIDs of its parent and its ports."""
+    """The entry with names in place of the GUIDs of its parent and its ports."""
     problems = []
 
     def named(where: str, value: t.Any) -> t.Any:
@@ -109,7 +109,7 @@ def _referring(path: str, item: t.Mapping[str, t.Any], *, names: t.Mapping[str, 
         bond = dict(item["bond"])
         bond["ports"] = [named("%s.bond.ports[%d]" % (path, position), port) for position, port in enumerate(bond["ports"])]
         if is_guid(bond.get("primary")):
-            # It is one of the ports: a fault is reported there.
+            # The primary is one of the ports: a problem is reported there.
             bond["primary"] = names.get(bond["primary"].lower()) or finder.expected(bond["primary"].lower())
         found["bond"] = bond
     return found, problems

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The network back-ends, each by one line, and which of them manages a node."""
+"""The network back-ends, one per line, and the choice of the one that manages a node."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ._backends._wicked_backend import WICKED
 from ._found import Found, Place, Presence, Record
 from ._identity import identify
 
-# In the order in which former ones let go of interfaces and are told that files have gone.
+# In the order in which former back-ends release interfaces and are told about removed files.
 BACKENDS: tuple[Backend, ...] = (
     NETWORKD,
     IFUPDOWN,
@@ -31,12 +31,12 @@ BACKENDS: tuple[Backend, ...] = (
     IFCFG,
     WICKED,
 )
-# The files that are not ours, with the back-ends that edit them.
+# The foreign files that back-ends edit.
 SHARED: t.Mapping[str, Backend] = {path: backend for backend in BACKENDS for path in backend.shared}
 
 
 class NoBackend(Backend):
-    """Removing needs none, and must work where the one that was used is gone."""
+    """The back-end for removal: that needs none, and must work if the former one is gone."""
 
     def render(self, interfaces: Interfaces, found: Found) -> dict[str, str]:
         return {}
@@ -51,9 +51,9 @@ def named(name: str) -> Backend:
 
 
 def choose(name: str, presences: t.Mapping[str, Presence]) -> Backend:
-    """The back-end to use: `name`, or with `auto` the one that manages the node.
+    """The back-end to use: `name` or, with `auto`, the one that manages the node.
 
-    Raises Refused where several claim the node, or where the chosen one can't be used.
+    Raises Refused where several back-ends claim the node, or where the chosen one can't be used.
     """
     chosen = next(backend for backend in BACKENDS if backend.name == (name if name != "auto" else _strongest(presences)))
     missing = presences[chosen.name].missing
@@ -69,7 +69,7 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
             "no network back-end that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
             "to learn what it lacks" % ", ".join(presences)
         )
-    # What another back-end hands its files to does not compete with it.
+    # A renderer of another back-end does not compete with it.
     renderers = {claim.renderer for claim in claims.values()}
     weights = {name: min(claim.weight, 1) if claim.presumed and name in renderers else claim.weight for name, claim in claims.items()}
     strongest = [name for name in claims if weights[name] == max(weights.values())]
@@ -81,7 +81,7 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
 
 
 def recorded(files: Files) -> dict[str, Record]:
-    """What earlier runs did, with whatever back-end."""
+    """The records of earlier runs with any back-end."""
     found = {name: record for backend in BACKENDS for name, record in backend.format.records(files).items()}
     for name, mtu in _boot.recorded_mtus(files).items():
         found[name] = found.get(name, Record(name))._replace(mtu=mtu)
@@ -113,7 +113,7 @@ def aloof(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, st
 
 
 def file_mode(path: str) -> int:
-    """The permissions of a file of ours."""
+    """The permissions of one of our files."""
     if path in (_boot.SCRIPT_PATH, _rename.SCRIPT_PATH):
         return 0o755
     return next((backend.modes[posixpath.dirname(path)] for backend in BACKENDS if posixpath.dirname(path) in backend.modes), 0o644)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of the user's choice for the interfaces of ports: a udev rule for every boot, and when it can be done now. Pure.
+"""User-defined names for the interfaces of ports: a udev rule for every boot, and renaming at once where possible. Pure.
 
-The rule knows a port by the last 8 bytes of the hardware address. A P_Key child and a bond show the same bytes: a child
-has a dot in its name, a bond a folder of its own. The rule comes before the ones that name by the place of the adapter.
+The rule identifies a port by the last 8 bytes of the hardware address. A P_Key child and a bond show the same bytes, but a child
+has a dot in its name, and a bond has a bonding folder in sysfs. The rule precedes those that name interfaces by the location of the adapter.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RULE_PATH = "/etc/udev/rules.d/70-rdma-ofed-ipoib-names.rules"
 SCRIPT_PATH = "/usr/local/libexec/rdma-ofed-ipoib-name"
 PATHS = (SCRIPT_PATH, RULE_PATH)
 _RULE = 'ACTION=="add", SUBSYSTEM=="net", KERNEL!="*.*", TEST!="bonding", ATTR{type}=="32", ATTR{address}=="*:%s", NAME="%s"\n'
-# The device may have another name by the time that udev comes to it, so it goes by its index.
+# The device may have another name by the time udev handles it, so the rule passes its index.
 _CROSSED = 'ACTION=="add", SUBSYSTEM=="net", KERNEL=="ib*", KERNEL!="*.*", PROGRAM=="%s $env{IFINDEX}", NAME="%%c"\n'
 _SCRIPT = (
     "#!/bin/sh\n"
@@ -71,7 +71,7 @@ done
 exit 1
 """
 )
-# What an interface is called while its name and another one change places, with a number behind it.
+# The prefix, followed by a number, of temporary names while interfaces swap names.
 _TEMPORARY = "rdma-"
 
 
@@ -79,17 +79,17 @@ class Sorted(t.NamedTuple):
     """What becomes of the namings on a node."""
 
     now: tuple[Naming, ...] = ()
-    """Those that get their name now."""
+    """The namings that are carried out now."""
     later: t.Mapping[str, Pending] = {}
-    """Why others get it at the next start, by the name that they shall have."""
+    """Why others get their name only at the next start of the node, by that name."""
     taken: tuple[str, ...] = ()
-    """Why others can't have theirs: another interface has it, and keeps it. In words."""
+    """Why others can't get their name: another interface has it and keeps it. In words."""
     netdevs: t.Mapping[str, Netdev] = {}
     """The interfaces by their names after that."""
 
 
 def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = None) -> dict[str, str]:
-    """The rules by path; none where no interface is to be named. `coming`: the names that the kernel gives at a start, with the GUIDs of the ports.
+    """The rules by path; none where no interface is to be named. `coming`: the names that the kernel gives at boot, with the port GUIDs.
 
     Where the kernel first gives a declared name to another declared port, a rule alone would find the name taken.
     """
@@ -104,11 +104,11 @@ def render(namings: t.Sequence[Naming], coming: t.Mapping[str, str] | None = Non
 
 
 def _obstacle(current: str, found: Found, ending: t.Collection[str]) -> str:
-    """Why an interface can't get another name now; "" where it can. The kernel renames only what is down."""
+    """Why an interface can't be renamed now; "" where it can. The kernel renames only interfaces that are down."""
     if current in found.ssh_path:
         return "the connection of this run goes through %s" % current
     netdev = found.netdevs[current]
-    # What leaves a bond that goes is down after that.
+    # A port of a removed bond is down afterwards.
     if netdev.up and not (netdev.master and netdev.master in ending):
         return "%s is up" % current
     children = any(netdev.parent == current and netdev.name not in ending for netdev in found.netdevs.values())
@@ -125,8 +125,8 @@ def reason_of(pending: Pending) -> str:
 
 
 def sort_out(namings: t.Sequence[Naming], found: Found, ending: t.Collection[str] = ()) -> Sorted:
-    """Interfaces change places only if all of them can get their names now. `ending`: interfaces that go before that."""
-    # Of the interfaces that are given up, those of ports stay.
+    """Sort the namings. Interfaces swap names only if all of them can be renamed now. `ending`: interfaces that are removed before that."""
+    # Of the released interfaces, those of ports continue to exist.
     ending = {name for name in ending if name in found.netdevs and found.netdevs[name].kind != "ipoib"}
     names = {netdev.port_guid: netdev.name for netdev in reversed(list(found.netdevs.values())) if netdev.kind == "ipoib"}
     known = [naming._replace(current=names.get(naming.guid, "")) for naming in namings]
@@ -139,7 +139,7 @@ def sort_out(namings: t.Sequence[Naming], found: Found, ending: t.Collection[str
             break
         now = able
     left = [naming for naming in known if naming.current != naming.name and naming not in now]
-    # One whose own interface is not there finds another one by its name.
+    # If its own interface is missing, the lookup by name finds another one.
     taken = [_taken(naming, found, obstacles) for naming in left if naming.name in found.netdevs]
     later = {
         naming.name: Pending(change_of(naming)._replace(needs="reboot"), (obstacles[naming.name],))
@@ -162,13 +162,13 @@ def _taken(naming: Naming, found: Found, obstacles: t.Mapping[str, str]) -> str:
 
 
 def steps(renames: t.Sequence[Naming], names: t.Collection[str]) -> tuple[tuple[str, str], ...]:
-    """Old and new names in an order in which the kernel takes them. `names`: those that are there."""
+    """Old and new names, in an order that the kernel accepts. `names`: the existing names."""
     there, todo = set(names), list(renames)
     found: list[tuple[str, str]] = []
     while todo:
         free = next((naming for naming in todo if naming.name not in there), None)
         if free is None:
-            # All wait for one another: one steps aside.
+            # All wait for each other: one gets a temporary name.
             first = todo.pop(0)
             aside = next(name for name in ("%s%d" % (_TEMPORARY, number) for number in range(len(there) + 1)) if name not in there)
             free = first._replace(name=aside)
@@ -181,7 +181,7 @@ def steps(renames: t.Sequence[Naming], names: t.Collection[str]) -> tuple[tuple[
 
 
 def waiting(names: t.Iterable[str], interfaces: t.Sequence[Interface]) -> frozenset[str]:
-    """The interfaces that can't be configured before these have their names: themselves, children, bonds and all of their ports."""
+    """The interfaces that can't be configured before `names` exist: these, their children, bonds, and all ports of those bonds."""
     found = set(names)
     while True:
         more = {interface.name for interface in interfaces if interface.parent in found or interface.master in found}

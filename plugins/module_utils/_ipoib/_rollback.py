@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rollback: a script that puts files and interfaces back as they were, and the timer of systemd that runs it.
+"""The rollback: a script that restores files and interfaces, and the systemd timer that runs it.
 
-The controller stops the timer over a connection that was opened after the change (see the action plugin `ipoib`).
+The controller stops the timer over a connection opened after the change (see the action plugin `ipoib`).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ if t.TYPE_CHECKING:
     from ._todo import IpoibPlan
     from ._wanted import Interface
 
-# Seconds for which the rollback waits for a run that is still at work; each of its commands has a limit of its own.
+# Seconds for which the rollback waits for a run in progress; each command of the run has a limit of its own.
 PATIENCE = 600
 SCRIPT = "undo"
-# The two never work at the same time: the rollback waits for a run that takes longer than the timer.
+# The rollback and the run never work at the same time: the rollback waits for a run that takes longer than the timer.
 _BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
 def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
-    """What puts a node back to `found`: the script, and the former files that it copies from its directory, by their names there. Pure.
+    """The script that restores the state `found`, and the former files that it copies from its directory, by their names there. Pure.
 
     No line depends on the success of another.
     """
@@ -54,7 +54,7 @@ def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
     lines += ["ip link set dev %s name %s" % (new, old) for old, new in reversed(_rename.steps(todo.renames, found.netdevs))]
     for netdev in sorted(before, key=lambda netdev: (netdev.kind == "bond", bool(netdev.parent), netdev.name)):
         lines += _device(netdev, found)
-    # Members are in their bonds by now, and have the MTU of these.
+    # Ports are in their bonds by now, and have the MTU of the bond.
     interfaces = {interface.name: interface for interface in todo.interfaces}
     for netdev in before:
         lines += _link(netdev, found, interfaces.get(netdev.name))
@@ -67,7 +67,7 @@ def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
     for position, change in enumerate(todo.plan.about(Kind.FILE)):
         path = change.subject
         if change.after:
-            # A run that is killed between writing and moving leaves it.
+            # A run that is killed between writing and renaming leaves this file.
             lines.append("rm -f %s%s" % (shlex.quote(shell_leftovers(path)[0]), shell_leftovers(path)[1]))
         if not change.before:
             lines.append("rm -f %s" % shlex.quote(path))
@@ -88,7 +88,7 @@ def _touched(todo: IpoibPlan) -> frozenset[str]:
 
 
 def _device(netdev: Netdev, found: Found) -> list[str]:
-    """Devices that have gone come back; a port leaves what it was not in."""
+    """Restore deleted devices, and remove ports from bonds that they were not in."""
     name = netdev.name
     there = "[ -e /sys/class/net/%s ]" % name
     if netdev.kind == "bond":
@@ -111,7 +111,7 @@ def _device(netdev: Netdev, found: Found) -> list[str]:
 
 
 def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str]:
-    """What was added goes before what was there comes back: with a new primary address, others of its network may go."""
+    """Remove what was added before restoring what existed: with a new primary address, others of its network may be removed."""
     name, routes = netdev.name, found.routes.get(netdev.name, ())
     lines = []
     if interface is not None:
@@ -123,12 +123,12 @@ def _link(netdev: Netdev, found: Found, interface: Interface | None) -> list[str
 
 
 def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root: str = "/") -> None:
-    """Before the first change of the process `pid`: write the script down and set the timer."""
+    """Before the first change of the process `pid`: write the script and start the timer."""
     if not run.has("systemd-run"):
         raise Unsupported("ipoib_rollback_timeout needs systemd-run, which is not installed here; run over another path")
     directory = under(root, ROLLBACK_DIRECTORY)
     shutil.rmtree(directory, ignore_errors=True)
-    # Keyfiles are for root only.
+    # Keyfiles may be readable for root only.
     os.makedirs(directory, mode=0o700)
     for name, text in {**undo, SCRIPT: _BEGIN % (PATIENCE, pid) + undo[SCRIPT]}.items():
         replace_file(os.path.join(directory, name), text.encode("utf-8", "surrogateescape"), 0o600)
@@ -137,7 +137,7 @@ def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root:
 
 
 def confirm(run: Runner, unit: str, root: str = "/") -> None:
-    """The node can be reached: stop the timer. Raises CommandFailed where it has gone off."""
+    """Confirm that the node is reachable: stop the timer. Raises CommandFailed where it has already fired."""
     if unit != ROLLBACK + ".timer" or not Systemd(run).is_active(ROLLBACK + ".timer"):
         raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
     Systemd(run).stop(ROLLBACK + ".timer")

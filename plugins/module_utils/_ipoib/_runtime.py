@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files below /run in which daemons keep one entry an interface, by its index."""
+"""Files below /run in which daemons keep one entry per interface, named by its index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NET = "sys/class/net"
 
 
 def by_interface(root: str, directory: str, prefix: str = "") -> dict[str, str]:
-    """The text of each entry, by the name of the interface; an index that no interface has any longer is left out."""
+    """The text of each entry, by the name of the interface. Entries of indices that no longer exist are left out."""
     base = under(root, directory)
     texts = {name[len(prefix) :]: name for name in entries(base) if name.startswith(prefix) and decimal(name[len(prefix) :]) is not None}
     if not texts:
@@ -27,7 +27,7 @@ def by_interface(root: str, directory: str, prefix: str = "") -> dict[str, str]:
 
 
 def _text(path: str) -> str:
-    """An entry may be for root only, or gone by now."""
+    """The text of an entry; it may be readable for root only, or already removed."""
     try:
         return read_text(path)
     except OSError:
@@ -35,6 +35,6 @@ def _text(path: str) -> str:
 
 
 def settings(text: str, prefix: str = "") -> t.Mapping[str, str]:
-    """`KEY=value` a line; with a prefix, those lines alone."""
+    """Parse lines `KEY=value`; with a prefix, only lines that start with it."""
     pairs = (line[len(prefix) :].partition("=") for line in text.splitlines() if line.startswith(prefix))
     return {key.strip(): value.strip() for key, sign, value in pairs if sign}

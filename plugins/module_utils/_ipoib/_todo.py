@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a plan says: back-ends carry it out, and know nothing of how it was made."""
+"""The plan of changes. Back-ends carry it out without knowing how it was made."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ class Dissent(t.NamedTuple):
     """In the words of the back-end."""
     backend: str
     retry: str
-    """The command that may help, which interrupts the traffic of the interface. "" for none."""
+    """The command that may help; it interrupts the traffic of the interface. "" for none."""
     see: str
-    """The commands that say more."""
+    """The commands that show more."""
     carries_run: bool
-    """The connection of this run goes through the interface."""
+    """Whether the management connection uses the interface."""
 
     def words(self) -> str:
         return "the back-end reports %s as %s" % (self.name, self.said)
 
     def reason(self) -> str:
-        """Of a run that changes nothing of the interface."""
+        """The reason to report for a run that does not change the interface."""
         text = "%s: %s reports it as %s, although its state is the declared one; this run leaves it alone: %s"
         return text % (self.name, self.backend, self.said, self.remedy())
 
@@ -49,23 +49,23 @@ class IpoibPlan(t.NamedTuple):
     plan: Plan
     interfaces: tuple[Interface, ...] = ()
     removed: tuple[Record, ...] = ()
-    """Interfaces of an earlier run that are not declared: bonds first, then children."""
+    """Undeclared interfaces of an earlier run: bonds first, then children."""
     reasons: tuple[str, ...] = ()
     renames: tuple[Naming, ...] = ()
-    """Interfaces that get their name now."""
+    """Interfaces that are renamed now."""
     pending: tuple[Pending, ...] = ()
-    """What the next start of the node will bring."""
+    """The changes that the next start of the node will bring."""
     deferred: frozenset[str] = frozenset()
     """The interfaces that wait for it."""
     cutting: tuple[str, ...] = ()
-    """How the connection of this run would be disturbed, in words."""
+    """How the management connection would be disturbed, in words."""
     touched: frozenset[str] = frozenset()
-    """The interfaces of which anything changes, be it only their files. The back-end is told of no other."""
+    """The interfaces that change in any way, even if only in their files. The back-end is told of no others."""
     dissents: tuple[Dissent, ...] = ()
     """The interfaces that the back-end has not configured by our files."""
 
     def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
-        """Whether the interface changes in one of `aspects`; in any where none is given."""
+        """Whether the interface changes in one of `aspects`; without aspects, whether it changes at all."""
         return any(change.is_about(Kind.INTERFACE, name) and (not aspects or change.aspect in aspects) for change in self.plan.changes)
 
     @property
@@ -74,10 +74,10 @@ class IpoibPlan(t.NamedTuple):
 
     @property
     def left_alone(self) -> tuple[Dissent, ...]:
-        """A run does not mend what it changes nothing of: the traffic of an interface that works matters more."""
+        """The dissents that a run does not fix, because it does not change the interfaces: the traffic of a working interface matters more."""
         return tuple(dissent for dissent in self.dissents if dissent.name not in self.touched)
 
     @property
     def live(self) -> tuple[Interface, ...]:
-        """The interfaces that are carried out now."""
+        """The interfaces that are configured now."""
         return tuple(interface for interface in self.interfaces if interface.name not in self.deferred)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The wanted state of the IPoIB interfaces of a node: value types and the one reading of each notation. Pure."""
+"""The wanted state of a node's IPoIB interfaces: value types, and the parsers of their notations. Pure."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ KEYS = ("addresses", "bond", "mode", "mtu", "name", "parent", "pci", "pkey", "po
 BOND_KEYS = ("fail_over_mac", "miimon", "mode", "ports", "primary")
 ROUTE_KEYS = ("metric", "to", "via")
 
-# Linux: IPOIB_UD_MTU of a 4096 byte InfiniBand MTU, and IPOIB_CM_MTU. 68 is the least that IPv4 works with, 1280 IPv6.
+# Linux: IPOIB_UD_MTU of a 4096-byte InfiniBand MTU, and IPOIB_CM_MTU. The minimum is 68 for IPv4 and 1280 for IPv6.
 MTU_MIN = 68
 MTU_MIN_IPV6 = 1280
 MTU_MAX = {"datagram": 4092, "connected": 65520}
 
-# What ib_ipoib gives a new interface: the mode, and the MTU of a 2048 byte broadcast group.
+# The settings of a new ib_ipoib interface: the mode, and the MTU of a 2048-byte broadcast group.
 KERNEL_MODE = "datagram"
 KERNEL_MTU = 2044
 
-# The default partition, in which every port is, as a full member.
+# The default partition, of which every port is a full member.
 DEFAULT_PKEY = 0xFFFF
-# The bit of a P_Key that says what the member may talk to: with it, all others of the partition.
+# The membership bit of a P_Key. A full member can talk to all members of the partition, a limited one only to full members.
 FULL_MEMBER = 0x8000
 
-# Datagram MTUs that a broadcast group can impose: the InfiniBand MTU less the 4 bytes of the IPoIB header.
+# Datagram MTUs that a broadcast group can impose: the InfiniBand MTU minus the 4 bytes of the IPoIB header.
 GROUP_MTUS = (252, 508, 1020, 2044, 4092)
 
-# IFNAMSIZ less the terminating zero, and how much of the parent's name the kernel keeps in a child's.
+# IFNAMSIZ minus the terminating zero, and how many characters of the parent's name the kernel keeps in a child's.
 NAME_MAX = 15
 PARENT_KEPT = 10
 
 
-# The bonding driver's mode and policy, as the kernel takes IPoIB ports only.
+# The only mode and policy of the bonding driver with which the kernel accepts IPoIB ports.
 BOND_MODE = "active-backup"
 BOND_POLICY = "active"
 BOND_MIIMON = 100
@@ -49,22 +49,22 @@ _GUID = re.compile(r"^0[xX][0-9a-fA-F]{16}\Z")
 
 
 class Route(t.NamedTuple):
-    """A static route over an interface."""
+    """A static route through an interface."""
 
     to: str
     """A network as `10.30.0.0/16`; a default route is `0.0.0.0/0` or `::/0`."""
     via: str = ""
-    """The gateway; "" for a network that is on the link itself."""
+    """The gateway; "" for a network that is directly on the link."""
     metric: int = 0
-    """0: the kernel's choice."""
+    """0 leaves the metric to the kernel."""
 
     @property
     def family(self) -> str:
-        """As an option of `ip`."""
+        """The option of `ip` for the address family."""
         return "-%d" % version(self.to)
 
     def words(self, device: str = "") -> list[str]:
-        """As `ip route` takes it."""
+        """The arguments of `ip route`."""
         words = [self.to]
         for word, value in (("via", self.via), ("dev", device), ("metric", str(self.metric or ""))):
             words += [word, value] if value else []
@@ -72,39 +72,39 @@ class Route(t.NamedTuple):
 
 
 class Bond(t.NamedTuple):
-    """What makes an interface a bond. The bonding mode is active-backup: the kernel takes IPoIB ports into no other."""
+    """The properties of a bond. The mode is active-backup: the kernel accepts IPoIB ports in no other."""
 
     ports: tuple[str, ...]
-    """IPoIB interfaces, or their P_Key children, in the declared order."""
+    """IPoIB interfaces, or their P_Key children, in declared order."""
     primary: str = ""
     """The port that is preferred while it has a carrier; "" for none."""
     miimon: int = BOND_MIIMON
-    """How often the carrier is looked at, in ms."""
+    """How often the carrier is checked, in ms."""
 
     @property
     def options(self) -> list[str]:
-        """As the bonding driver calls them."""
+        """The options under their names in the bonding driver."""
         options = ["mode=" + BOND_MODE, "miimon=%d" % self.miimon, "fail_over_mac=" + BOND_POLICY]
         return [*options, "primary=" + self.primary] if self.primary else options
 
 
 class Interface(t.NamedTuple):
-    """One interface as it shall be. Addresses are `ADDRESS/PREFIX` in Python's canonical spelling."""
+    """The wanted state of one interface. Addresses are `ADDRESS/PREFIX` in Python's canonical spelling."""
 
     name: str
     mode: str = KERNEL_MODE
-    """`auto` as declared; after `settled`, `datagram` or `connected`. Of a bond: that of its ports."""
+    """`auto` as declared; after `settled`, `datagram` or `connected`. For a bond: the mode of its ports."""
     mode_reason: str = ""
-    """Why this mode; empty as declared."""
+    """Why this mode was chosen; "" for a declared mode."""
     mtu: int = 0
-    """0: the kernel's choice is left alone."""
+    """0 leaves the MTU to the kernel."""
     addresses: tuple[str, ...] = ()
     parent: str = ""
-    """Of a P_Key child."""
+    """The parent of a P_Key child."""
     pkey: int = 0
     routes: tuple[Route, ...] = ()
     bond: Bond | None = None
-    """The interface is a bond."""
+    """Set if the interface is a bond."""
     master: str = ""
     """The bond that the interface is a port of. Such an interface has no addresses and no routes."""
     present: bool = True
@@ -115,22 +115,22 @@ class Interface(t.NamedTuple):
 
     @property
     def is_limited(self) -> bool:
-        """A P_Key child whose membership is limited."""
+        """Whether it is a P_Key child with limited membership."""
         return self.is_child and not self.pkey & FULL_MEMBER
 
 
 class Naming(t.NamedTuple):
-    """An interface that shall have a name of the user's choice."""
+    """An interface that is to have a user-defined name."""
 
     name: str
     guid: str
-    """Of its port, `0x0002c903000f0001`."""
+    """Port GUID, `0x0002c903000f0001`."""
     current: str = ""
-    """What it is called now; "" where it is not there yet."""
+    """The present name; "" where the interface does not exist yet."""
 
 
 class Wanted(t.NamedTuple):
-    """The declared state of the IPoIB interfaces of a node, with the choices that it leaves open settled for this node."""
+    """The declared state of a node's IPoIB interfaces, with open choices settled for this node."""
 
     interfaces: tuple[Interface, ...] = ()
     """Parents before children, ports before bonds."""
@@ -138,20 +138,20 @@ class Wanted(t.NamedTuple):
     """The back-end to use; "" where no interface is declared."""
     namings: tuple[Naming, ...] = ()
     rollback: bool = False
-    """Whether changes that cut the connection of the run are allowed, because a timer reverts them."""
+    """Whether changes may cut the management connection, because a timer reverts them."""
     dismissed: frozenset[str] | None = frozenset()
-    """Interfaces that may go though none is declared beside them, because the declaration names them as absent; None for all."""
+    """Interfaces that may be removed although none is declared beside them, because they are declared absent; None for all."""
 
 
 def parse_pkey(value: t.Any) -> int | None:
-    """A P_Key given as an integer or as hexadecimal text (`0x8001`, `8001`); None where it is neither."""
+    """Parse a P_Key given as an integer or as hexadecimal text (`0x8001`, `8001`); None for anything else."""
     if isinstance(value, str):
         return hexadecimal(value) if re.match(r"^(0[xX])?[0-9a-fA-F]{1,4}\Z", value) else None
     return parse_number(value)
 
 
 def parse_number(value: t.Any) -> int | None:
-    """An integer, or its digits, which is what a template leaves of it; None where it is neither."""
+    """Parse an integer or its digits, which is what a template makes of it; None for anything else."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int):
@@ -165,7 +165,7 @@ def parse_address(value: str) -> str:
 
 
 def is_address(value: str) -> bool:
-    """Whether `parse_address` takes it."""
+    """Whether `parse_address` accepts it."""
     try:
         return bool(parse_address(value))
     except ValueError:
@@ -173,7 +173,7 @@ def is_address(value: str) -> bool:
 
 
 def version(value: str) -> int:
-    """Of an address, a network or an address with its prefix length, which has been parsed before."""
+    """The IP version of an address, a network or an address with its prefix length, which has been validated."""
     return 6 if ":" in value else 4
 
 
@@ -183,27 +183,27 @@ def child_name(parent: str, pkey: int) -> str:
 
 
 def same_partition(one: int, other: int) -> bool:
-    """Two P_Keys name one partition when they differ in the membership bit only."""
+    """Whether two P_Keys name the same partition: they may differ only in the membership bit."""
     return one & 0x7FFF == other & 0x7FFF
 
 
 def is_guid(value: t.Any) -> bool:
-    """Whether it is a port GUID, `0x0002c903000f0001`. No interface is called so: the name would be too long."""
+    """Whether it is a port GUID, `0x0002c903000f0001`. No interface has such a name: it would be too long."""
     return isinstance(value, str) and _GUID.match(value) is not None
 
 
 def is_reference(value: t.Any) -> bool:
-    """A name, or the port GUID that stands for one."""
+    """Whether it is a name, or the port GUID that stands for one."""
     return is_name(value) or is_guid(value)
 
 
 def is_name(value: t.Any) -> bool:
-    # The kernel takes more; such names would need quoting in the files of every back-end.
+    # The kernel accepts more; such names would need quoting in the files of every back-end.
     return isinstance(value, str) and re.match(r"^[A-Za-z0-9_][A-Za-z0-9._-]{0,14}\Z", value) is not None
 
 
 def parse_route(item: t.Mapping[str, t.Any]) -> Route:
-    """One route as declared. Raises ValueError or TypeError for what can't be read."""
+    """Parse one declared route. Raises ValueError or TypeError for what can't be read."""
     via = str(ipaddress.ip_address(item["via"])) if item.get("via") else ""
     default = "::/0" if ":" in via else "0.0.0.0/0"
     to = default if item["to"] == "default" else str(ipaddress.ip_network(item["to"]))
@@ -216,7 +216,7 @@ def parse_bond(item: t.Mapping[str, t.Any]) -> Bond:
 
 
 def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
-    """One entry on its own. It has passed `problems`. An interface without a name goes by what stands for it."""
+    """Parse one entry that has passed `problems`. An interface without a name is named by its reference."""
     parent = item.get("parent") or ""
     pkey = parse_pkey(item.get("pkey")) or 0
     return Interface(
@@ -233,12 +233,12 @@ def entry_of(item: t.Mapping[str, t.Any]) -> Interface:
 
 
 def interfaces_of(interfaces: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Interface, ...]:
-    """The declared interfaces, parents before children, ports before bonds. The input has passed `problems`."""
+    """The declared interfaces, parents before children, ports before bonds. Expects input that has passed `problems`."""
     return together([entry_of(item) for item in interfaces])
 
 
 def together(entries: t.Sequence[Interface]) -> tuple[Interface, ...]:
-    """The entries as one: ports that are not declared themselves come in, and a bond has one mode and one MTU with its ports."""
+    """The entries completed: undeclared ports are added, and a bond shares one mode and one MTU with its ports."""
     found = {entry.name: entry for entry in entries}
     for bond in entries:
         if bond.bond is None or not bond.present:
@@ -252,10 +252,10 @@ def together(entries: t.Sequence[Interface]) -> tuple[Interface, ...]:
 
 
 def settled(declared: t.Sequence[Interface]) -> tuple[Interface, ...]:
-    """The declared interfaces with their open choices made: `auto` is datagram; a connected interface gets the largest MTU.
+    """The declared interfaces with open choices made: `auto` becomes datagram; a connected interface gets the largest MTU.
 
-    Connected mode is never chosen here. ConnectX-4 and later can't do it, and on a fabric with two MTUs large packets are lost.
-    A bond always gets an MTU, which is that of its ports too: the kernel would make it with Ethernet's 1500 and force that on them.
+    Connected mode is never chosen here: ConnectX-4 and later don't support it, and large packets are lost on a fabric with two MTUs.
+    A bond always gets an MTU, which its ports share: otherwise the kernel would create it with Ethernet's 1500 and force that on them.
     """
     found = []
     for item in declared:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files of assignments: in sections, as systemd and GLib read them, and folders of files of a shell. Pure."""
+"""Files of assignments: files with sections, as systemd and GLib read them, and folders of shell assignments. Pure."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from .._found import Record, records_of
 if t.TYPE_CHECKING:
     from .._backend import Files
 
-# What a value is made of; at anything else, such as a blank, a comment or a quote without its end, it ends.
+# The characters of a value. Anything else, such as a blank, a comment or an unbalanced quote, ends it.
 
 
 class Assignment(t.NamedTuple):
-    """One of a file of sections."""
+    """One assignment of a file with sections."""
 
     section: str
     key: str
@@ -34,7 +34,7 @@ class Assignment(t.NamedTuple):
 
 
 def assigned(text: str) -> t.Iterator[Assignment]:
-    """The assignments of a file of sections, in order."""
+    """The assignments of a file with sections, in order."""
     section = ""
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
@@ -48,7 +48,7 @@ def assigned(text: str) -> t.Iterator[Assignment]:
 
 
 def sections(text: str) -> dict[str, list[tuple[str, str]]]:
-    """`[Section]` -> its assignments in order. Repeated sections are one, as systemd and GLib have it."""
+    """`[Section]` -> its assignments in order. Repeated sections are merged, as in systemd and GLib."""
     found: dict[str, list[tuple[str, str]]] = {}
     for each in assigned(text):
         found.setdefault(each.section, []).append((each.key, each.value))
@@ -56,7 +56,7 @@ def sections(text: str) -> dict[str, list[tuple[str, str]]]:
 
 
 def effective(files: Files, directories: t.Sequence[str], suffix: str) -> list[str]:
-    """The files of some kind that are read, in the order of their names: one hides those of the same name in later directories, be it empty."""
+    """The files with a suffix that take effect, sorted by name: a file, even an empty one, hides files of the same name in later directories."""
     found: dict[str, str] = {}
     for directory in directories:
         for path in files:
@@ -66,7 +66,7 @@ def effective(files: Files, directories: t.Sequence[str], suffix: str) -> list[s
 
 
 def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, Record]:
-    """What files of sections say, by interface. The patterns match the keys of these values, as `SECTION.KEY`."""
+    """The records of files with sections, by interface. `addresses` and `mtu` are patterns that match `SECTION.KEY`."""
     rows = []
     for name, text in texts.items():
         pairs = [("%s.%s" % (section, key), value) for section, found in sections(text).items() for key, value in found]
@@ -76,7 +76,7 @@ def recorded(texts: t.Mapping[str, str], addresses: str, mtu: str) -> dict[str, 
 
 
 class Folder:
-    """A folder of files `KIND-NAME`. Those of the first kind describe an interface by assignments of a shell."""
+    """A folder of files `KIND-NAME`. Files of the first kind describe an interface with shell assignments."""
 
     def __init__(self, directory: str, kinds: t.Sequence[str]) -> None:
         self._directory = directory
@@ -88,26 +88,26 @@ class Folder:
         return "%s/%s-%s" % (self._directory, kind or self._main, name)
 
     def described(self, name: str, variables: t.Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The file that describes an interface, by its path: one assignment a line, in the given order."""
+        """The file that describes an interface, by its path: one assignment per line, in the given order."""
         return {self.path_of(name): HEADER + "".join("%s=%s\n" % (key, quoted(value)) for key, value in variables)}
 
     def is_ours(self, path: str, text: str) -> bool:
-        """A file that belongs to this collection: by its name and its first line."""
+        """Whether a file belongs to this collection, judged by its name and its first line."""
         return self._path.match(path) is not None and text.startswith(HEADER)
 
     def records(self, files: Files, addresses: t.Callable[[t.Mapping[str, str]], t.Iterable[str]]) -> dict[str, Record]:
-        """What our files say of interfaces. `addresses` finds these among the variables."""
+        """The records of our files, by interface. `addresses` extracts the addresses from the variables."""
         matches = ((self._path.match(path), text) for path, text in files.items() if text.startswith(HEADER))
         ours = ((match.group("name"), assignments(text)) for match, text in matches if match is not None and match.group("kind") == self._main)
         return records_of((name, addresses(variables), variables.get("MTU", "")) for name, variables in ours)
 
     def foreign(self, files: Files) -> t.Iterator[tuple[str, str, str]]:
-        """The files of others: path, kind and name of each, in order."""
+        """The foreign files: path, kind and name of each, in order."""
         for path, text in sorted(files.items()):
             match = self._path.match(path)
             if match is not None and not text.startswith(HEADER):
                 yield path, match.group("kind"), match.group("name")
 
     def own_files(self, files: Files) -> tuple[str, ...]:
-        """The administrator's descriptions of interfaces, but for the loopback's: the sign that the folder is in use here."""
+        """The administrator's interface files, except that of the loopback device: the sign that the folder is in use here."""
         return tuple(path for path, kind, name in self.foreign(files) if kind == self._main and name != "lo")

@@ -2,16 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Red Hat's ifcfg files: what describes IPoIB interfaces to NetworkManager's ifcfg reader and to network-scripts. Pure.
+"""Red Hat's ifcfg files, which describe IPoIB interfaces to NetworkManager's ifcfg reader and to network-scripts. Pure.
 
-Both read the same files and differ in a few points, so there is one renderer with a switch (`nm`):
+Both readers take the same files and differ in a few points, so one renderer has a switch (`nm`):
 
-- A P_Key without the membership bit: network-scripts (ifup-ib) add the bit, want the name that results from it, and so
-  can't do limited membership. NetworkManager adds it to PKEY_ID as well, and takes PKEY_ID_NM as it is since 1.44.
-- A default route in a route file: NetworkManager before 1.20, which is RHEL 7, passes over it and wants GATEWAY;
-  ifup-ib takes GATEWAY only where it lies in the network of the first address.
-- The ports of a bond: network-scripts start them with the bond. NetworkManager does as well where the bond says so, and
-  ports that are started on their own then leave and re-enter it.
+- A P_Key without the membership bit: network-scripts (ifup-ib) set the bit and require the resulting name, so they
+  don't support limited membership. NetworkManager also sets it in PKEY_ID, and takes PKEY_ID_NM unchanged since 1.44.
+- A default route in a route file: NetworkManager before 1.20, which is RHEL 7, ignores it and needs GATEWAY;
+  ifup-ib takes GATEWAY only if it is in the network of the first address.
+- The ports of a bond: network-scripts start them with the bond. So does NetworkManager where the bond says so, and
+  ports that are started separately then leave and rejoin it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ DIRECTORY = "/etc/sysconfig/network-scripts"
 _FOLDER = Folder(DIRECTORY, ("ifcfg", "route", "route6"))
 PATTERNS = _FOLDER.patterns
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
-# Neither network-scripts nor NetworkManager read these.
+# Neither network-scripts nor NetworkManager reads these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
 
 
 def uuid_of(name: str) -> str:
-    """The UUID of the profile, by which nmcli finds it whatever other profiles are called."""
+    """The UUID of the profile. nmcli finds the profile by it, whatever names other profiles have."""
     return str(uuid.uuid5(uuid.NAMESPACE_URL, "rdma.ofed:" + path_of(name)))
 
 
 def render(interfaces: t.Sequence[Interface], nm: bool = True) -> dict[str, str]:
-    """The ifcfg file of every interface and the files of its routes, by path. `nm`: NetworkManager reads them."""
+    """The ifcfg file of each interface and the files of its routes, by path. `nm`: whether NetworkManager reads them."""
     files: dict[str, str] = {}
     for interface in interfaces:
         files.update(_FOLDER.described(interface.name, _ifcfg(interface, nm)))
@@ -63,7 +63,7 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     if nm:
         yield "UUID", uuid_of(interface.name)
     else:
-        # Where both are installed, NetworkManager would configure the interface as well.
+        # Where both are installed, NetworkManager would also configure the interface.
         yield "NM_CONTROLLED", "no"
     yield "TYPE", "Bond" if interface.bond else "InfiniBand"
     yield "ONBOOT", "no" if port and nm else "yes"
@@ -78,7 +78,7 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
     if interface.is_child:
         yield "PKEY", "yes"
         yield "PHYSDEV", interface.parent
-        # With 0x: the shell of ifup-ib would take it for a decimal number.
+        # With 0x: the shell of ifup-ib would read the digits as a decimal number.
         yield "PKEY_ID", "0x%04x" % interface.pkey
         if interface.is_limited:
             yield "PKEY_ID_NM", "0x%04x" % interface.pkey
@@ -95,12 +95,12 @@ def _ifcfg(interface: Interface, nm: bool) -> t.Iterator[tuple[str, str]]:
 def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
     addresses = [ipaddress.ip_interface(address) for address in interface.addresses]
     for position, address in enumerate(item for item in addresses if item.version == 4):
-        # Without a number, the first: every release of both readers knows it.
+        # The first address has no number: every release of both readers supports that.
         suffix = str(position) if position else ""
         yield "IPADDR" + suffix, str(address.ip)
         yield "PREFIX" + suffix, str(address.network.prefixlen)
     addresses6 = [str(address) for address in addresses if address.version == 6]
-    # The addresses are the declared ones: none from router advertisements.
+    # Only the declared addresses: none from router advertisements.
     yield "IPV6INIT", "yes"
     yield "IPV6_AUTOCONF", "no"
     if addresses6:
@@ -110,7 +110,7 @@ def _addresses(interface: Interface) -> t.Iterator[tuple[str, str]]:
 
 
 def _gateways(interface: Interface, nm: bool) -> list[Route]:
-    """The default routes, one of each version, that are written as a gateway of the interface."""
+    """The default routes, one per IP version, that are written as a gateway of the interface."""
     found: dict[int, Route] = {}
     for route in interface.routes:
         if nm and route.via and not route.metric and ipaddress.ip_network(route.to, strict=False).prefixlen == 0:
@@ -128,7 +128,7 @@ def _recorded(variables: t.Mapping[str, str]) -> list[str]:
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files that configure an interface or an alias of it, by DEVICE, port, parent and P_Key or their own name, and routes of it."""
+    """Foreign files that configure an interface, an alias or its routes; matched by DEVICE, port, parent and P_Key, or file name."""
     found = []
     for path, kind, named in _FOLDER.foreign(files):
         variables = assignments(files[path]) if kind == "ifcfg" else {}
@@ -140,7 +140,7 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
 
 def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:
-    """Whether a file without DEVICE is for an interface: NetworkManager goes by what else there is, for any InfiniBand interface by nothing."""
+    """Whether a file without DEVICE applies to an interface: NetworkManager matches by the other keys; without any, all InfiniBand interfaces match."""
     parent, pkey, address = (variables.get(key, "") for key in ("PHYSDEV", "PKEY_ID", "HWADDR"))
     on_port = interface.is_at(address) if address else not parent
     if pkey or variables.get("PKEY", "").lower() in ("yes", "true", "1"):

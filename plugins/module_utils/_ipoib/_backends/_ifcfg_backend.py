@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The ifcfg files of Red Hat as a back-end: NetworkManager reads them where it runs, network-scripts elsewhere."""
+"""Red Hat's ifcfg files as a back-end: NetworkManager reads them where it runs, network-scripts elsewhere."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if t.TYPE_CHECKING:
     from .._todo import IpoibPlan
 
 UNIT = "network.service"
-# The least NetworkManager that takes a P_Key of limited membership from an ifcfg file.
+# The first NetworkManager that takes a P_Key of limited membership from an ifcfg file.
 LIMITED_SINCE = (1, 44)
 SCRIPTS_DATAGRAM_MTU = 2044
 
 
 class NetworkScriptsDriver(Driver):
-    """network-scripts keep no list: what is up is changed as it is, and they are not involved."""
+    """network-scripts keep no list of active interfaces, so existing interfaces are changed directly, without the scripts."""
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
@@ -39,7 +39,7 @@ class NetworkScriptsDriver(Driver):
                 self._kernel.alter(interface, netdev, found)
             elif not interface.master:
                 if netdev is not None:
-                    # ifup fails on an address that exists already.
+                    # ifup fails if an address already exists.
                     self._kernel.clear(netdev)
                 self._run(["ifup", interface.name], timeout=UP_TIMEOUT)
 
@@ -57,7 +57,7 @@ class Ifcfg(Backend):
         own = _ifcfg.own_files(evidence.files)
         if not own or not evidence.is_active(UNIT):
             return None
-        # Where NetworkManager runs, it reads these files, and the service passes them over.
+        # Where NetworkManager runs, it reads these files, and the network service skips them.
         return Claim("%s is active and %s exists" % (UNIT, own[0]), 1 if evidence.is_active(NETWORKMANAGER.service) else 2)
 
     def missing(self, evidence: Evidence) -> str:
@@ -104,7 +104,7 @@ class Ifcfg(Backend):
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if NETWORKMANAGER.version(found) is None:
             return NetworkScriptsDriver(tools)
-        # The name of a profile from an ifcfg file is that of the interface, which others may have too.
+        # A profile from an ifcfg file is named after the interface, and other profiles may have the same name.
         return NetworkManagerDriver(tools, _ifcfg.uuid_of, key="uuid")
 
 

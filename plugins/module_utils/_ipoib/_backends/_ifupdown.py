@@ -4,12 +4,12 @@
 
 """ifupdown: the files that describe IPoIB interfaces. Pure.
 
-Debian's ifupdown makes and deletes P_Key children itself: it writes to create_child of the parent, whose type it looks
-at, when it brings up `PARENT.PKEY`. The mode it leaves to us.
+Debian's ifupdown creates and deletes P_Key children itself: when it brings up `PARENT.PKEY`, it checks the type of the parent
+and writes to its create_child. It leaves the mode to us.
 
-Bonds are made with ip alone: the package ifenslave may be missing, and makes all of a bond from the stanza of either
-side, in an order that has ports in it before their mode is set. Here a port enters its bond, if that is there, once it
-has its mode; a bond first brings up its ports, then takes in those that are not in it. So the order does not matter, a
+Bonds use only ip: the package ifenslave may be missing, and creates the whole bond from the stanza of either side, in an
+order that adds ports before their mode is set. Here a port joins its bond, if that exists, once the port has
+its mode; a bond first brings up its ports, then adds those that have not joined. So the order does not matter, a
 port may come late, and `ifdown` and `ifup` work on each of them.
 """
 
@@ -31,24 +31,24 @@ STATE = "/run/network/ifstate"
 PREFIX = "rdma-"
 SOURCE = "source %s/%s*" % (DIRECTORY, PREFIX)
 
-# Lines that bring interfaces up, as `auto ib0=storage`, and those that name interfaces which another one takes.
+# Lines that bring up interfaces, as `auto ib0=storage`, and lines that name interfaces used by another one.
 _BRINGS = re.compile(r"^(auto|allow-\S+)$")
 _TAKES = re.compile(r"^(auto|allow-\S+|mapping|(bond[-_])?(slaves|primary)|bridge[-_]ports)$")
 
-# source-directory reads only files whose names are made of these.
+# source-directory reads only files with these characters in their names.
 _DIRECTORY_NAME = re.compile(r"^[a-zA-Z0-9_-]+$")
 _OURS = re.compile(r"^%s/%s[^/]+$" % (re.escape(DIRECTORY), PREFIX))
 
-# Where the HCA's driver is late, the interface is waited for, but not for long: what comes after it waits as well.
+# Wait for an interface whose HCA driver loads late, but not long: the interfaces after it wait as well.
 WAIT = "timeout 15 sh -c 'until [ -e /sys/class/net/$IFACE ]; do sleep 1; done'"
 
-# Where IPv6 is switched off for all interfaces, this one needs it nevertheless. Nothing is written without need: in a
-# container with IPv6 the file may be read-only.
+# Where IPv6 is disabled for all interfaces, this one still needs it. The file is written only if necessary: in a container with
+# IPv6 it may be read-only.
 IPV6_ON = "f=/proc/sys/net/ipv6/conf/$IFACE/disable_ipv6; grep -q 0 $f || echo 0 > $f"
 
 
 def path_of(name: str) -> str:
-    # No dot: source-directory would leave the file out.
+    # No dot: source-directory would skip the file.
     return "%s/%s%s" % (DIRECTORY, PREFIX, name.replace(".", "-"))
 
 
@@ -57,7 +57,7 @@ def is_ours(path: str, text: str) -> bool:
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """One file an interface, by path. `/etc/network/interfaces` is not ours: see `sourced`."""
+    """One file per interface, by path. `/etc/network/interfaces` is not ours: see `sourced`."""
     preferred = {each.bond.primary for each in interfaces if each.bond is not None}
     return {path_of(interface.name): _stanzas(interface, interface.name in preferred) for interface in interfaces}
 
@@ -66,8 +66,8 @@ def _stanzas(interface: Interface, primary: bool) -> str:
     lines = ["auto %s" % interface.name]
     if not interface.is_child and interface.bond is None:
         lines.append("allow-hotplug %s" % interface.name)
-    # What concerns the link belongs to the first stanza, routes and the end of a bond to the last: ifup and ifdown both go
-    # through them in this order.
+    # Link options belong to the first stanza, routes and the end of a bond to the last one: both ifup and ifdown process the
+    # stanzas in this order.
     link = _bond(interface.bond) if interface.bond is not None else _port(interface, primary)
     last = ["up " + " ".join(["ip", route.family, "route", "replace", *route.words("$IFACE")]) for route in interface.routes]
     if interface.bond is not None:
@@ -82,11 +82,11 @@ def _stanzas(interface: Interface, primary: bool) -> str:
         if position == 0:
             options += link
             if interface.mtu:
-                # As an option of inet6 it would be the MTU of IPv6 alone where the link's is larger.
+                # As an option of inet6, mtu would set only the IPv6 MTU if the MTU of the link is larger.
                 options.append("pre-up ip link set dev $IFACE mtu %d" % interface.mtu if version6 else "mtu %d" % interface.mtu)
         if version6:
             options.append("pre-up " + IPV6_ON)
-            # Without a carrier, which a subnet manager brings, duplicate address detection does not end.
+            # Without a carrier, which a subnet manager provides, duplicate address detection does not end.
             options.append("dad-attempts 0")
         if position == len(addresses) - 1:
             options += last
@@ -99,7 +99,7 @@ def _port(interface: Interface, primary: bool) -> list[str]:
     if interface.mode == "connected":
         lines.append("pre-up echo connected > /sys/class/net/$IFACE/mode")
     if interface.master:
-        # The kernel takes in no interface that is up.
+        # The kernel enslaves no interface that is up.
         enter = "ip link set dev $IFACE down; ip link set dev $IFACE master %s" % interface.master
         prefer = "; ip link set dev %s type bond primary $IFACE" % interface.master if primary else ""
         lines.append("pre-up [ ! -e /sys/class/net/%s ] || [ -e /sys/class/net/$IFACE/master ] || { %s%s; }" % (interface.master, enter, prefer))
@@ -109,9 +109,9 @@ def _port(interface: Interface, primary: bool) -> list[str]:
 
 def _bond(bond: Bond) -> list[str]:
     options = "type bond mode active-backup miimon %d fail_over_mac active" % bond.miimon
-    # The second: where loading the module has just made a bond of this name, by its option max_bonds.
+    # The alternative covers a bond of this name that loading the module has just created, because of its option max_bonds.
     lines = ["pre-up [ -e /sys/class/net/$IFACE ] || ip link add name $IFACE %s || ip link set dev $IFACE %s" % (options, options)]
-    # ifup brings up the parent of a child first. A port that does not come up is taken in when it does.
+    # ifup brings up the parent of a child first. A port that can't be brought up now joins when it comes up.
     lines.append("pre-up ifup %s || true" % " ".join(bond.ports))
     enter = "ip link set dev $p down; ip link set dev $p master $IFACE"
     lines.append("pre-up for p in %s; do ! ifquery --state $p >/dev/null || [ -e /sys/class/net/$p/master ] || { %s; }; done" % (" ".join(bond.ports), enter))
@@ -144,13 +144,13 @@ def configured(text: str) -> tuple[str, ...]:
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files among those that ifupdown reads which configure an interface: by a stanza of its own, or as a port of another one."""
+    """Foreign files read by ifupdown that configure an interface: with a stanza of its own, or as a port of another interface."""
     foreign = [path for path in sorted(files) if _is_read(path, files) and not is_ours(path, files[path])]
     return tuple(path for path in foreign if _configures(interface.name, files[path]))
 
 
 def _configures(name: str, text: str) -> bool:
-    """Words of it are patterns where they begin with a slash, and `ib0=storage` is the stanza of storage for ib0."""
+    """Whether a text configures an interface. Words that begin with a slash are patterns; `ib0=storage` uses the stanza storage for ib0."""
     if name in configured(text):
         return True
     for line in text.splitlines():
@@ -164,7 +164,7 @@ def _configures(name: str, text: str) -> bool:
 
 
 def own_names(files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The interfaces that the administrator has given to ifupdown."""
+    """The interfaces that the administrator has configured with ifupdown."""
     names = {name for path, text in files.items() if _is_read(path, files) and not is_ours(path, text) for name in configured(text)}
     return tuple(sorted(names))
 
@@ -179,7 +179,7 @@ def _covers(main: str, path: str) -> bool:
         words = line.split()
         if len(words) < 2:
             continue
-        # Relative paths start at the directory of the file that names them.
+        # Relative paths start at the directory of the file that contains them.
         patterns = [posixpath.join(posixpath.dirname(MAIN), word) for word in words[1:]]
         if words[0] == "source" and any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns):
             return True
@@ -189,9 +189,9 @@ def _covers(main: str, path: str) -> bool:
 
 
 def sourced(main: str, paths: t.Collection[str]) -> str:
-    """The text of `/etc/network/interfaces` with which all of `paths` are read; foreign lines stay as they are.
+    """The text of `/etc/network/interfaces` that includes all of `paths`; foreign lines stay unchanged.
 
-    Our line names our files only: what else lies in the directory may be there on purpose without being read.
+    Our line names our files only: other files in the directory may be excluded on purpose.
     """
     lines = main.splitlines(keepends=True)
     if SOURCE + "\n" in lines or SOURCE in lines:
@@ -206,9 +206,9 @@ def sourced(main: str, paths: t.Collection[str]) -> str:
 
 
 def up_interfaces(state: str) -> dict[str, str]:
-    """The interfaces that ifupdown has up, with the stanza that it took for each: `ib0=ib0` a line, as `ifquery --state` prints it.
+    """The interfaces that ifupdown has brought up, with the stanza used: one `ib0=ib0` per line, as `ifquery --state` prints it.
 
-    Where ifup failed, and where something else has set up the interface, there is no line.
+    There is no line where ifup failed or other software has set up the interface.
     """
     rows = (line.partition("=") for line in state.splitlines())
     return {name.strip(): stanza.strip() for name, sign, stanza in rows if sign}

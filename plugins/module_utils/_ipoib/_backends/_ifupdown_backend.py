@@ -19,7 +19,7 @@ if t.TYPE_CHECKING:
     from .._todo import IpoibPlan
 
 UNIT = "networking.service"
-# Programs of the same name read the same file, each in its own way. What the link leads to tells which one it is.
+# Other programs named ifup read the same file in ways of their own. The target of the link identifies the program.
 PROGRAMS = ("sbin/ifup", "usr/sbin/ifup", "usr/local/sbin/ifup", "bin/ifup")
 OTHERS = {"ifupdown2": "ifupdown2", "ifupdown": "ifupdown-ng", "busybox": "BusyBox"}
 
@@ -31,14 +31,14 @@ _OTHER = (
 
 
 def other_program(root: str) -> tuple[str, str] | None:
-    """Another program that is called ifup here, with the file that it is."""
+    """Another program installed as ifup, with its real path; None where ifup is that of ifupdown."""
     path = next((under(root, path) for path in PROGRAMS if os.path.lexists(under(root, path))), "")
     name = OTHERS.get(os.path.basename(os.path.realpath(path)), "") if path else ""
     return (name, os.path.realpath(path)) if name else None
 
 
 class IfupdownDriver(Driver):
-    """ifupdown keeps a list of what it has up: that is changed as it is, and the scripts are not involved."""
+    """ifupdown keeps a list of active interfaces. Those are changed directly, without the scripts."""
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
@@ -48,14 +48,14 @@ class IfupdownDriver(Driver):
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in (each for each in todo.live if each.name in todo.touched):
             netdev = found.netdevs.get(interface.name)
-            # What ifupdown has up by another stanza, it sets up by ours.
+            # An interface brought up from another stanza is set up from ours.
             if netdev is not None and not IFUPDOWN.dissent(interface.name, found):
                 self._kernel.alter(interface, netdev, found)
                 continue
             if netdev is not None:
-                # ifup fails on an address that exists already.
+                # ifup fails if an address already exists.
                 self._kernel.clear(netdev)
-            # Without --force a stale entry in ifupdown's list would make this do nothing.
+            # Without --force ifup would do nothing where ifupdown's list has a stale entry.
             self._run(["ifup", "--force", interface.name], timeout=UP_TIMEOUT)
 
 
@@ -91,7 +91,7 @@ class Ifupdown(Backend):
         return "" if active.profile == name else "configured by the stanza %s" % active.profile
 
     def retry(self, name: str, found: Found) -> str:
-        # ifup fails on an address that exists already.
+        # ifup fails if an address already exists.
         return "ip address flush dev %s; ifup --force %s" % (name, name)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
@@ -100,7 +100,7 @@ class Ifupdown(Backend):
         return {_ifupdown.MAIN: sourced} if main or sourced else {}
 
     def outline(self, text: str) -> str:
-        """The lines that include other files: `sourced` changes these where it changes the whole."""
+        """The lines that include other files: where `sourced` changes the file, it changes them."""
         return "".join(line for line in text.splitlines(keepends=True) if line.split()[:1] in (["source"], ["source-directory"])) or "\n" * bool(text)
 
     def held(self, found: Found) -> frozenset[str] | None:

@@ -2,17 +2,17 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""netplan: one file of ours with what netplan can say, and beside it files of its renderer for what it can't. Pure.
+"""netplan: one file of ours for what netplan supports, plus files for its renderer for the rest. Pure.
 
-netplan knows no P_Key children, and its bonds take no ports that it doesn't know. So children, bonds that have one
-among their ports, and all ports of such bonds are written for the renderer itself: systemd-networkd or NetworkManager.
+netplan supports no P_Key children, and its bonds accept no ports that it doesn't know. Therefore children, bonds with a
+child among their ports, and all ports of such bonds are written for the renderer: systemd-networkd or NetworkManager.
 
-What the code that applies these files has to know:
+Notes for the code that applies these files:
 
-* netplan warns of a file that others can read: the mode is `MODE`, the owner root.
-* `netplan generate` reads everything and writes only below `/run`: the check to make before `netplan apply`, and
-  the one parser that is sure to be there. `conflicts` reads foreign files without one, see there.
-* systemd-networkd 252 takes no mode from what netplan writes: that is for the boot unit (_boot.py), which sets the MTU as well.
+* netplan warns about a file that others can read: the mode is `MODE`, the owner root.
+* `netplan generate` reads everything and writes only below `/run`: it serves as the check before the files are applied, and is
+  the only parser that is always installed. `conflicts` reads foreign files without a parser, see there.
+* systemd-networkd 252 takes no mode from what netplan writes: the boot unit (_boot.py) sets the mode, and the MTU as well.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ MODE = 0o600
 NETWORKD = "networkd"
 NETWORKMANAGER = "NetworkManager"
 
-# Files that netplan makes of its own: they say what the YAML files say.
+# Files that netplan generates. They repeat what the YAML files say.
 _GENERATED = re.compile(r"^/run/(systemd/network/10-netplan-|NetworkManager/system-connections/netplan-)")
 _DROPIN = "/etc/systemd/network/10-netplan-%s.network.d/50-rdma-ofed.conf"
-# The indentation of what our file has of interfaces: their names, and the keys of each.
+# The indentation in our file of interface names and of the keys of an interface.
 _NAMES, _KEYS = 4, 6
 _DROPIN_PATH = re.compile("^" + re.escape(_DROPIN).replace("%s", "[^/]+") + "$")
 
@@ -61,7 +61,7 @@ def outside(interfaces: t.Sequence[Interface]) -> frozenset[str]:
 
 
 def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> list[Problem]:
-    """What netplan or its renderer can't do with these interfaces. `infiniband_mode`: whether netplan knows it; older releases refuse the whole file."""
+    """What netplan or its renderer can't do with these interfaces. `infiniband_mode`: whether netplan supports it; older releases refuse the whole file."""
     if renderer == NETWORKD:
         return []
     found = _networkmanager.problems(interfaces)
@@ -73,7 +73,7 @@ def problems(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infini
 
 
 def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniband_mode: bool = True) -> dict[str, str]:
-    """The YAML file, and the files of the renderer, by path."""
+    """The YAML file and the files of the renderer, by path."""
     beyond = outside(interfaces)
     inside = [interface for interface in interfaces if interface.name not in beyond]
     files = {PATH: _yaml(inside, renderer, infiniband_mode)} if inside else {}
@@ -85,7 +85,7 @@ def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniba
     files.update(_networkd.render(rest))
     for interface in inside:
         lines = ["IPoIB=%s\n" % child for child in sorted(other.name for other in rest if other.parent == interface.name)]
-        # ignore-carrier came with 0.104, the last release without infiniband-mode. Nothing tells 0.104 from older releases, which refuse the key.
+        # ignore-carrier came with 0.104, the last release without infiniband-mode. 0.104 can't be told from older releases, which refuse the key.
         lines = lines if infiniband_mode else ["ConfigureWithoutCarrier=yes\n", *lines]
         if lines:
             files[_DROPIN % interface.name] = HEADER + "[Network]\n" + "".join(lines)
@@ -93,7 +93,7 @@ def render(interfaces: t.Sequence[Interface], renderer: str = NETWORKD, infiniba
 
 
 def _yaml(interfaces: t.Sequence[Interface], renderer: str, infiniband_mode: bool) -> str:
-    """Strings are written as JSON has them, which YAML is a superset of: a name such as `1e3` stays one."""
+    """The YAML file. Strings are written as JSON strings, which YAML accepts: a name such as `1e3` stays a string."""
     lines = ["network:", "  version: 2"]
     for kind, chosen in (("ethernets", [each for each in interfaces if each.bond is None]), ("bonds", [each for each in interfaces if each.bond is not None])):
         if chosen:
@@ -105,16 +105,16 @@ def _yaml(interfaces: t.Sequence[Interface], renderer: str, infiniband_mode: boo
 
 
 def _interface(interface: Interface, renderer: str, infiniband_mode: bool) -> list[str]:
-    # The renderer of this interface alone: a global one would affect all interfaces.
+    # Set the renderer per interface: a global renderer would affect all interfaces.
     lines = ["renderer: %s" % renderer]
     if interface.bond is not None:
         lines += _bond(interface.bond)
         if renderer == NETWORKMANAGER:
-            # Otherwise a port that was active by itself stays outside.
+            # Otherwise a port that was activated on its own would stay outside the bond.
             lines += ["networkmanager:", "  passthrough:", '    connection.autoconnect-slaves: "1"']
     elif infiniband_mode:
         lines.append("infiniband-mode: %s" % interface.mode)
-    # networkd can't set the MTU of connected mode on an interface that it can't put into this mode.
+    # networkd can't set the MTU of connected mode on an interface on which it can't set the mode.
     if interface.mtu and (renderer == NETWORKMANAGER or interface.mode == "datagram" or interface.bond is not None):
         lines.append("mtu: %d" % interface.mtu)
     lines += ["optional: true", "accept-ra: false"]
@@ -141,7 +141,7 @@ def _route(route: Route) -> list[str]:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our YAML file says. What lies beside it is on record of its own back-end, and the boot unit."""
+    """The records of our YAML file. Files for the renderer are covered by its own back-end and the boot unit."""
     text = files.get(PATH, "")
     if not is_ours(PATH, text):
         return {}
@@ -149,7 +149,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def _rows(text: str) -> t.Iterator[tuple[str, list[str], str]]:
-    """The interfaces with their addresses and MTUs, from a file that has the indentation of ours; scalars may be quoted otherwise, and have comments."""
+    """The interfaces with their addresses and MTUs, from a file with our indentation; quoting may differ, and comments are allowed."""
     addresses: list[str] = []
     name = mtu = key = ""
     for line in text.splitlines():
@@ -172,17 +172,17 @@ def _rows(text: str) -> t.Iterator[tuple[str, list[str], str]]:
 
 
 def _scalars(line: str) -> list[str]:
-    """The words of a line without its comment, without quotes and what stands around them."""
+    """The words of a line, without its comment, without quotes and punctuation around them."""
     words = itertools.takewhile(lambda word: not word.startswith("#"), line.split())
     return [word.lstrip("[{\"'").rstrip("]},:\"'") for word in words]
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign YAML files that speak of an interface, and files of the renderers, other than what netplan makes, that configure it.
+    """Foreign YAML files that mention an interface, and foreign files of the renderers that configure it, except those that netplan generates.
 
-    PyYAML need not be there, so this does not parse: a file speaks of an interface where the name is a word of it, in
-    whatever place but a comment, where a `name:` of a `match:` covers it, or where a hardware address is that of its port. It errs towards
-    a conflict.
+    PyYAML may be missing, so the files are not parsed: a file mentions an interface if its name is a word anywhere outside
+    of comments, if a `name:` of a `match:` covers it, or if a hardware address is that of its port. This errs on the side of
+    conflicts.
     """
     found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(interface, text)]
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
@@ -190,13 +190,13 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
 
 def aloof(interface: Identity, files: t.Mapping[str, str]) -> tuple[Place, ...]:
-    """Where networkd, as the renderer, is told to leave an interface alone by a file that netplan has not made."""
+    """Where a file not generated by netplan tells networkd, as the renderer, to leave an interface alone."""
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
     return _networkd.aloof(interface, others, _generated(interface, files))
 
 
 def _generated(interface: Identity, files: t.Mapping[str, str]) -> str:
-    """The file that the renderer goes by, where our YAML file has the interface."""
+    """The file that the renderer uses for an interface of our YAML file."""
     return "10-netplan-%s.network" % interface.name if interface.name in records(files) else ""
 
 
@@ -207,7 +207,7 @@ def _is_yaml(path: str) -> bool:
 def _speaks_of(interface: Identity, text: str) -> bool:
     name = interface.name
     bare = "\n".join(re.sub(r"(^|\s)#.*$", "", line) for line in text.splitlines())
-    # What may stand in a name does not end it: "ib0" is no word of "ib0.8001".
+    # Characters of names do not end a word: "ib0" is no word of "ib0.8001".
     if re.search(r"(?<![\w.-])%s(?![\w.-])" % re.escape(name), bare):
         return True
     if interface.tail and not interface.pkey and re.search(r"(:[0-9a-f]{2}){4}:%s\b" % interface.tail, bare.lower()):

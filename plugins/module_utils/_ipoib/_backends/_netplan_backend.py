@@ -2,15 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""netplan as a back-end: its files are rendered again, and its renderer is told of them.
+"""netplan as a back-end: regenerate its files, then notify its renderer.
 
-`netplan apply` would restart the renderer and touch every interface of the node; `netplan generate` touches none, if
-what it writes for systemd-networkd is kept from being new where it says the same.
+`netplan apply` would restart the renderer and disturb every interface of the node. `netplan generate` disturbs none, as long as
+unchanged files for systemd-networkd do not look new.
 
-netplan writes its files for all interfaces of the node again, also whenever systemd reads its units again. networkd (252)
-knows a file by inode and time: at its next reload it reconfigures whatever has a new file, and the interface of the
-connection gives its lease back (seen: no address for two seconds). So the files are put aside as hard links before they
-are written again, and take their places back where the text is the same.
+netplan writes its files for all interfaces of the node, and does so whenever systemd reloads its units. networkd (252)
+identifies a file by inode and time: at its next reload it reconfigures every interface whose file is new, and the management
+interface loses its DHCP lease (observed: no address for two seconds). Therefore the files are put aside as hard links before they
+are rewritten, and restored where the text is unchanged.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ if t.TYPE_CHECKING:
 
 RENDERERS: t.Mapping[str, Backend] = {_netplan.NETWORKD: NETWORKD, _netplan.NETWORKMANAGER: NETWORKMANAGER}
 FOLDER = "/run/systemd/network"
-# Hidden, so no daemon reads what is in it; of the same file system, so it can hold links.
+# Hidden, so that no daemon reads its content; on the same file system, so that it can hold hard links.
 ASIDE = FOLDER + "/.rdma-ofed"
 PATTERN = "10-netplan-*"
 
-# Putting files aside and back, for a shell.
+# Shell commands that put files aside and back.
 SHELL_PUT_ASIDE = "mkdir -p %s; ln %s/%s %s/" % (ASIDE, FOLDER, PATTERN, ASIDE)
 SHELL_PUT_BACK = "for old in %s/*; do ! cmp -s $old %s/${old##*/} || mv -f $old %s/; done; rm -rf %s" % (ASIDE, FOLDER, FOLDER, ASIDE)
-# One of the files that netplan writes for networkd.
+# A path that stands for the files netplan writes for networkd.
 GENERATED = FOLDER + "/10-netplan.network"
 
 
 class _Generating(Driver):
-    """What netplan adds to the driver of its renderer: its files are written again before that is told of them."""
+    """Extends the driver of its renderer: netplan regenerates its files before the renderer is notified."""
 
     def forget(self, paths: t.Sequence[str]) -> None:
         if _netplan.PATH in paths:
@@ -60,9 +60,9 @@ class _Generating(Driver):
             super().forget((GENERATED,))
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        # Also without a change of files: the run that wrote them may have ended before this step.
+        # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         self._generate()
-        # netplan has written files just now; those whose text is another are configured by the reload.
+        # netplan has just regenerated its files; the reload configures the interfaces whose files have changed.
         super().apply(todo, [*changed, GENERATED] if _netplan.PATH in changed else changed, found)
 
     def _generate(self) -> None:
@@ -71,21 +71,21 @@ class _Generating(Driver):
 
 
 class NetplanNetworkdDriver(_Generating, NetworkdDriver):
-    """networkd, with files of netplan."""
+    """networkd with files from netplan."""
 
 
 class NetplanNetworkManagerDriver(_Generating, NetworkManagerDriver):
-    """NetworkManager, with profiles of netplan."""
+    """NetworkManager with profiles from netplan."""
 
 
 def renderer_of(files: Files) -> str:
-    """The word of `RENDERERS` that the administrator's files say."""
+    """The renderer, out of `RENDERERS`, that the administrator's files select."""
     stated = [match for path in _netplan.own_files(files) for match in re.findall(r"^[^\S\n]*renderer\s*:\s*[\"']?(\w+)", files[path], re.MULTILINE)]
     return _netplan.NETWORKMANAGER if stated and stated[0] == _netplan.NETWORKMANAGER else _netplan.NETWORKD
 
 
 def _content(path: str) -> bytes | None:
-    """None for a file that is not there. One that can't be read is an error: what is aside would be the only copy."""
+    """The content; None for a missing file. An unreadable file is an error, because the copy put aside would be the only one."""
     try:
         with open(path, "rb") as stream:
             return stream.read()
@@ -103,7 +103,7 @@ class Netplan(Backend):
     renders_through = (NETWORKD.name, NETWORKMANAGER.name)
     strips = True
     acts_on_files = True
-    # An interrupted run may have nothing else left to do, and netplan may not have written its files again.
+    # An interrupted run may have nothing else left to do, and netplan may not have rewritten its files.
     leftover = Change(Kind.UNIT, NETWORKD.service, "generated_files", "put aside", "in place")
 
     def claim(self, evidence: Evidence) -> Claim | None:
@@ -121,7 +121,7 @@ class Netplan(Backend):
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
         found = self.recognise(evidence)
         settings = {"renderer": renderer_of(evidence.files)}
-        # The list of features: not every release prints its version.
+        # Use the list of features: not every release prints its version.
         if found.claim is not None and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
             settings["infiniband_mode"] = "no"
         return found._replace(settings=settings, unfinished=os.path.isdir(under(root, ASIDE)))
@@ -158,7 +158,7 @@ class Netplan(Backend):
     def drive(self, tools: Tools, found: Found, interfaces: Interfaces = ()) -> Driver:
         if self.renderer(found) == _netplan.NETWORKD:
             return NetplanNetworkdDriver(tools)
-        # Which profiles are netplan's, and which are written beside it.
+        # The profiles made by netplan, and those written beside it.
         beside = _netplan.outside(interfaces)
 
         def call(name: str) -> str:
@@ -167,12 +167,12 @@ class Netplan(Backend):
         return NetplanNetworkManagerDriver(tools, call)
 
     def tells(self, found: Found) -> tuple[str, ...]:
-        # As the renderer, networkd is told once, in the end: told before, it would make the new bond by itself, and with ports that
-        # can't have its MTU yet. A bond that a port was refused by has an Ethernet's largest MTU from then on.
+        # As the renderer, networkd is notified once, at the end. Earlier it would create the new bond itself, with ports that can't have its
+        # MTU yet. Once a bond has been refused a port, its maximum MTU is that of Ethernet.
         return (self.name, NETWORKD.name) if self.renderer(found) == _netplan.NETWORKD else (self.name,)
 
     def put_aside(self, root: str) -> None:
-        """What is aside already stays: an interrupted run has put it there, and networkd was told of nothing else since."""
+        """Link the files aside. Files already aside stay: an interrupted run put them there, and networkd has read no others since."""
         aside = under(root, ASIDE)
         for path in glob.glob(os.path.join(under(root, FOLDER), PATTERN)):
             os.makedirs(aside, exist_ok=True)
@@ -185,7 +185,7 @@ class Netplan(Backend):
         for link in glob.glob(os.path.join(aside, PATTERN)):
             path = os.path.join(under(root, FOLDER), os.path.basename(link))
             if _content(link) == _content(path):
-                # Between two names of one file, this does nothing.
+                # If both names are links to one file, this does nothing.
                 os.replace(link, path)
         shutil.rmtree(aside, ignore_errors=True)
 

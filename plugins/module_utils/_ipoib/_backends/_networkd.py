@@ -5,14 +5,14 @@
 """systemd-networkd: the files that describe IPoIB interfaces. Pure.
 
 networkd 252 ignores `[IPoIB]` in .network files, so the mode of a parent comes from a unit of our own (_boot.py),
-which sets its MTU as well: networkd can't set 65520 before the mode is connected. A child is made by networkd, with
+which also sets its MTU: networkd can't set 65520 before the mode is connected. networkd creates a child with
 its mode.
 
-The kernel gives a port the MTU of its bond when it enters it, and lets it in only if the port can have it: one that
-is to be connected must be so by then. networkd waits with an interface until udev has it in its database, before which
-a rule of ours sets the mode (_boot.py). A bond that is there already gets another MTU from whoever applies these
-files: networkd changes no bond that exists. One that is gone comes back with `networkctl reload`, but without its
-ports, even where they are told to reconfigure (seen with 252): that takes a start of networkd.
+When a port joins a bond, the kernel gives it the MTU of the bond, and refuses a port that can't have that MTU: a port to
+be connected must be in connected mode by then. networkd waits for an interface until udev has it in its database, and a
+rule of ours sets the mode before that (_boot.py). The code that applies these files changes the MTU of an existing bond,
+because networkd changes no existing bond. A deleted bond comes back with `networkctl reload`, but without its
+ports, even if they are reconfigured (observed with 252): that takes a restart of networkd.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ PREFIX = "50-rdma-"
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)\.(network|netdev)$" % (re.escape(DIRECTORY), PREFIX))
 _ADDRESSES = ("MACAddress", "PermanentMACAddress")
-# Conditions on the node itself, of which the files do not tell whether they hold.
+# Conditions of [Match] on the node itself. The files do not tell whether they hold.
 _CONDITIONS = {"Host", "Virtualization", "KernelCommandLine", "KernelVersion", "Architecture", "Credential", "Firmware"}
 _TRUE = ("1", "yes", "y", "true", "t", "on")
-# Names that no one gives to an IPoIB interface: what covers one of them, and names no type, is for all interfaces.
+# Names that no IPoIB interface has: a pattern that covers one of them, and names no type, is meant for all interfaces.
 _ELSEWHERE = ("eth0", "eno1", "enp1s0")
 
 
@@ -50,7 +50,7 @@ def is_ours(path: str, text: str) -> bool:
 
 
 def is_of(name: str, path: str) -> bool:
-    """Whether networkd goes by a file of this collection for the interface, or by what is made of one by who renders through it."""
+    """Whether networkd uses a file of this collection for the interface, or a file generated from one by a back-end that renders through networkd."""
     return path == path_of(name, "network") or (posixpath.dirname(path) == "/run/systemd/network" and path.endswith("-%s.network" % name))
 
 
@@ -65,7 +65,7 @@ def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
             settings = ["", "[Bond]", "Mode=active-backup", "MIIMonitorSec=%dms" % interface.bond.miimon, "FailOverMACPolicy=active"]
             files[path_of(interface.name, "netdev")] = _netdev(interface.name, "bond", settings)
         elif interface.is_child:
-            # Left alone, networkd invents a hardware address: the GUID is no port's, and no other node finds a path to it.
+            # Otherwise networkd generates a hardware address: its GUID is no port's, and no other node finds a path to it.
             settings = ["MACAddress=none", "", "[IPoIB]", "PartitionKey=0x%04x" % interface.pkey, "Mode=%s" % interface.mode]
             files[path_of(interface.name, "netdev")] = _netdev(interface.name, "ipoib", settings)
     return files
@@ -75,8 +75,8 @@ def _network(interface: Interface, children: t.Sequence[str], primary: bool) -> 
     lines = ["[Match]", "Name=%s" % interface.name, "", "[Link]", "RequiredForOnline=no"]
     if interface.mtu and (interface.is_child or interface.bond is not None or interface.mode == "datagram"):
         lines.append("MTUBytes=%d" % interface.mtu)
-    # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
-    # The addresses are the declared ones: none from router advertisements.
+    # The carrier of IPoIB depends on the subnet manager: an address must not wait for it.
+    # Only the declared addresses: none from router advertisements.
     lines += ["", "[Network]", "ConfigureWithoutCarrier=yes", "IPv6AcceptRA=no"]
     if interface.master:
         lines += ["LinkLocalAddressing=no", "Bond=%s" % interface.master]
@@ -100,23 +100,23 @@ def _netdev(name: str, kind: str, settings: t.Sequence[str]) -> str:
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Record]:
-    """What our .network files say. The MTU of a connected parent is on record in the boot unit."""
+    """The records of our .network files. The record of a connected parent's MTU is in the boot unit."""
     ours = {posixpath.basename(path): text for path, text in files.items() if path.endswith(".network") and is_ours(path, text)}
     texts = {name[len(PREFIX) : -len(".network")]: text for name, text in ours.items()}
     return recorded(texts, r"Network\.Address$", r"Link\.MTUBytes$")
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[str, ...]:
-    """Foreign .network files that are meant for the interface, and those for all interfaces that are sorted before ours.
+    """Foreign .network files for the interface, and those for all interfaces that sort before ours.
 
-    networkd takes the first file that matches, in the order of the file names, whatever their directories. What is meant for it and comes
-    later would be without effect. `wanted` is the name of the file that shall be the one, where it is not ours.
+    networkd uses the first file that matches, in the order of file names, whatever their directories. A later file for the interface
+    would have no effect. `wanted`: the name of the file that is to take effect, if it is not ours.
     """
     return tuple(path for path in _applying(interface, files, wanted) if _unmanaged(files[path]) is None)
 
 
 def aloof(interface: Identity, files: t.Mapping[str, str], wanted: str = "") -> tuple[Place, ...]:
-    """Where foreign files that come before ours say `Unmanaged=yes` of the interface."""
+    """Where foreign files that sort before ours set `Unmanaged=yes` for the interface."""
     found = [(path, _unmanaged(files[path])) for path in _applying(interface, files, wanted)]
     return tuple(Place(path, line.line, line.words) for path, line in found if line is not None)
 
@@ -127,7 +127,7 @@ def _unmanaged(text: str) -> Assignment | None:
 
 
 def _applying(interface: Identity, files: t.Mapping[str, str], wanted: str) -> t.Iterator[str]:
-    """Foreign files as in `conflicts`, whatever they say."""
+    """Foreign files as in `conflicts`, whatever they contain."""
     for path in effective(files, DIRECTORIES, ".network"):
         match: dict[str, list[str]] = {}
         for key, value in sections(files[path]).get("Match", []):
@@ -140,13 +140,13 @@ def _applying(interface: Identity, files: t.Mapping[str, str], wanted: str) -> t
 
 
 def _is_for_all(interface: Identity, match: t.Mapping[str, t.Sequence[str]]) -> bool:
-    """Whether a file that applies to the interface is for whatever interfaces there are."""
+    """Whether a file that applies to the interface is meant for all interfaces."""
     names = match.get("Name", ())
     return set(match) == {"Name"} and any(_matches(other, names) for other in _ELSEWHERE) and interface.name not in names
 
 
 def _meets(interface: Identity, key: str, words: t.Sequence[str]) -> bool:
-    """Whether one key of a match covers the interface. Of keys that are not here, such as SSID=, no IPoIB interface has a value."""
+    """Whether one key of [Match] covers the interface. No IPoIB interface has a value for keys that are not listed, such as SSID=."""
     if key == "Name":
         return _matches(interface.name, words)
     if key == "Type":
@@ -166,14 +166,14 @@ def _meets(interface: Identity, key: str, words: t.Sequence[str]) -> bool:
 
 
 def _any(test: t.Callable[[str], bool], patterns: t.Sequence[str]) -> bool:
-    """As `_matches`, for what several words stand for."""
+    """Like `_matches`, for a value that has several spellings."""
     if patterns[:1] and patterns[0].startswith("!"):
         return not any(test(pattern.lstrip("!")) for pattern in patterns)
     return any(test(pattern) for pattern in patterns)
 
 
 def _has_property(interface: Identity, word: str) -> bool:
-    """Of the properties that udev gives an interface, those that say which one it is."""
+    """Whether a udev property that identifies the interface has this value."""
     key, _sign, value = word.strip('"').partition("=")
     if key == "ID_PATH":
         return interface.is_on(value)
@@ -181,7 +181,7 @@ def _has_property(interface: Identity, word: str) -> bool:
 
 
 def _matches(word: str, patterns: t.Sequence[str]) -> bool:
-    """systemd's lists of patterns: an empty one accepts everything, a leading `!` inverts the whole list."""
+    """Match a systemd pattern list: an empty list accepts everything, a leading `!` inverts the whole list."""
     if not patterns:
         return True
     if patterns[0].startswith("!"):
@@ -190,6 +190,6 @@ def _matches(word: str, patterns: t.Sequence[str]) -> bool:
 
 
 def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The administrator's .network files: the sign that networkd is in use here. One that is empty hides another, and `Unmanaged=yes` is no use."""
+    """The administrator's .network files: the sign that networkd is in use. Empty files, which mask others, and `Unmanaged=yes` do not count."""
     own = (path for path in files if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path))
     return tuple(sorted(path for path in own if files[path].strip() and _unmanaged(files[path]) is None))

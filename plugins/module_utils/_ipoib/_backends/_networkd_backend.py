@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""systemd-networkd as a back-end: a reload, and where that has no effect, a word on single interfaces."""
+"""systemd-networkd as a back-end: a reload and, where that has no effect, commands for single interfaces."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if t.TYPE_CHECKING:
     from .._todo import IpoibPlan
 
 UNIT = "systemd-networkd.service"
-# What sd_network_link_get_setup_state reads for `networkctl`: a file an interface, by its index.
+# The directory that sd_network_link_get_setup_state reads for `networkctl`: one file per interface, named by its index.
 LINKS = "run/systemd/netif/links"
 ASPECTS = ("addresses", "routes", "state")
 
 
 class NetworkdDriver(Driver):
-    """networkd changes no bond that exists, and makes one with an MTU that keeps ports out: the kernel part makes it."""
+    """networkd changes no existing bond, and creates one with an MTU that its ports can't have: the kernel part creates it instead."""
 
     makes_bonds = False
 
@@ -35,8 +35,8 @@ class NetworkdDriver(Driver):
             self._reload()
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        """A reload makes new children and configures the interfaces whose files it finds changed; others are told to."""
-        # A child that was deleted by hand comes back when its parent is configured again.
+        """Reload: that creates new children and configures the interfaces whose files have changed. Others are reconfigured explicitly."""
+        # A child that was deleted by hand comes back when its parent is reconfigured.
         orphaned = {interface.parent for interface in todo.live if interface.is_child and todo.touches(interface.name, ("device",))}
         astray = [
             interface.name
@@ -45,24 +45,24 @@ class NetworkdDriver(Driver):
             and not any(path.endswith(("-%s.network" % interface.name, "-%s.network.d/50-rdma-ofed.conf" % interface.name)) for path in changed)
             and (interface.name in orphaned or todo.touches(interface.name, ASPECTS))
         ]
-        # Also without a change of files: the run that wrote them may have ended before this step.
+        # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         if orphaned or astray or is_read(changed):
             self._reload()
         if astray:
             self._run(["networkctl", "reconfigure", *astray])
 
     def _reload(self) -> None:
-        """networkd 252, seen after a slow boot, may never get its name on the message bus. It reads its files at a restart
-        as well, which leaves addresses where they are; a DHCP lease is requested again.
+        """Reload the files. After a slow boot, networkd 252 may never get its name on the message bus (observed). A restart makes it read its files
+        as well: addresses stay, but a DHCP lease is requested again.
         """
         self._tools.put_back()
         if self._run(["networkctl", "reload"], ok=None).rc:
             Systemd(self._run).restart(UNIT)
 
     def nudge(self, again: IpoibPlan, found: Found) -> None:
-        """Tell networkd once more; a child that does not exist comes, if at all, with its parent.
+        """Tell networkd again. A missing child can only come back with its parent.
 
-        Whatever it answers, what is left to do in the end is the better message.
+        Errors are ignored: what is left to do at the end makes the better message.
         """
         late = [each for each in again.live if each.name in again.dissenting or again.touches(each.name, ("device", *ASPECTS))]
         names = {interface.name if interface.name in found.netdevs else interface.parent for interface in late}
@@ -83,7 +83,7 @@ class Networkd(Backend):
     service = UNIT
     patterns = tuple("%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev"))
     acts_on_files = True
-    # Through a /proc of its own (ProtectProc=), which is writable even in containers.
+    # It writes through a /proc of its own (ProtectProc=), which is writable even in containers.
     enables_ipv6 = True
 
     def claim(self, evidence: Evidence) -> Claim | None:

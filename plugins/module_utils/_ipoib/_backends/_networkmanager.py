@@ -4,16 +4,16 @@
 
 """NetworkManager: keyfiles for IPoIB interfaces, their P_Key children and bonds of them. Pure.
 
-What the code that applies these files has to know:
+Notes for the code that applies these files:
 
 * NetworkManager ignores a keyfile that others can read: the mode is `MODE`, the owner root.
 * `nmcli connection load PATH...` reads the keyfiles, `nmcli general reload conf` the file `CARRIER_PATH`; both
-  before anything is activated.
-* Of a bond only the bond is activated, never a port: a port that is activated by hand leaves its bond and enters it
-  again without end (seen with 1.42).
-* Activating an interface takes it down for a moment, and its children with it. A change of addresses, routes or MTU
-  needs none of that: `nmcli device reapply`. A change of the mode does.
-* Neither deactivating nor deleting a profile puts the mode or the MTU back.
+  come before any activation.
+* Only the bond itself is activated, never a port: a port that is activated by hand leaves and rejoins its bond
+  endlessly (observed with 1.42).
+* Activating an interface takes it and its children down for a moment. A change of addresses, routes or MTU
+  doesn't need that: `nmcli device reapply`. A change of the mode does.
+* Neither deactivating nor deleting a profile restores the mode or the MTU.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ MODE = 0o600
 
 CARRIER_PATH = "/etc/NetworkManager/conf.d/90-rdma-ofed.conf"
 
-# Of the UUIDs of our profiles: the same interface has the same one on every node and in every run.
+# The namespace of our profiles' UUIDs: an interface has the same UUID on every node and in every run.
 NAMESPACE = uuid.UUID("5b0e2f6c-6a35-4c0b-9d0e-3f1c1d7a9b42")
 
 _OURS = re.compile(r"^%s/%s(?P<name>[^/]+)%s$" % (re.escape(DIRECTORY), PREFIX, re.escape(SUFFIX)))
-# What NetworkManager leaves alone beside its profiles: hidden files, and what editors and package managers leave behind.
+# Files that NetworkManager ignores beside its profiles: hidden files, and leftovers of editors and package managers.
 _NO_PROFILE = re.compile(r"/\.[^/]*$|(~|\.bak|\.dpkg-[a-z]+|\.rpmnew|\.rpmsave|\.rpmorig)$")
 
 
@@ -54,12 +54,12 @@ def path_of(name: str) -> str:
 
 
 def connection_id(name: str) -> str:
-    """How nmcli calls the profile of an interface."""
+    """The ID under which nmcli knows the profile of an interface."""
     return PREFIX + name
 
 
 def generated_id(name: str) -> str:
-    """The same for a profile that netplan makes."""
+    """The ID of a profile that netplan generates."""
     return "netplan-" + name
 
 
@@ -68,7 +68,7 @@ def connection_uuid(name: str) -> str:
 
 
 def is_ours(path: str, text: str) -> bool:
-    """A file of this collection: by its name, and by its first line or, once nmcli has rewritten it, its UUID."""
+    """Whether a file belongs to this collection, judged by its name and by its first line or, once nmcli has rewritten it, its UUID."""
     if path == CARRIER_PATH:
         return text.startswith(HEADER)
     match = _OURS.match(path)
@@ -99,16 +99,16 @@ def _child_problems(interface: Interface) -> list[Problem]:
 
 
 def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
-    """One keyfile an interface, and the file that says that these interfaces are managed without a carrier too, by path."""
+    """One keyfile per interface, and the file that makes NetworkManager manage them even without a carrier, by path."""
     files = {path_of(interface.name): _keyfile(interface) for interface in interfaces}
     files.update(carrier_file([interface.name for interface in interfaces]))
     return files
 
 
 def carrier_file(names: t.Iterable[str]) -> dict[str, str]:
-    """Without it an interface loses its static addresses some seconds after the carrier, and gets none before it has one.
+    """The file without which an interface loses its static addresses some seconds after the carrier, and gets none before it has a carrier.
 
-    The carrier of IPoIB comes with the subnet manager. Bonds are managed without a carrier by default.
+    The carrier of IPoIB depends on the subnet manager. Bonds are managed without a carrier by default.
     """
     devices = ",".join("interface-name:=%s" % name for name in sorted(names))
     if not devices:
@@ -119,12 +119,12 @@ def carrier_file(names: t.Iterable[str]) -> dict[str, str]:
 def _keyfile(interface: Interface) -> str:
     lines = ["[connection]", "id=%s" % connection_id(interface.name), "uuid=%s" % connection_uuid(interface.name)]
     lines += ["type=%s" % ("infiniband" if interface.bond is None else "bond"), "interface-name=%s" % interface.name]
-    # Also ports: their driver may be late, and nothing else makes such a port join its bond.
+    # Also for ports: their driver may load late, and nothing else makes a late port join its bond.
     lines.append("autoconnect=true")
     if interface.bond is not None:
         lines.append("autoconnect-slaves=1")
     if interface.master:
-        # The newer names of these keys (controller, port-type) are not known before 1.46; these still are.
+        # The newer names of these keys (controller, port-type) are known from 1.46 on; all releases know the old ones.
         lines += ["master=%s" % connection_uuid(interface.master), "slave-type=bond"]
     lines += ["", *(_infiniband(interface) if interface.bond is None else _bond(interface.bond, interface.mtu))]
     if not interface.master:
@@ -133,7 +133,7 @@ def _keyfile(interface: Interface) -> str:
 
 
 def _infiniband(interface: Interface) -> list[str]:
-    # A profile without a mode is not valid.
+    # A profile without a mode is invalid.
     lines = ["[infiniband]", "transport-mode=%s" % interface.mode]
     if interface.mtu:
         lines.append("mtu=%d" % interface.mtu)
@@ -143,7 +143,7 @@ def _infiniband(interface: Interface) -> list[str]:
 
 
 def _bond(bond: Bond, mtu: int) -> list[str]:
-    # The MTU of a bond is in the section of Ethernet, whatever its ports are. That of the ports does not suffice.
+    # The MTU of a bond is in the Ethernet section, whatever its ports are. The MTU of the ports does not suffice.
     return ["[bond]", *bond.options, "", "[ethernet]", "mtu=%d" % mtu]
 
 
@@ -154,7 +154,7 @@ def _addresses(interface: Interface, family: int) -> list[str]:
     if addresses:
         routes = [route for route in interface.routes if version(route.to) == family]
         lines += ["route%d=%s" % (number, _route(route)) for number, route in enumerate(routes, 1)]
-        # Duplicate address detection does not end without a carrier: one family must not bring down the other.
+        # Duplicate address detection does not end without a carrier, and a failure of one family must not bring down the other.
         lines.append("may-fail=true")
     return lines
 
@@ -173,9 +173,9 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign keyfiles that apply to an interface: by its name or port, or any InfiniBand interface's that are activated unasked.
+    """Foreign keyfiles that apply to an interface by its name or port, and auto-connected profiles for any InfiniBand interface.
 
-    NetworkManager makes default profiles for Ethernet devices only. Of a hardware address of InfiniBand, it compares the last 8 bytes.
+    NetworkManager creates default profiles for Ethernet devices only. It compares the last 8 bytes of InfiniBand hardware addresses.
     """
     read = [path for path in sorted(files) if path.rpartition("/")[0] in DIRECTORIES and not _NO_PROFILE.search(path)]
     return tuple(path for path in read if not is_ours(path, files[path]) and _applies(interface, files[path]))
@@ -195,11 +195,11 @@ def _applies(identity: Identity, text: str) -> bool:
         return False
     address = values.get(("infiniband", "mac-address"), "")
     if address:
-        # With a P_Key and without a parent, the profile is of the child on that port.
+        # With a P_Key and without a parent, the profile is for the child on that port.
         return identity.is_at(address) and (identity.is_child(pkey) if pkey != "-1" else not identity.pkey)
     if values.get(("connection", "autoconnect"), "true").lower() in ("false", "no", "off", "0"):
         return False
-    # What is not known of the interface may be what the profile asks for.
+    # An unknown property of the interface may be what the profile matches.
     covers: tuple[tuple[str, t.Callable[[str], bool]], ...] = (
         ("interface-name", lambda pattern: fnmatch.fnmatchcase(name, pattern)),
         ("path", lambda pattern: identity.is_on(pattern) or not identity.pci),
@@ -209,7 +209,7 @@ def _applies(identity: Identity, text: str) -> bool:
 
 
 def _matched(cover: t.Callable[[str], bool], patterns: t.Sequence[str]) -> bool:
-    """A key of `match`: one of the positive patterns, if there are any, and none of the inverted ones."""
+    """Evaluate a key of `match`: one of the positive patterns, if there are any, and none of the inverted ones."""
     inverted = [pattern.lstrip("&|!") for pattern in patterns if "!" in pattern[:2]]
     positive = [pattern.lstrip("&|") for pattern in patterns if "!" not in pattern[:2]]
     if any(cover(pattern) for pattern in inverted):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""NetworkManager as a back-end, driven through nmcli. Ports of bonds are never activated, see _networkmanager: their bond brings them."""
+"""NetworkManager as a back-end, driven with nmcli. Ports of bonds are never activated, see _networkmanager: their bond activates them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
     from .._todo import IpoibPlan
     from .._wanted import Interface
 
-# What no running interface takes without being activated again.
+# Aspects that take effect only when the interface is activated again.
 HARD = ("device", "mode", "bond", "bonding_mode", "fail_over_mac", "miimon", "ports", "primary")
 SOFT = ("addresses", "routes", "mtu", "state")
 
@@ -35,12 +35,12 @@ ACTIVE = ("nmcli", "--terse", "--fields", "NAME,UUID,DEVICE,STATE", "connection"
 
 
 def fields(line: str) -> list[str]:
-    """A line of terse output: colons between the fields, those inside of one behind a backslash."""
+    """Split a line of terse output: fields are separated by colons; colons within a field are escaped with a backslash."""
     return [re.sub(r"\\(.)", r"\1", field) for field in re.findall(r"(?:^|(?<=:))((?:\\.|[^:\\])*)", line)]
 
 
 def parse_active(stdout: str) -> dict[str, Active]:
-    """`ACTIVE` -> what is active, by interface. A profile that is still being taken down is none."""
+    """Parse the output of `ACTIVE`: the active profile by interface. A profile that is being deactivated does not count."""
     found = {}
     for line in stdout.splitlines():
         values = fields(line)
@@ -50,13 +50,13 @@ def parse_active(stdout: str) -> dict[str, Active]:
 
 
 def parse_devices(stdout: str) -> dict[str, Standing]:
-    """`DEVICES` -> what NetworkManager says of each interface."""
+    """Parse the output of `DEVICES`: what NetworkManager reports for each interface."""
     rows = [fields(line) for line in stdout.splitlines()]
     return {row[0]: Standing(row[1]) for row in rows if len(row) == 2}
 
 
 def _told_by_udev(root: str) -> dict[str, tuple[Place, ...]]:
-    """The interfaces that udev marks as none of NetworkManager's, with the rules that may say so."""
+    """The interfaces that udev marks as unmanaged, with the rules that may be the cause."""
     texts = by_interface(root, UDEV, "n")
     marked = [name for name, text in texts.items() if settings(text, "E:").get("NM_UNMANAGED", "").lower() in ("1", "true", "yes")]
     if not marked:
@@ -67,7 +67,7 @@ def _told_by_udev(root: str) -> dict[str, tuple[Place, ...]]:
 
 
 def parse_version(stdout: str) -> tuple[int, int] | None:
-    """`nmcli tool, version 1.42.4`."""
+    """Parse `nmcli tool, version 1.42.4`."""
     match = re.search(r"(?<![0-9])([0-9]{1,6})\.([0-9]{1,6})", stdout)
     return (decimal(match.group(1), 0), decimal(match.group(2), 0)) if match else None
 
@@ -78,7 +78,7 @@ def read_active(run: Runner) -> dict[str, Active]:
 
 
 class NetworkManagerDriver(Driver):
-    """`call` gives the `id` or the `uuid` by which nmcli finds the profile of an interface; `key` says which of them."""
+    """`call` returns the `id` or `uuid` by which nmcli finds the profile of an interface; `key` names which of the two."""
 
     kernel_first = False
 
@@ -87,7 +87,7 @@ class NetworkManagerDriver(Driver):
         self._call, self._key = call, key
 
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
-        """Deactivating stops what would bring the interface back. The mode and the MTU it leaves to others."""
+        """Deactivate, so that nothing brings the interface back. The mode and the MTU stay as they are."""
         for name in names:
             active = NETWORKMANAGER.active(found).get(name)
             if active is not None and self._is_ours(name, active):
@@ -97,7 +97,7 @@ class NetworkManagerDriver(Driver):
         return self._call(name) == (active.uuid if self._key == "uuid" else active.profile)
 
     def forget(self, paths: t.Sequence[str]) -> None:
-        """Failures are ignored: NetworkManager may have been stopped."""
+        """Tell NetworkManager. Failures are ignored, because it may have been stopped."""
         if self._run.has("nmcli"):
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
             self._run(["nmcli", "connection", "reload"], ok=None)
@@ -105,7 +105,7 @@ class NetworkManagerDriver(Driver):
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         if _networkmanager.CARRIER_PATH in changed:
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
-        # Also without a change of files: the run that wrote them may have ended before this step.
+        # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         self._run(["nmcli", "connection", "reload"])
         active = read_active(self._run)
         for interface in todo.live:
@@ -156,7 +156,7 @@ class NetworkManager(Backend):
         if found.missing:
             return found
         version = parse_version(run(["nmcli", "--version"], ok=None, timeout=20).stdout)
-        # It brings up what it manages, whether it has a profile for it or not.
+        # It brings up every interface that it manages, with or without a profile.
         return found._replace(
             raises=True,
             settings={"version": "%d.%d" % version} if version else {},
@@ -176,7 +176,7 @@ class NetworkManager(Backend):
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
     def version(self, found: Found) -> tuple[int, int] | None:
-        """None where it does not run."""
+        """The version; None where it does not run."""
         return parse_version(self.presence(found).settings.get("version", ""))
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:

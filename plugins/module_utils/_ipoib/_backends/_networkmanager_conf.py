@@ -4,8 +4,8 @@
 
 """NetworkManager's own configuration: the interfaces that it is told to leave alone. Pure.
 
-`unmanaged-devices` of `[keyfile]` comes first, then `managed` of a `[device-*]` section, then udev's NM_UNMANAGED. An interface that is left
-alone has no use for a profile: NetworkManager reads it, and does nothing.
+In order of precedence: `unmanaged-devices` of `[keyfile]`, `managed` of a `[device-*]` section, udev's NM_UNMANAGED. A profile has no effect on
+such an interface: NetworkManager reads it and does nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAIN = "/etc/NetworkManager/NetworkManager.conf"
 FOLDER = "/etc/NetworkManager/conf.d"
 RUN = "/run/NetworkManager/conf.d"
 SYSTEM = "/usr/lib/NetworkManager/conf.d"
-# What was set over D-Bus; it counts last.
+# Settings made over D-Bus; read last.
 INTERN = "/var/lib/NetworkManager/NetworkManager-intern.conf"
 PATTERNS = (MAIN, *("%s/*.conf" % folder for folder in (SYSTEM, RUN, FOLDER)), INTERN)
 RULES = ("/etc/udev/rules.d", "/run/udev/rules.d", "/usr/lib/udev/rules.d")
@@ -44,7 +44,7 @@ class _Line(t.NamedTuple):
 
 
 def _ordered(files: t.Mapping[str, str]) -> list[str]:
-    """The files that are read, in that order. One in a later folder hides those of the same name, be it empty."""
+    """The effective files in reading order. A file, even an empty one, hides files of the same name in folders of lower precedence."""
     read = effective(files, (FOLDER, RUN, SYSTEM), ".conf")
     grouped = [path for folder in (SYSTEM, RUN) for path in read if posixpath.dirname(path) == folder]
     return [*grouped, *(path for path in (MAIN,) if path in files), *(path for path in read if posixpath.dirname(path) == FOLDER), INTERN]
@@ -55,7 +55,7 @@ def _lines(files: t.Mapping[str, str]) -> list[_Line]:
 
 
 def unmanaged(interface: Identity, files: t.Mapping[str, str], told: t.Sequence[Place] = ()) -> tuple[Place, ...]:
-    """What tells NetworkManager to leave the interface alone. `told`: what udev says."""
+    """What tells NetworkManager to leave the interface alone. `told`: the places where udev does."""
     lines = _lines(files)
     specs: list[tuple[str, _Line]] = []
     for line in lines:
@@ -76,26 +76,26 @@ def unmanaged(interface: Identity, files: t.Mapping[str, str], told: t.Sequence[
 
 
 def _deciding(interface: Identity, specs: t.Sequence[tuple[str, _Line]]) -> _Line | None:
-    """The line of the first specification that covers the interface; None where none does, or where an exception is made for it."""
+    """The line of the first specification that covers the interface; None where none does, or where an exception excludes it."""
     positive = [(spec, line) for spec, line in specs if not spec.startswith("except:")]
     negative = [spec[len("except:") :] for spec, _line in specs if spec.startswith("except:")]
     if any(_covers(interface, spec, unknown=True) for spec in negative):
         return None
     if not positive:
-        # Exceptions alone are exceptions from all.
+        # A list of exceptions alone matches everything else.
         return specs[0][1] if specs else None
     return next((line for spec, line in positive if _covers(interface, spec, unknown=False)), None)
 
 
 def _covers(interface: Identity, spec: str, *, unknown: bool) -> bool:
-    """Whether one specification means the interface. `unknown`: the answer for a type that is not known yet."""
+    """Whether one specification matches the interface. `unknown`: the answer for a type that is not known yet."""
     kind, sign, value = spec.partition(":")
     if spec == "*":
         return True
     if sign and kind == "interface-name":
         if value.startswith("="):
             return value[1:] == interface.name
-        # Brackets are none of its patterns.
+        # Brackets have no special meaning in its patterns.
         return fnmatch.fnmatchcase(interface.name, value.lstrip("~").replace("[", "[[]"))
     if sign and kind == "type":
         return value == interface.kind if interface.kind else unknown
@@ -107,7 +107,7 @@ def _covers(interface: Identity, spec: str, *, unknown: bool) -> bool:
 
 
 def _managed(interface: Identity, lines: t.Sequence[_Line]) -> _Line | None:
-    """The line `managed=` of the first section `[device-*]` for the interface that has one: files from the last one on, plain `[device]` at the end."""
+    """The deciding `managed=` line for the interface: sections `[device-*]` from the last file to the first, plain `[device]` at the end."""
     sections: dict[tuple[str, str], list[_Line]] = {}
     for line in lines:
         if line.assignment.section.startswith("device"):
@@ -129,7 +129,7 @@ def _managed(interface: Identity, lines: t.Sequence[_Line]) -> _Line | None:
 
 
 def rules(files: t.Mapping[str, str]) -> tuple[Place, ...]:
-    """The lines of udev's rules that tell NetworkManager to leave interfaces alone, of whatever interfaces."""
+    """The lines of udev rules that tell NetworkManager to leave any interfaces alone."""
     read = effective(files, RULES, ".rules")
     found = [(path, number, line.strip()) for path in read for number, line in enumerate(files[path].splitlines(), 1)]
     return tuple(Place(*each) for each in found if not each[2].startswith("#") and _UDEV.search(each[2]))

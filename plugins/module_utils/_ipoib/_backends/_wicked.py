@@ -4,9 +4,9 @@
 
 """wicked, of SLES and openSUSE: the files that describe IPoIB interfaces. Pure.
 
-wicked sets mode and MTU itself, and makes P_Key children through create_child. IPOIB_MODE marks a file as one of IPoIB
-to every release, whatever the interface is called; IPOIB, IPOIB_DEVICE and IPOIB_PKEY are known since 0.6.76, and
-earlier releases take parent and P_Key from the name PARENT.PKEY.
+wicked sets mode and MTU itself, and creates P_Key children through create_child. IPOIB_MODE marks a file as IPoIB
+for every release, whatever the name of the interface. IPOIB, IPOIB_DEVICE and IPOIB_PKEY are known since 0.6.76;
+earlier releases derive parent and P_Key from the name PARENT.PKEY.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from ._assignments import Folder
 DIRECTORY = "/etc/sysconfig/network"
 SHARED_ROUTES = DIRECTORY + "/routes"
 
-# ifcfg-NAME describes an interface, ifroute-NAME its routes and ifsysctl-NAME how the kernel treats it.
+# ifcfg-NAME describes an interface, ifroute-NAME its routes, and ifsysctl-NAME its kernel settings.
 KINDS = ("ifcfg", "ifroute", "ifsysctl")
 _FOLDER = Folder(DIRECTORY, KINDS)
 PATTERNS = (*_FOLDER.patterns, SHARED_ROUTES)
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
-# ifcfg(5): files that wicked does not read.
+# Files that wicked does not read, according to ifcfg(5).
 _LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$")
 
 
@@ -39,8 +39,8 @@ def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
     for interface in interfaces:
         files.update(_FOLDER.described(interface.name, _ifcfg(interface)))
         if not interface.master:
-            # The addresses are the declared ones: none from router advertisements, which BOOTPROTO does not speak of.
-            # Slashes, because names of children have a dot.
+            # Only the declared addresses: none from router advertisements, which BOOTPROTO does not cover.
+            # Slashes, because names of children contain a dot.
             files[path_of(interface.name, "ifsysctl")] = HEADER + "net/ipv6/conf/%s/accept_ra = 0\n" % interface.name
         if interface.routes:
             files[path_of(interface.name, "ifroute")] = HEADER + "".join(_route(route, interface.name) + "\n" for route in interface.routes)
@@ -48,7 +48,7 @@ def render(interfaces: t.Sequence[Interface]) -> dict[str, str]:
 
 
 def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
-    # A port belongs to its bond, which waits for the ports, has their IP configuration and sets their MTU.
+    # A port belongs to its bond, which waits for its ports, holds their IP configuration and sets their MTU.
     yield "STARTMODE", "hotplug" if interface.master else "auto"
     yield "BOOTPROTO", "none" if interface.master else "static"
     if interface.bond:
@@ -65,14 +65,14 @@ def _ifcfg(interface: Interface) -> t.Iterator[tuple[str, str]]:
         yield "MTU", str(interface.mtu)
     if interface.master:
         return
-    # The carrier of IPoIB comes with the subnet manager: an address must not depend on when that is.
+    # The carrier of IPoIB depends on the subnet manager: an address must not wait for it.
     yield "LINK_REQUIRED", "no"
     for position, address in enumerate(interface.addresses):
         yield "IPADDR_%d" % position, str(ipaddress.ip_interface(address))
 
 
 def _route(route: Route, name: str) -> str:
-    """Destination, gateway, netmask (obsolete), interface, options. `default` has no version without a gateway."""
+    """One line: destination, gateway, netmask (obsolete), interface, options. `default` has no IP version without a gateway."""
     default = ipaddress.ip_network(route.to, strict=False).prefixlen == 0
     columns = ["default" if default and route.via else route.to, route.via or "-", "-", name]
     return " ".join([*columns, *(["metric", str(route.metric)] if route.metric else [])])
@@ -83,7 +83,7 @@ def records(files: t.Mapping[str, str]) -> dict[str, Record]:
 
 
 def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
-    """Foreign files of the interface, bonds of others that take it as a port, and the shared routes where they name it."""
+    """Foreign files of the interface, foreign bonds that have it as a port, and the shared routes file if it names the interface."""
     name = interface.name
     found = []
     for path, kind, named in _FOLDER.foreign(files):

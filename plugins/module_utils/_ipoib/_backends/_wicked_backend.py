@@ -19,18 +19,18 @@ if t.TYPE_CHECKING:
 
 
 STATUS = ("wicked", "ifstatus", "--brief", "all")
-# What it says of an interface that it has not set up by its file. None of these is `setup-in-progress`, which stays as long as there is no carrier.
+# The states of an interface that is not set up by its file. `setup-in-progress` is not among them: it lasts as long as there is no carrier.
 REFUSALS = frozenset(("device-unconfigured", "device-not-running"))
 
 
 def parse_status(stdout: str) -> dict[str, Standing]:
-    """`STATUS` -> what wicked says of each interface: `ib0             up` a line. After client/ifstatus.c of wicked 0.6; not from a recorded output."""
+    """Parse the output of `STATUS`: one `ib0             up` per line. Written after client/ifstatus.c of wicked 0.6, not from recorded output."""
     rows = [line.split() for line in stdout.splitlines() if line[:1].strip()]
     return {row[0]: Standing(row[1]) for row in rows if len(row) == 2}
 
 
 class WickedDriver(Driver):
-    """wicked sets modes, makes children and bonds, all by itself."""
+    """wicked sets modes and creates children and bonds itself."""
 
     kernel_first = False
 
@@ -40,7 +40,7 @@ class WickedDriver(Driver):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
-        # Routes of an interface may lose their file alone.
+        # A change may concern only the file of an interface's routes.
         late = {each.name for each in todo.live if any(_wicked.path_of(each.name, kind) in changed for kind in _wicked.KINDS)}
         names = self._with_ports(todo, todo.touched | late)
         if names:
@@ -48,7 +48,7 @@ class WickedDriver(Driver):
 
     @staticmethod
     def _with_ports(todo: IpoibPlan, names: t.Collection[str]) -> list[str]:
-        """The live ones of these interfaces; a bond stands for its ports."""
+        """Those of the interfaces that are configured now, with bonds in place of their ports."""
         late = {interface.master or interface.name for interface in todo.live if interface.name in names}
         return [interface.name for interface in todo.live if interface.name in late]
 
@@ -75,12 +75,12 @@ class Wicked(Backend):
         found = self.recognise(evidence)
         if found.claim is None or found.missing:
             return found
-        # Its exit status speaks of all interfaces.
+        # The exit status covers all interfaces.
         return found._replace(standings=parse_status(run(STATUS, ok=None, timeout=20).stdout))
 
     def dissent(self, name: str, found: Found) -> str:
         if name in found.netdevs and found.netdevs[name].master:
-            # Its bond has brought it up, and has the configuration.
+            # The bond has brought up the port and holds the configuration.
             return ""
         state = self.presence(found).standings.get(name, Standing()).state
         return state if state in REFUSALS else ""
@@ -89,7 +89,7 @@ class Wicked(Backend):
         return "wicked ifup %s" % name
 
     def faults(self, interfaces: Interfaces, found: Found) -> tuple[str, ...]:
-        # It takes P_Keys from 0x8000 on only.
+        # It accepts only P_Keys from 0x8000 on.
         return tuple(
             "%s: P_Key 0x%04x is a limited membership, which wicked refuses; declare 0x%04x" % (interface.name, interface.pkey, interface.pkey | FULL_MEMBER)
             for interface in interfaces
