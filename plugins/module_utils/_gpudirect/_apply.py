@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries the plan out.
+"""Apply a plan.
 
-Builds take minutes, so they are jobs that outlive the connection: that of the GPU driver with DKMS, and of nv_peer_mem from its source.
+Builds take minutes, so they run as jobs that outlive the connection: that of the GPU driver with DKMS, and that of nv_peer_mem from its source.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if t.TYPE_CHECKING:
 
     from .._host._run import Runner
 
-# The unit of a job has its name, too, and rdma-ofed-gpudirect.service is what loads the module.
+# The name of a job is also that of its unit; rdma-ofed-gpudirect.service is taken by the unit that loads the module.
 JOB = "gpudirect-build"
 TRIAL = "/var/lib/rdma.ofed/gpu_driver"
 _GRACE_SECONDS = 30
@@ -48,19 +48,19 @@ _STILL_EMPTY = (
 
 
 def load(run: Runner, module: str, file: str) -> None:
-    """modprobe; its failure is explained with the kernel's messages."""
+    """Run modprobe. A failure is explained with the kernel's messages."""
     before = run(["dmesg"], ok=None).stdout if run.has("dmesg") else ""
     output = run(["modprobe", file], ok=None, timeout=_LOAD_SECONDS)
     if output.rc == 0:
         return
     after = run(["dmesg"], ok=None).stdout if run.has("dmesg") else ""
-    # Messages about earlier attempts, with another stack perhaps, would mislead.
+    # Messages of earlier attempts, perhaps with another stack, would mislead.
     log = after[len(before) :] if after.startswith(before) else after
     raise CommandFailed(explain(module, output.stderr or output.stdout, log), cmd=["modprobe", file], **output._asdict())
 
 
 def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, todo: Plan, root: str) -> None:
-    """Make the changes in their order: nothing is kept for the next boot that could not be loaded now."""
+    """Make the changes in their order: nothing that could not be loaded now is kept for the next boot."""
     timeout, family, driver = module.params["timeout"], by_name(found.family) or FAMILIES[0], found.gpu.driver
     for change in todo.changes:
         if change.kind == Kind.FILE:
@@ -68,21 +68,21 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
             if change.subject == UNIT_PATH:
                 Systemd(run).daemon_reload()
         elif change.kind == Kind.KERNEL:
-            # The loaded driver stays as it is: only nvidia_peermem is loaded from what is built here.
+            # The loaded driver stays as it is: only nvidia_peermem is loaded from this build.
             _work(run, rebuild_steps(driver.dkms, found.kernel, not driver.unbuilt), timeout=timeout, root=root)
             peer = read_gpu(run, found.kernel, root).peer(PEERMEM)
             if not peer.linked or peer.other_build:
                 raise CommandFailed(_STILL_EMPTY % found.kernel)
         elif change.is_about(Kind.PACKAGE) and change.after == _plan.ABSENT:
             if found.gpu.peer(LEGACY).loaded:
-                # The package's own script leaves it loaded on Debian.
+                # On Debian, the package's own script leaves the module loaded.
                 run(["rmmod", LEGACY])
             run([*family.manager.erase, *found.packages], timeout=300)
         elif change.kind == Kind.PACKAGE:
             install = (*family.manager.add, *found.missing_tools) if found.missing_tools else ()
             stamp = _plan.wanted_stamp(found, wanted)
             _work(run, legacy.steps(family, wanted.source, stamp, install=install, network=dict(inherited(os.environ))), timeout=timeout, root=root)
-            # Its init script becomes a unit with that.
+            # This turns its init script into a unit.
             Systemd(run).daemon_reload()
         elif change.kind == Kind.PARAMETER:
             run(["rmmod", PEERMEM])
@@ -90,7 +90,7 @@ def apply(module: AnsibleModule, run: Runner, found: Found, *, wanted: Wanted, t
         elif change.kind == Kind.MODULE and change.after == _plan.LOADED:
             load(run, change.subject, found.gpu.peer(change.subject).file or change.subject)
         elif change.kind == Kind.MODULE:
-            # modprobe -r would unload NVIDIA's driver along, if nothing else holds it.
+            # modprobe -r would also unload NVIDIA's driver, if nothing else holds it.
             run(["rmmod", change.subject])
         else:
             _service(run, found, change)
@@ -102,16 +102,16 @@ def _service(run: Runner, found: Found, change: Change) -> None:
         return
     Systemd(run).set_enabled(change)
     if change.after == NO and not found.gpu.peer(PEERMEM).users:
-        # It would stay active in name, and its end unload the module another day.
+        # The unit would stay active in name, and its later stop would unload the module.
         Systemd(run, timeout=_LOAD_SECONDS).stop(change.subject)
 
 
 def rebuild_steps(source: str, kernel: str, has_modules: bool) -> tuple[Step, ...]:
-    """Repeat a build of DKMS. `source` is NAME/VERSION. With `has_modules`, modules exist that could get lost.
+    """The steps that repeat a build of DKMS. `source` is NAME/VERSION. `has_modules`: whether built modules exist that could get lost.
 
-    Its `build --force` takes away first what is built, or does nothing where that is there, depending on the version. So what is
-    built goes first, once a build in a tree of its own has shown that another one can come in its place. Where it was the only
-    kernel, the source is forgotten along, and added again; the last step adds it too, on most versions.
+    Depending on its version, `build --force` first removes what is built, or does nothing where it exists. So the built modules are removed only
+    after a build in a separate tree has shown that they can be replaced. If this was the only kernel, DKMS forgets the source as well, and it is
+    added again; with most versions, the last step adds it, too.
     """
     name, _slash, version = source.partition("/")
     common = ("-m", name, "-v", version)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A measurement between the GPU memory of two hosts with ib_write_bw of perftest: who takes part, and what came out. Pure.
+"""A measurement between the GPU memory of two hosts with ib_write_bw of perftest: its endpoints and its result. Pure.
 
-perftest names its options for GPUs in `--help` only where it was built with CUDA, and the one for DMA-BUF only where it has that.
+The `--help` of perftest lists its GPU options only if it was built with CUDA, and the option for DMA-BUF only if it was built with DMA-BUF.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ class Endpoint(t.NamedTuple):
     port: int = 0
     gpu: str = ""
     path: str = ""
-    """How the two reach each other, as nvidia-smi says."""
+    """The connection between GPU and adapter, in the notation of nvidia-smi."""
     way: str = ""
     """`nvidia_peermem`, `nv_peer_mem` or `dmabuf`."""
     options: tuple[str, ...] = ()
-    """Of ib_write_bw."""
+    """The path of ib_write_bw."""
 
 
 def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.Any]]:
-    """The ports that carry traffic; of that device, if one is named, or if it is named by its PCI address."""
+    """The ports that carry traffic; if a device is named, by name or PCI address, only its ports."""
     names = (device, full_address(device))
     active = [port for port in facts.get("ports") or () if port.get("state") == "ACTIVE"]
     return [port for port in active if (port.get("device") in names or port.get("pci") in names if device else not port.get("apart"))]
@@ -52,7 +52,7 @@ def _way(gpu: t.Mapping[str, t.Any], wanted: str) -> str:
 
 
 def _lacks(help_text: str, way: str) -> list[str]:
-    """What perftest has to have."""
+    """What perftest lacks for this way."""
     if not help_text.strip():
         return ["ib_write_bw is not installed; install perftest with CUDA: that of MLNX_OFED or DOCA-OFED, or your own build"]
     if "--use_cuda=" not in help_text:
@@ -63,9 +63,9 @@ def _lacks(help_text: str, way: str) -> list[str]:
 
 
 def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, device: str = "", way: str = "auto") -> Endpoint:
-    """A host, from its `rdma` facts and what `ib_write_bw --help` says there. `number` is that of the GPU, in the order of the PCI bus.
+    """A host, from its `rdma` facts and its output of `ib_write_bw --help`. `number`: the index of the GPU in PCI bus order.
 
-    Without `device`, it is the adapter that is nearest to the GPU.
+    Without `device`, the adapter closest to the GPU is used.
     """
     gpu = facts.get("gpu") or {}
     devices = sorted(str(row["pci"]) for row in gpu.get("devices") or ())
@@ -94,7 +94,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
 
 
 def table(rows: t.Sequence[tuple[str, Endpoint]], gbps: float, size: int) -> list[str]:
-    """Both ends, and what went between them."""
+    """Both ends, and the throughput between them."""
     head = ("end", "host", "GPU", "adapter", "path", "by way of")
     body = [(end, host, one.gpu, "%s/%d" % (one.device, one.port), one.path or "-", one.way) for end, (host, one) in zip(("writes", "is written to"), rows)]
     widths = [max(len(row[column]) for row in (head, *body)) for column in range(len(head))]

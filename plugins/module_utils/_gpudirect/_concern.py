@@ -21,7 +21,7 @@ from ._plan import hints
 
 
 def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
-    """The node has no GPU, or nothing that an earlier run has set up and that is to be removed."""
+    """The result for a node without a GPU and without anything to remove from an earlier run; None for other nodes."""
     absent, found = options["state"] == "absent", part(facts, "gpu")
     if found.get("managed" if absent else "devices") != [] or problems({"gpudirect_" + name: value for name, value in options.items()}):
         return None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One call of the module: look, decide, plan, and unless in check mode apply and look again."""
+"""One run of the module: look, decide, plan and, outside of check mode, apply and look again."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ _NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
-    """The result of the module. `release` is the running kernel's."""
+    """The result of the module. `release`: the running kernel's."""
     require_none(problems({"gpudirect_" + name: value for name, value in module.params.items()}))
     if not module.check_mode:
-        # A job of an earlier run, whose connection was lost, goes on; what it leaves is what this run finds.
+        # The job of an earlier run with a lost connection continues; this run starts from its outcome.
         job = jobs.read_job(JOB, root)
         if job is not None and job.running:
             await_job(module.params["timeout"], root)
@@ -52,22 +52,22 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
         _need_source(wanted, todo, root)
         users = found.gpu.peer(LEGACY).users
         if users and _plan.unloads_legacy(todo):
-            # Without its package, a module that stays loaded would no longer be ours.
+            # Without its package, a module that stays loaded would no longer belong to us.
             raise Refused(IN_USE % users)
     result = _result(found, wanted, method, todo=todo)
     if not todo or module.check_mode:
         return result
 
     def carry_out(changes: Plan, before: Found) -> tuple[Found, Plan]:
-        """The node after the changes, and those that are missing."""
+        """Apply the changes. Returns the node afterwards, and the missing changes."""
         apply(module, run, before, wanted=wanted, todo=changes, root=root)
         after = look(run, release, wanted.source, root=root)
         return after, _plan.plan(after, wanted, _method(module.params, after))
 
     found, left = carry_out(todo, found)
     if left and _plan.makes(todo) and not _plan.makes(left):
-        # In an upgrade by rpm, the scripts of the old package run last, and unload and disable what those of the new one loaded.
-        # On Debian, the name of a module that was not there before is known only now.
+        # During an upgrade by rpm, the scripts of the old package run last, and unload and disable what the new one's scripts loaded.
+        # On Debian, the name of a module that did not exist before is known only now.
         found, left = carry_out(left, found)
     left.require_empty()
     return {**result, "loaded": _loaded(found)}
@@ -78,7 +78,7 @@ def _loaded(found: Found) -> list[str]:
 
 
 def _method(parameters: t.Mapping[str, t.Any], found: Found) -> Method:
-    """The method; raises InvalidInput where none is possible."""
+    """The method. Raises InvalidInput where none is possible."""
     if parameters["state"] == "absent":
         return Method("", "")
     method = decide(parameters["method"], found, parameters["allow_rebuild"])
@@ -92,7 +92,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
         raise Unsupported(ENCLOSED % found.enclosed)
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: a unit of it loads the modules at boot, after openibd")
-    # Masks of other kinds than those that rule a method out, such as one until the next boot.
+    # Masks that do not rule out a method, such as a mask until the next boot.
     unit = {PEERMEM: found.unit, LEGACY: found.service}.get(method.name)
     if unit and "masked" in (unit.load, unit.enabled):
         raise Refused("the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit.name, unit.name))
@@ -101,7 +101,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:
-    """An archive must have its checksum, in check mode too; a repository is asked in the build only."""
+    """Require that an archive has its checksum, also in check mode. A repository is contacted only by the build."""
     source = wanted.source
     if not _plan.builds(todo) or not source.is_archive:
         return

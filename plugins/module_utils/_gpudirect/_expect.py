@@ -25,7 +25,7 @@ PEER_MEMORY_CLIENT = "nv_mem"
 
 
 def findings(wanted: Wanted, found: Found, _around: Around) -> list[Finding]:
-    """Nothing for a node without GPU, and nothing that waits for the installed stack to be loaded."""
+    """The findings; none for a node without a GPU, and none about what waits until the installed stack is loaded."""
     if not found.gpu.devices:
         return []
     method = decide(wanted.method, found, wanted.allow_rebuild)

@@ -14,18 +14,18 @@ from .._host._units import Unit
 
 PEERMEM = "nvidia_peermem"
 LEGACY = "nv_peer_mem"
-"""The module, and its package and init script."""
+"""The module, its package and its init script."""
 
 
 class Found(t.NamedTuple):
     gpu: Gpu = Gpu()
     kernel: str = ""
-    """The release of the running one."""
+    """The release of the running kernel."""
     stack: str = "inbox"
-    """Whose RDMA packages are installed: `inbox`, `mlnx_ofed`, `doca` or `none`."""
+    """The origin of the installed RDMA packages: `inbox`, `mlnx_ofed`, `doca` or `none`."""
     ofed_version: str = ""
     adapters: tuple[str, ...] = ()
-    """Kernel drivers of the adapters that can do RDMA; empty where they are unknown, or no driver is loaded yet."""
+    """Kernel drivers of the RDMA adapters; empty where they are unknown, or where no driver is loaded yet."""
     family: str = FAMILIES[0].name
     files: t.Mapping[str, str] = {}
     """The content of our files, by path."""
@@ -35,25 +35,25 @@ class Found(t.NamedTuple):
     """Whether nv_peer_mem is started at boot. It has an init script, so links tell."""
     systemd: bool = True
     enclosed: str = ""
-    """`container` or `chroot`, where it is one."""
+    """`container` or `chroot`, where the node is one; else ""."""
     shows_clients: bool = False
-    """Whether the loaded stack shows who has registered with it."""
+    """Whether the loaded stack shows the clients that have registered with it."""
     missing_tools: tuple[str, ...] = ()
-    """The packages that a build of nv_peer_mem needs and that are not installed."""
+    """The missing packages that a build of nv_peer_mem needs."""
     packages: tuple[str, ...] = ()
-    """Those of nv_peer_mem that are installed, where they are ours."""
+    """The installed packages of nv_peer_mem, if they are ours."""
 
     def text(self, path: str) -> str:
         return self.files.get(path, "")
 
     @property
     def waits(self) -> bool:
-        """Whether the loaded stack has no peer memory, while that on disk has it."""
+        """Whether the loaded stack lacks peer memory, and that on disk has it."""
         memory = self.gpu.peer_memory
         return memory.core and not memory.loaded
 
 
 def found_of(facts: t.Mapping[str, t.Any]) -> Found:
-    """The node as its `rdma` facts with the parts gpu and kernels tell it. They do not tell its stack, nor what earlier runs left."""
+    """The node, from its `rdma` facts with the parts gpu and kernels. They contain neither the stack nor leftovers of earlier runs."""
     drivers = tuple(adapter["driver"] for adapter in facts.get("adapters") or () if adapter["driver"])
     return Found(from_facts(facts.get("gpu") or {}), str((facts.get("kernels") or {}).get("running", "")), adapters=drivers)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about GPUDirect RDMA, and what is refused on a host whatever else the run changes. Pure."""
+"""Validate what is declared about GPUDirect RDMA, and refuse what a host can't do, whatever else the run changes. Pure."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from ._method import VARIABLE, lasting_problems, masks
 from ._source import Source
 
 NONE = "none"
-# The last one that is known to work with MLNX_OFED 4.9 and before.
+# The last commit that is known to work with MLNX_OFED 4.9 and earlier.
 COMMIT: str = VARIABLES["gpudirect_commit"]["default"]
 SOURCE: str = VARIABLES["gpudirect_source"]["default"]
 
-# The kind of the node, and the registrations of GPU memory.
+# The kind of the node, and its registrations of GPU memory.
 ENCLOSED = (
     "this is a %s: the modules belong to the kernel of its host; run the role there "
     "(allow_container: true, of the roles rdma_allow_container: true, overrides this)"
@@ -58,7 +58,7 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def assumed(outcome: t.Mapping[str, t.Any]) -> dict[str, str]:
-    """The options of the module for a stack that is yet to come, by what the role ofed has published of it."""
+    """The options of the module for a stack that is yet to be installed, from what the role ofed has published about it."""
     if not outcome.get("stack_replaced"):
         return {}
     source = outcome.get("source")
@@ -68,9 +68,9 @@ def assumed(outcome: t.Mapping[str, t.Any]) -> dict[str, str]:
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role gpudirect; with `facts`, also what the node can't do at all.
+    """All problems of the variables of the role gpudirect; with `facts`, also what the node can't do at all.
 
-    What another role may change before its turn comes, such as the RDMA stack, is judged by the module.
+    What another role may change beforehand, such as the RDMA stack, is judged by the module.
     """
     method = variables.get(VARIABLE, NONE)
     found = value_problems(VARIABLES, variables)
@@ -82,9 +82,9 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
 
 
 def foreseen(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any]) -> list[str]:
-    """What the module would refuse on a host for certain, whatever other roles change before its turn, in words.
+    """What the module would certainly refuse on a host, whatever other roles change beforehand, in words.
 
-    `variables` are those of the host, without problems. Which method V(auto) chooses, and what becomes of a set-up that is there, are for the module.
+    `variables`: those of the host, already validated. The module itself chooses the method for `auto`, and decides about an existing set-up.
     """
     gpu, kind = facts.get("gpu") or {}, str((facts.get("machine") or {}).get("kind", ""))
     managed = gpu.get("managed") or ()

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""nv_peer_mem, from before NVIDIA's driver had nvidia_peermem: which source to build, how, and when again. Pure.
+"""nv_peer_mem, from before NVIDIA's driver had nvidia_peermem: which source to build, how, and when to rebuild. Pure.
 
-Its repository makes a source package with `build_module.sh`, from which rpmbuild or dpkg-buildpackage makes packages; these
-bring the module, an init script and its configuration. Names are those of its spec file and debian/control.
+Its repository creates a source package with `build_module.sh`, which rpmbuild or dpkg-buildpackage turns into packages. These
+contain the module, an init script and its configuration. Names are those of its spec file and debian/control.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _GIT = {"GIT_TERMINAL_PROMPT": "0"}
 
 
 class Stamp(t.NamedTuple):
-    """What the installed package was built from, and for."""
+    """What the installed package was built from, and for which system."""
 
     source: str = ""
     kernel: str = ""
     ofed: str = ""
     driver: str = ""
-    """The GPU driver, whose symbol versions the build takes in; "" where an earlier release of this collection wrote the file."""
+    """The GPU driver, whose symbol versions the build contains; "" in files of earlier releases of this collection."""
 
 
 def parse_stamp(text: str) -> Stamp:
-    """The file's content; what is not of its form counts as nothing."""
+    """Parse the file's content. Malformed content counts as empty."""
     try:
         found = read_table(text)
         return Stamp(str(found["source"]), str(found["kernel"]), str(found["ofed"]), str(found.get("driver", "")))
@@ -53,13 +53,13 @@ def stamp_text(stamp: Stamp) -> str:
 
 
 def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool = False) -> str:
-    """Why the package has to be built, in words; "" where it is the right one."""
+    """Why the package has to be built, in words; "" where the installed one is right."""
     if not found.source:
         return "not built yet"
     if not is_there:
         return "missing for kernel %s" % wanted.kernel
     if not found.driver:
-        # Nothing says that it does not fit.
+        # There is no sign that it does not fit.
         wanted = wanted._replace(driver="")
     names = {"source": "source", "kernel": "kernel", "ofed": "OFED", "driver": "GPU driver"}
     changed = ["%s %s" % (names[key], getattr(found, key) or "none") for key in wanted._fields if getattr(found, key) != getattr(wanted, key)]
@@ -69,7 +69,7 @@ def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool 
 
 
 def steps(family: Family, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
-    """The job. `install` is the command that brings the missing programs, `network` what git has to know of proxies."""
+    """The steps of the job. `install`: the command that installs missing programs. `network`: the proxy settings for git."""
     first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
     tree = WORK + "/source"
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK), always=True)

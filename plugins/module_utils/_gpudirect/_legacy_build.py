@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Builds and installs the packages of nv_peer_mem, as steps of a job. Started as a script of its own, without Ansible.
+"""Build and install the packages of nv_peer_mem, as steps of a job. Runs as a script of its own, without Ansible.
 
 `python nv_peer_mem_build.py check ARCHIVE sha256:DIGITS`, `build PACKAGING SOURCE WORK KERNEL`, `install PACKAGING WORK STAMP TEXT OPTION...`. The
-build runs the source's own `build_module.sh`, which leaves a source package in /tmp and says so.
+build runs the source's own `build_module.sh`, which leaves a source package in /tmp and prints its path.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import sys
 import typing as t
 
 _BLOCK = 1 << 20
-# build_module.sh of releases such as 1.0 writes options of tar behind the names, where GNU tar of today refuses to pack anything.
+# build_module.sh of releases such as 1.0 puts options of tar after the names, where current GNU tar refuses to pack anything.
 _TAR = """\
 #!/bin/bash
 options=() others=()
@@ -36,11 +36,11 @@ _BUILT = re.compile(r"^Built: (/\S+)$", re.MULTILINE)
 
 
 class Failed(Exception):
-    """In words."""
+    """A step has failed. The message says why, in words."""
 
 
 def check(path: str, checksum: str) -> None:
-    """Raises Failed where the file has another checksum."""
+    """Verify the checksum of a file. Raises Failed where it differs."""
     total = hashlib.sha256()
     with open(path, "rb") as stream:
         for block in iter(lambda: stream.read(_BLOCK), b""):
@@ -50,14 +50,14 @@ def check(path: str, checksum: str) -> None:
 
 
 def _say(text: str) -> None:
-    """A line of the job's log, at once."""
+    """Write a line to the log of the job, unbuffered."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 
 def _run(argv: t.Sequence[str], directory: str, environment: t.Mapping[str, str] | None = None) -> str:
-    """Run, show all output, and return it; raises Failed."""
-    # The log has the names of the steps; this tells what is within one.
+    """Run a command, print its output and return it. Raises Failed."""
+    # The log contains the names of the steps; this shows the commands within a step.
     _say("+ %s" % " ".join(argv))
     done = subprocess.run(argv, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment, check=False)
     output = done.stdout.decode("utf-8", "replace")
@@ -68,7 +68,7 @@ def _run(argv: t.Sequence[str], directory: str, environment: t.Mapping[str, str]
 
 
 def _with_tar(work: str) -> dict[str, str]:
-    """The environment, with a tar that sorts its words first."""
+    """The environment, with a tar that moves its options to the front."""
     folder = os.path.join(work, "bin")
     os.makedirs(folder, exist_ok=True)
     path = os.path.join(folder, "tar")
@@ -79,14 +79,14 @@ def _with_tar(work: str) -> dict[str, str]:
 
 
 def packages(packaging: str, work: str) -> list[str]:
-    """What was built, in the order of installation: the module of DKMS after what it belongs to."""
+    """The built packages, in the order of installation: the DKMS package follows the one that it belongs to."""
     pattern = "*.deb" if packaging == "deb" else "RPMS/*/*.rpm"
     found = sorted(glob.glob(os.path.join(work, "out", pattern)), key=lambda path: ("-dkms_" in path, path))
     return [path for path in found if "-debuginfo-" not in path and "-debugsource-" not in path]
 
 
 def build(packaging: str, tree: str, work: str, *, kernel: str) -> None:
-    """Leaves the packages in `out` below the work folder."""
+    """Build the packages and leave them in `out` below the work folder."""
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
     built = _BUILT.search(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
@@ -104,7 +104,7 @@ def build(packaging: str, tree: str, work: str, *, kernel: str) -> None:
 
 
 def _write(path: str, text: str) -> None:
-    """Beside the target and over it, so that it is whole or not there."""
+    """Write beside the target and rename, so that the file is complete or missing."""
     temporary = path + ".new"
     with open(temporary, "w", encoding="utf-8") as stream:
         stream.write(text)
@@ -115,13 +115,13 @@ def _write(path: str, text: str) -> None:
 
 
 def install(packaging: str, work: str, stamp: str, *, text: str, options: t.Sequence[str] = ()) -> None:
-    """Also in place of the same version, which another commit can have. `text` goes to the file `stamp`, as the last thing."""
+    """Install the packages, also over the same version, which another commit can have. Finally write `text` to the file `stamp`."""
     found = packages(packaging, work)
     if packaging == "deb":
         _run(["dpkg", "--install", *found], work)
     else:
         _run(["rpm", "--upgrade", "--hash", "--replacepkgs", "--oldpackage", *options, *found], work)
-    # The run that waits for the job may be gone by now, and only this file tells that the package is ours.
+    # The run that waits for the job may have ended, and only this file tells that the package is ours.
     _write(stamp, text)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A node's GPUs, RDMA stack and what earlier runs left, as they are, or will be after other tasks of the run."""
+"""A node's GPUs, RDMA stack and leftovers of earlier runs, as they are, or as they will be after other tasks of the run."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
     from .._host._node import Node
     from .._host._run import Runner
 
-# The directories of the run levels are in /etc or in /etc/rc.d.
+# The directories of the runlevels are in /etc or in /etc/rc.d.
 _STARTS = ("etc/rc[2-5].d/S[0-9][0-9]" + LEGACY, "etc/rc.d/rc[2-5].d/S[0-9][0-9]" + LEGACY)
 
 
@@ -69,19 +69,19 @@ def look(run: Runner, release: str, source: Source | None = None, *, root: str =
 
 
 def _is_there(run: Runner, tool: str, root: str) -> bool:
-    """A program, or a file that is named with its path."""
+    """Whether a program, or a file given by its path, exists."""
     return os.path.exists(under(root, tool)) if tool.startswith("/") else run.has(tool)
 
 
 def wants_peer_memory(run: Runner, name: str, release: str, *, root: str) -> bool:
-    """Whether the module was built on peer memory, of whatever stack. One that was not is empty with any stack."""
+    """Whether the module was built with peer memory, of any stack. A module built without it is empty with any stack."""
     base = os.path.join(root, "lib/modules", release)
     path = module_files(read_text(base + "/modules.dep")).get(name, "")
     return bool(path) and _has_symbol(run, "--dump-modversions", os.path.join(base, path))
 
 
 def kernel_has_peer_memory(run: Runner, root: str, release: str) -> bool:
-    """Whether the kernel's own ib_core offers it, as some of Ubuntu's do. Those of other stacks are in other folders."""
+    """Whether the kernel's own ib_core offers peer memory, as some Ubuntu kernels do. Modules of other stacks are in other folders."""
     base = os.path.join(glob.escape(root), "lib/modules", glob.escape(release))
     found = glob.glob(base + "/kernel/drivers/infiniband/core/ib_core.ko*")
     return any(_has_symbol(run, "--show-exports", file) for file in found)
@@ -90,16 +90,16 @@ def kernel_has_peer_memory(run: Runner, root: str, release: str) -> bool:
 def _has_symbol(run: Runner, option: str, file: str) -> bool:
     if run.has("modprobe") and SYMBOL in parse_versions(run(["modprobe", option, file], ok=None, timeout=20).stdout):
         return True
-    # A kernel without symbol versions. What is compressed then counts as empty.
+    # A kernel without symbol versions. A compressed module then counts as empty.
     return SYMBOL.encode() in content(file)
 
 
 def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str) -> Found:
-    """In check mode: the node as it will be when the run has replaced the RDMA stack, which a task before this one would do.
+    """For check mode: the node as it will be after an earlier task of the run has replaced the RDMA stack.
 
-    `installed`: a stack with peer memory is on disk, and waits to be loaded; `loaded`: it is. `removed`: such a stack is gone
-    from disk; `unloaded`: from the kernel, too, and what stands on it with it. `ofed_version` is that of the new stack, ""
-    where it is not known.
+    `installed`: a stack with peer memory is on disk and not loaded yet; `loaded`: it is loaded. `removed`: such a stack is gone
+    from disk; `unloaded`: also from the kernel, with everything that depends on it. `ofed_version`: that of the new stack; ""
+    where unknown.
     """
     memory, peers = found.gpu.peer_memory, found.gpu.peers
     if what in ("installed", "loaded"):
@@ -111,7 +111,7 @@ def assume(run: Runner, found: Found, what: str, *, ofed_version: str, root: str
         return found._replace(stack="mlnx_ofed", gpu=found.gpu._replace(peer_memory=memory, peers=peers))
     if what in ("removed", "unloaded"):
         own = "ib_core" if kernel_has_peer_memory(run, root, found.kernel) else ""
-        # What the stack has left to compare with goes along.
+        # What the stack provided for comparison is removed with it.
         peers = tuple(peer._replace(linked=peer.linked and bool(own), other_build=False) for peer in peers)
         memory = memory._replace(installed=own)
         if what == "unloaded":

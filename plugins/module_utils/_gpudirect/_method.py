@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The way in which the adapters of a node reach the memory of its GPUs, and why it is not another one. Pure.
+"""How the adapters of a node access the memory of its GPUs, and why other methods are ruled out. Pure.
 
-The limits are those of NVIDIA's documentation: nvidia_peermem is a part of the driver from release 470 on, open kernel
-modules exist from 515 on, which is CUDA 11.7, and the kernel exports memory with DMA-BUF to RDMA from 5.12 on. In the kernel, each
-driver of an adapter has to take such memory (`reg_user_mr_dmabuf`), which mlx4 never did.
+The limits are those of NVIDIA's documentation: nvidia_peermem is part of the driver since release 470, open kernel
+modules exist since 515, which is CUDA 11.7, and the kernel exports memory to RDMA with DMA-BUF since 5.12. Each kernel
+driver of an adapter has to support such memory (`reg_user_mr_dmabuf`), which mlx4 never did.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Obstacle(t.NamedTuple):
     allowed: str
     next_step: str
     instead: str = ""
-    """Another method, for those who want this one."""
+    """Another method, as an alternative to this one."""
     lasting: bool = False
     """Whether it follows from the GPU, its driver and the kernel alone, which this collection does not change."""
 
@@ -57,16 +57,16 @@ class Method(t.NamedTuple):
     """The method for a node, and why."""
 
     name: str
-    """One of METHODS but for auto; "" where nothing is to be done, or nothing can be."""
+    """One of METHODS except auto; "" where nothing is to be done, or nothing can be."""
     why: str
     obstacles: tuple[Obstacle, ...] = ()
     """Why the wanted method can't be used."""
     rebuild: bool = False
-    """Whether the GPU driver has to be built again first."""
+    """Whether the GPU driver has to be rebuilt first."""
 
 
 def branch_of(version: str) -> int:
-    """`535.104.05` -> 535; 0 where it is unknown."""
+    """`535.104.05` -> 535; 0 where unknown."""
     return decimal(version.partition(".")[0], 0)
 
 
@@ -79,7 +79,7 @@ def _no_driver(method: str, found: Found) -> list[Obstacle]:
 
 
 def _unbuilt(method: str, found: Found) -> list[Obstacle]:
-    """The loaded driver hides that the next boot has none."""
+    """Obstacles where the next boot has no driver module, which the loaded one conceals."""
     driver = found.gpu.driver
     if not driver.unbuilt:
         return []
@@ -91,7 +91,7 @@ def _unbuilt(method: str, found: Found) -> list[Obstacle]:
 
 
 def _masked(method: str, found: Found) -> list[Obstacle]:
-    """Without its unit, the modules of a method would be gone after the next boot."""
+    """Obstacles from a masked unit: without it, the modules of a method would not be loaded at the next boot."""
     unit = UNIT_OF[method]
     if unit not in found.gpu.masked:
         return []
@@ -100,7 +100,7 @@ def _masked(method: str, found: Found) -> list[Obstacle]:
 
 
 def _no_provider(method: str, found: Found) -> list[Obstacle]:
-    """Peer memory has to come with the RDMA stack: the kernel's own has none."""
+    """Obstacles where the RDMA stack lacks peer memory, which the kernel's own stack does not provide."""
     if found.gpu.peer_memory.installed:
         return []
     if found.stack in ("mlnx_ofed", "doca"):
@@ -171,14 +171,14 @@ _CHECKS: t.Mapping[str, t.Callable[[Found], list[Obstacle]]] = {PEERMEM: _peerme
 
 
 def obstacles(method: str, found: Found) -> tuple[Obstacle, ...]:
-    """Everything that keeps a node from using a method."""
+    """Everything that prevents a node from using a method."""
     return tuple(_CHECKS[method](found))
 
 
 def _choose(wanted: str, found: Found, allow_rebuild: bool) -> Method:
     causes = obstacles(wanted, found)
     driver = found.gpu.driver
-    # Only nvidia_peermem is worth a build: with another method, the driver is not of our concern.
+    # Only nvidia_peermem justifies a rebuild: for other methods, the driver is not our concern.
     rebuild = allow_rebuild and bool(driver.dkms) and [(cause.method, cause.code in _REBUILDS) for cause in causes] == [(PEERMEM, True)]
     if causes and not rebuild:
         return Method("", "%s can't be used here" % wanted, causes)
@@ -192,7 +192,7 @@ def _choose(wanted: str, found: Found, allow_rebuild: bool) -> Method:
 def decide(wanted: str, found: Found, allow_rebuild: bool = False) -> Method:
     """The method for a node, with the reason; `obstacles` where there is none.
 
-    auto takes nvidia_peermem where it can be loaded, because with it both ways are open to programs; then dmabuf; then
+    auto prefers nvidia_peermem if it can be loaded, because it lets programs use both ways; then dmabuf; then
     nv_peer_mem.
     """
     if not found.gpu.devices:
@@ -210,7 +210,7 @@ def decide(wanted: str, found: Found, allow_rebuild: bool = False) -> Method:
 
 
 def problems_of(method: Method, wanted: str) -> list[Problem]:
-    """Each cause once: what rules out all methods, such as a missing driver, is told for the first one only."""
+    """Each cause once: what rules out all methods, such as a missing driver, is reported for the first one only."""
     told: dict[str, Obstacle] = {}
     for obstacle in method.obstacles:
         told.setdefault(obstacle.cause, obstacle)
@@ -218,7 +218,7 @@ def problems_of(method: Method, wanted: str) -> list[Problem]:
 
 
 def lasting_problems(wanted: str, found: Found) -> list[Problem]:
-    """Obstacles that no role of this collection removes before the method is needed, so they are worth reporting before the first change."""
+    """Obstacles that no role of this collection removes before the method is needed, so they are reported before the first change."""
     if wanted not in _CHECKS or not found.gpu.devices or not found.gpu.driver.version:
         return []
     return [obstacle.problem(wanted) for obstacle in obstacles(wanted, found) if obstacle.lasting]

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From a node and a method to the list of changes, with the files that keep nvidia_peermem: a unit of systemd, and its option. Pure.
+"""Plan the changes from a node and a method, including the files for nvidia_peermem: a systemd unit and a module option. Pure.
 
-modules-load.d would load it before openibd has replaced what an initramfs brought, and then it holds ib_core against
-openibd. A unit can be ordered after openibd, and bound to it: systemd stops it before openibd stops, and starts it after
-openibd has started again. What it stands on, NVIDIA's driver and ib_core, modprobe loads before it.
+modules-load.d would load it before openibd has replaced the modules of the initramfs, and then it would hold ib_core and block
+openibd. A unit can be ordered after openibd and bound to it: systemd stops it before openibd stops, and starts it after
+openibd has restarted. modprobe first loads its dependencies, NVIDIA's driver and ib_core.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ SUPPORT = "peerdirect_support"
 GPU_DRIVER = "gpu_driver"
 """An aspect of a kernel."""
 _SOURCE_1_2_SINCE = (5, 1)
-# `file` is what modprobe calls the module.
+# `file` is the name of the module for modprobe.
 UNIT_TEXT = (
     HEADER
     + """\
@@ -55,12 +55,12 @@ WantedBy=multi-user.target openibd.service
 
 
 def options_text(file: str, support: str) -> str:
-    """The file in modprobe.d; none where the module's own default is meant."""
+    """The file in modprobe.d; "" where the module's own default is wanted."""
     return HEADER + "options %s peerdirect_support=%s\n" % (file, support) if support else ""
 
 
 def support_of(declared: str, ofed_version: str) -> str:
-    """The value for the parameter; "" leaves it to the module. MLNX_OFED 4.9 and before know the legacy interface alone."""
+    """The value for the parameter; "" leaves it to the module. MLNX_OFED 4.9 and earlier support only the legacy interface."""
     if declared != "auto":
         return declared
     return "1" if ofed_version.partition(".")[0] in ("2", "3", "4") else ""
@@ -87,7 +87,7 @@ def _off_peermem(found: Found) -> list[Change | None]:
 def _off_legacy(found: Found) -> list[Change | None]:
     if not found.text(STAMP_PATH):
         return []
-    # A package that was removed by hand leaves a loaded module.
+    # If the package was removed by hand, its module may still be loaded.
     left = not found.packages and found.gpu.peer(LEGACY).loaded
     return [
         Change(Kind.PACKAGE, LEGACY, "", INSTALLED, ABSENT) if found.packages else None,
@@ -97,7 +97,7 @@ def _off_legacy(found: Found) -> list[Change | None]:
 
 
 def _other_support(found: Found, wanted: Wanted) -> Change | None:
-    """The parameter of the loaded module, where it has another value."""
+    """The change of the loaded module's parameter, where it has another value."""
     peer, support = found.gpu.peer(PEERMEM), support_of(wanted.support, found.ofed_version)
     if not support or not peer.loaded or peer.peerdirect_support in ("", support):
         return None
@@ -107,7 +107,7 @@ def _other_support(found: Found, wanted: Wanted) -> Change | None:
 def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None]:
     peer = found.gpu.peer(PEERMEM)
     before, after = (ABSENT, "built on the stack") if found.gpu.driver.unbuilt else ("not built on the stack", "built on it")
-    # The name that the module will have after a build, but on Debian.
+    # The name that the module will have after a build, except on Debian.
     file = peer.file or PEERMEM
     return [
         Change(Kind.KERNEL, found.kernel, GPU_DRIVER, before, after) if method.rebuild else None,
@@ -121,7 +121,7 @@ def _peermem(found: Found, wanted: Wanted, method: Method) -> list[Change | None
 
 
 def wanted_stamp(found: Found, wanted: Wanted) -> legacy.Stamp:
-    """What the package is to be built from, and for."""
+    """What the package is to be built from, and for which system."""
     return legacy.Stamp(wanted.source.identity, found.kernel, found.ofed_version, found.gpu.driver.version)
 
 
@@ -134,7 +134,7 @@ def _nv_peer_mem(found: Found, wanted: Wanted) -> list[Change | None]:
         after += ", for which %s are installed" % ", ".join(found.missing_tools)
     return [
         Change(Kind.PACKAGE, LEGACY, "", why, after) if why else None,
-        # Only a build is recorded: what an earlier release did not record can't be known now.
+        # Only a build is recorded: what an earlier release did not record can't be determined now.
         file_change(STAMP_PATH, found.text(STAMP_PATH), legacy.stamp_text(stamp)) if why else None,
         switch(LEGACY, found.service_enabled, True),
         _module(LEGACY, load=True) if not peer.loaded and not found.waits else None,
@@ -142,17 +142,17 @@ def _nv_peer_mem(found: Found, wanted: Wanted) -> list[Change | None]:
 
 
 def plan(found: Found, wanted: Wanted, method: Method) -> Plan:
-    """The changes for a method, in order; what another method has left goes first. Without a method, all of ours goes."""
+    """The changes for a method, in order; what another method has left is removed first. Without a method, everything of ours is removed."""
     if method.name == PEERMEM:
         return Plan(changes_of(*_off_legacy(found), *_peermem(found, wanted, method)))
     if method.name == LEGACY:
-        # Scripts of the package load the module, which fails on a stack that waits, and then the package is half installed.
+        # Scripts of the package load the module. On a stack that is not loaded yet this fails, and leaves the package half installed.
         return Plan(changes_of(*_off_peermem(found), *([] if found.waits else _nv_peer_mem(found, wanted))))
     return Plan(changes_of(*_off_peermem(found), *_off_legacy(found)))
 
 
 def pending(found: Found, wanted: Wanted, method: Method) -> tuple[Pending, ...]:
-    """What becomes effective only later."""
+    """Changes that take effect only later."""
     peer = found.gpu.peer(PEERMEM)
     entries = []
     if method.name in (PEERMEM, LEGACY) and not found.gpu.peer(method.name).loaded and found.waits:
@@ -168,12 +168,12 @@ def pending(found: Found, wanted: Wanted, method: Method) -> tuple[Pending, ...]
 
 
 def unloads_legacy(todo: Plan) -> bool:
-    """Whether the plan unloads nv_peer_mem, by itself or with its package."""
+    """Whether the plan unloads nv_peer_mem, on its own or with its package."""
     return any(change.subject == LEGACY and change.after in (UNLOADED, ABSENT) for change in todo.changes)
 
 
 def builds(todo: Plan) -> bool:
-    """Whether a package is built, which takes the source."""
+    """Whether a package is built, which requires the source."""
     return any(change.after != ABSENT for change in todo.about(Kind.PACKAGE))
 
 
@@ -183,7 +183,7 @@ def makes(todo: Plan) -> bool:
 
 
 def old_commit(found: Found, wanted: Wanted, todo: Plan) -> list[str]:
-    """A hint that the source is older than what the stack needs."""
+    """A hint that the source is older than the stack requires."""
     if release(found.ofed_version) < _SOURCE_1_2_SINCE or wanted.source.identity != COMMIT or not builds(todo):
         return []
     words = "gpudirect_commit is that of version 1.0-8, the last one known for MLNX_OFED 4.9, and this node has %s, for which 1.2 and later are made"

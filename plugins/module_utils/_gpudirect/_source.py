@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the source of nv_peer_mem comes from, and what building takes. Pure."""
+"""The source of nv_peer_mem, and what a build requires. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if t.TYPE_CHECKING:
 
 
 class Source(t.NamedTuple):
-    """What is declared."""
+    """The source as declared."""
 
     place: str
     commit: str = ""
@@ -26,10 +26,10 @@ class Source(t.NamedTuple):
 
     @property
     def identity(self) -> str:
-        """What tells one source from another."""
+        """What distinguishes one source from another."""
         return self.checksum if self.is_archive else self.commit
 
 
 def tools(family: Family, source: Source) -> dict[str, str]:
-    """The programs and files that building takes, with the packages that have them."""
+    """The programs and files that a build requires, with the packages that contain them."""
     return {**family.peer_memory_tools, **({} if source.is_archive else {"git": "git"})}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Why nvidia_peermem or nv_peer_mem could not be loaded: from what modprobe and the kernel say to cause and next step. Pure."""
+"""Why nvidia_peermem or nv_peer_mem could not be loaded: derive cause and next step from the messages of modprobe and the kernel. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Symptom(t.NamedTuple):
 
 _AGAIN = "have nv_peer_mem built again (gpudirect_state: absent, and then present)"
 
-# The first match counts: messages of the kernel come before those that modprobe has for several causes.
+# The first match counts: messages of the kernel precede those that modprobe prints for several causes.
 SYMPTOMS = (
     Symptom(
         re.compile(r"Key was rejected by service|Required key not available|unavailable key"),
@@ -64,7 +64,7 @@ SYMPTOMS = (
 
 
 def related(log: str, module: str) -> tuple[str, ...]:
-    """The last lines of the kernel log that are about the module, without their times."""
+    """The last lines of the kernel log about the module, without their timestamps."""
     names = (module, module.replace("_", "-"), "nvidia:", "NVRM")
     lines = [re.sub(r"^\[[^\]]*\]\s*", "", line).strip() for line in log.splitlines() if any(name in line for name in names)]
     return tuple(lines[-_MOST_LINES:])

@@ -19,6 +19,6 @@ class Wanted(t.NamedTuple):
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module."""
+    """Parse the options of the module."""
     source = Source(options["source"], options["commit"], options["checksum"])
     return Wanted(options["method"], options["allow_rebuild"], options["peerdirect_support"], source)

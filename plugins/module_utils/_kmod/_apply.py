@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries the plan out: writes the files, rebuilds the images and loads the modules."""
+"""Apply a plan: write the files, rebuild the images and load the modules."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if t.TYPE_CHECKING:
 
 LOAD_TIMEOUT = 180.0
 
-# What the udev rules of rdma-core start for the devices that are there.
+# The units that the udev rules of rdma-core start for existing devices.
 UNITS = {RDMA_PATH: "rdma-load-modules@rdma.service", INFINIBAND_PATH: "rdma-load-modules@infiniband.service"}
 PATIENCE = 10.0
 
-# What modprobe prints, and what the user can do about it.
+# Patterns in the output of modprobe, with advice for the user.
 _HINTS = (
     (r"key was rejected|required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
     (r"unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
@@ -49,7 +49,7 @@ def _hint(stderr: str, found: Found) -> str:
 
 
 def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: float = 0.5) -> None:
-    """Wait for what the installation of rdma-core has just set going. `patience` and `pause` are seconds."""
+    """Wait until the units started by the installation of rdma-core have finished. `patience` and `pause` are in seconds."""
     units = [UNITS[path] for path in lists_of_devices(root)]
     if not units or not run.has("udevadm"):
         return
@@ -58,7 +58,7 @@ def settle(run: Runner, root: str = "/", patience: float = PATIENCE, *, pause: f
 
 
 def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/") -> None:
-    """Load the modules with one modprobe, and verify that they are loaded: its exit status is that of the last one only."""
+    """Load the modules with one modprobe, and verify them: the exit status covers only the last one."""
     output = run(["modprobe", "-a", *modules], ok=None, timeout=LOAD_TIMEOUT)
     loaded = read_loaded(root)
     missing = [module for module in modules if module not in loaded]
@@ -69,7 +69,7 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
 
 
 def _write(module: AnsibleModule, change: Change, backup: bool = False) -> str | None:
-    # initramfs-tools runs executable hooks only.
+    # initramfs-tools runs only executable hooks.
     return apply_file(module, change, mode=0o755 if change.subject == HOOK_PATH else 0o644, backup=backup)
 
 
@@ -78,7 +78,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
     backups: list[str] = []
     images = {image.path: image for image in installed_images(found.installed, root)}
     written: list[Change] = []
-    # A run that is killed between the files and the images leaves nothing else that tells the next one.
+    # If a run is killed between the files and the images, only this record tells the next run.
     intended = [change.subject for change in todo.about(Kind.INITRAMFS)]
     record = under(root, STALE_PATH)
     if intended:
@@ -89,13 +89,13 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             try:
                 rebuild(run, builder, images[change.subject])
             except RdmaError:
-                # Nothing but the changed files tells the next run that the image is out of date.
+                # Restore the files: only a changed file tells the next run that the image is out of date.
                 for done in written:
                     _write(module, done._replace(before=done.after, after=done.before))
                 raise
         if change.kind != Kind.FILE:
             continue
-        # Our own files are generated from the declaration; only the lists of rdma-core may hold edits of others.
+        # Our own files are generated from the declaration; only the lists of rdma-core may contain other people's edits.
         saved = _write(module, change, backup=backup and change.subject == RDMA_PATH)
         if saved:
             backups.append(saved)
@@ -104,7 +104,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
     if intended:
         os.unlink(record)
     if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and systemd_runs(root):
-        # systemd reads its own configuration again. Services that run keep their limits until they are restarted.
+        # systemd rereads its configuration. Running services keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
     modules = [change.subject for change in todo.about(Kind.MODULE)]
     if modules:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Checks that the node's kernel supports the declared state, before any change. Pure."""
+"""Check that the node's kernel supports the declared state, before any change. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ._wanted import Wanted
 if t.TYPE_CHECKING:
     from ._found import Found
 
-# Hardening guides switch modules off with these; hooks of packages that do run modprobe are left in peace.
+# Hardening guides disable modules with these commands; hooks of packages that do run modprobe are not affected.
 _DISABLED = re.compile(r"^(?:/usr)?(?:/bin/)?(?:true|false)\b")
 
 IN_CONTAINER = (
@@ -29,10 +29,10 @@ IN_CONTAINER = (
     "its own kernel, set kernel_modules_load_now: false (option load_now)"
 )
 
-# The types of include/linux/moduleparam.h; how they are read is kernel/params.c: numbers by kstrtol() with base 0, booleans by kstrtobool(), which
-# looks at one letter, or at two after an `o`. A module that is given a value that it does not take is not loaded at all, at the next boot at the latest.
+# The types of include/linux/moduleparam.h. kernel/params.c parses them: numbers with kstrtol() and base 0, booleans with kstrtobool(), which
+# looks at one letter, or at two after an `o`. A module with an invalid value is not loaded at all, at the latest at the next boot.
 
-# Bits, and whether it is signed. long is that of a 64 bit kernel.
+# Number of bits, and whether the type is signed. long is that of a 64-bit kernel.
 _INTEGERS = {
     "byte": (8, False),
     "short": (16, True),
@@ -54,7 +54,7 @@ def _similar(names: t.Sequence[str], otherwise: str) -> str:
 
 
 def need_modules(wanted: Wanted, found: Found) -> None:
-    """Raise Unsupported where modules shall be loaded now and the files of the running kernel are missing."""
+    """Raise Unsupported where modules are to be loaded now and the module files of the running kernel are missing."""
     if found.catalogue or not unloaded(wanted, found):
         return
     if found.container:
@@ -84,10 +84,10 @@ def _switched_off(module: str, name: str, found: Found) -> Problem | None:
 
 
 def allowed(kind: str, value: str) -> str:
-    """What the kernel takes for a parameter of that type; "" where `value` is good, or where nothing is known about the type."""
+    """The values that the kernel accepts for a parameter of that type; "" where `value` is valid, or where the type is unknown."""
     if kind.startswith(_ARRAY):
         element = kind[len(_ARRAY) :]
-        # The kernel has no arrays of arrays.
+        # The kernel has no nested arrays.
         wrong = [] if element.startswith(_ARRAY) else [words for words in (allowed(element, part) for part in value.split(",")) if words]
         return "a list with commas and without blanks, each entry %s" % wrong[0] if wrong else ""
     if kind in _BOOLEANS:
@@ -148,7 +148,7 @@ def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
 
 
 def lasting(wanted: Wanted, found: Found) -> list[Problem]:
-    """What no package changes that an installation of the stack brings: the modules and their parameters can be others after it."""
+    """Problems that an installation of the stack can't fix. It may change modules and their parameters, so problems of those are left out."""
     naming = [_naming_of_others(wanted, found)] if wanted.device_names != UNMANAGED else []
     switched_off = (_switched_off(module, name, found) for module, name in kernel_names(wanted, found).items())
     return [*_no_builder(wanted, found), *(problem for problem in (*naming, *switched_off) if problem)]

@@ -21,14 +21,14 @@ from ._wanted import Wanted, wanted_of
 
 READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
 
-# The modules that the roles load where an inventory declares none.
+# The modules that the roles load if an inventory declares none.
 USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
-    """The modules that the variables of a host name: `names`, and `options` for those with declared options.
+    """For the look: the modules that a host's variables name, as `names`, and those with declared options, as `options`.
 
-    What has another form is left out here: the validation reports it.
+    Malformed values are left out: the validation reports them.
     """
     names = set(USUAL)
     for variable in (READ[0], READ[2]):
@@ -40,7 +40,7 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
-    """What is known of each declared module."""
+    """What is known about each declared module."""
     ours = {entry.name for path in (LOAD_PATH, RDMA_PATH) for entry in parse_list("", found.text(path))}
     return [
         {
@@ -54,14 +54,14 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 
 
 def _is_seen(wanted: Wanted, seen: Seen) -> bool:
-    """Whether the look was for these modules."""
+    """Whether the look covered these modules."""
     return {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
 
 
 def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | None:
-    """The result of the module where nothing is to be done on the node; None where the module has to visit it.
+    """The result of the module where nothing is to be done on the node; None where the module has to run there.
 
-    `options` are those of the module, `seen` is what the look found.
+    `options`: those of the module. `seen`: what the look found.
     """
     if not options["load_now"] or problems({"kernel_modules_" + name: value for name, value in options.items()}):
         return None
@@ -77,7 +77,7 @@ def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | 
 
 
 def refusals(options: t.Mapping[str, t.Any], seen: Seen) -> list[str]:
-    """What the module would refuse to do on the node, whatever is installed before it runs. `options` are those of the module."""
+    """What the module would refuse on the node, whatever is installed before it runs. `options`: those of the module."""
     if problems({"kernel_modules_" + name: value for name, value in options.items()}):
         return []
     wanted, found = wanted_of(options), seen.found

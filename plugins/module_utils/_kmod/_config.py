@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The text of the files that name modules: modprobe.d, modules-load.d and rdma-core's lists."""
+"""The content of the files that name modules: modprobe.d, modules-load.d and rdma-core's lists."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ._names import canonical
 if t.TYPE_CHECKING:
     from .._distro._family import Family
 
-# The collection owns these files entirely.
+# These files belong entirely to the collection.
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed.conf"
 LOAD_PATH = "/etc/modules-load.d/rdma-ofed.conf"
-# The modules of upper-layer protocols, which are turned on and off by themselves.
+# The modules of upper-layer protocols, which are configured separately.
 ULPS_PATH = "/etc/modules-load.d/rdma-ofed-ulps.conf"
 
-# By itself, dracut adds OPTIONS_PATH only to images for this host alone; this file adds it to all.
+# By default, dracut adds OPTIONS_PATH only to host-only images; this file adds it to all images.
 DRACUT_PATH = "/etc/dracut.conf.d/rdma-ofed.conf"
-# initramfs-tools runs this while it builds an image.
+# initramfs-tools runs this hook while it builds an image.
 HOOK_PATH = "/etc/initramfs-tools/hooks/rdma-ofed"
-# Of the same name as the file of rdma-core, which it replaces.
+# This file has the name of rdma-core's file, and overrides it.
 NAMING_PATH = "/etc/udev/rules.d/60-rdma-persistent-naming.rules"
-# The files that determine the content of an image. They must not be newer than the images.
+# The files that determine the content of an image. None of them may be newer than the images.
 IMAGE_PATHS = (DRACUT_PATH, HOOK_PATH, OPTIONS_PATH, NAMING_PATH)
 
-# The images that are to be rebuilt: written before these files, and removed after that.
+# The images to be rebuilt. Written before these files, and removed after the rebuild.
 STALE_PATH = "/var/lib/rdma.ofed/stale-images"
 
 UNMANAGED = "unmanaged"
@@ -49,9 +49,9 @@ esac
 %s"""
 )
 
-# rdma-core's list for every RDMA device: a conffile in which only our block is ours.
+# rdma-core's list for every RDMA device: a conffile in which only our block belongs to us.
 RDMA_PATH = "/etc/rdma/modules/rdma.conf"
-# rdma-core's list for devices that can do InfiniBand.
+# rdma-core's list for devices that support InfiniBand.
 INFINIBAND_PATH = "/etc/rdma/modules/infiniband.conf"
 
 BEGIN = "# BEGIN rdma.ofed: this block is managed by the Ansible collection rdma.ofed\n"
@@ -59,13 +59,13 @@ END = "# END rdma.ofed\n"
 
 
 def default_lists(family: Family) -> dict[str, str]:
-    """rdma-core's lists as the package installs them, without comments: check mode plans with them where the package is not installed yet."""
+    """rdma-core's lists as the package installs them, without comments, for check mode on a node without the package."""
     names = {RDMA_PATH: family.rdma_modules, INFINIBAND_PATH: family.infiniband_modules}
     return {path: "".join(name + "\n" for name in modules) for path, modules in names.items()}
 
 
 class Entry(t.NamedTuple):
-    """A module that a file asks for at boot."""
+    """A module that a file loads at boot."""
 
     name: str
     path: str
@@ -78,20 +78,20 @@ class Directive(t.NamedTuple):
     kind: str
     """`options`, `blacklist`, `install` ..."""
     module: str
-    """Canonical."""
+    """The canonical name of the module."""
     rest: str
     path: str
     line: int
 
 
 def parse_list(path: str, text: str) -> list[Entry]:
-    """A file of modules-load.d(5): one name on each line, `#` and `;` begin a comment. Names are canonical."""
+    """Parse a file of modules-load.d(5): one name per line, `#` and `;` begin a comment. Names are canonical."""
     rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1))
     return [Entry(canonical(fields[0]), path, number) for number, fields in rows if fields and fields[0][0] not in "#;"]
 
 
 def parse_modprobe(path: str, text: str) -> list[Directive]:
-    """A file of modprobe.d(5): a backslash at the end continues a line; the number is that of the first one."""
+    """Parse a file of modprobe.d(5): a backslash at the end continues a line; the line number is that of the first part."""
     directives = []
     held, start = "", 0
     for number, line in enumerate(text.splitlines(), 1):
@@ -107,12 +107,12 @@ def parse_modprobe(path: str, text: str) -> list[Directive]:
 
 
 def parse_assignments(rest: str) -> dict[str, str]:
-    """`a=1 b="x y"` of an options line; a parameter without a value is ""."""
+    """Parse `a=1 b="x y"` of an options line. A parameter without a value has the value ""."""
     return {match.group(1): match.group(2) or "" for match in re.finditer(r'([A-Za-z0-9_]+)(?:=((?:"[^"]*"|[^\s"])*))?', rest)}
 
 
 def parse_options(text: str) -> dict[str, dict[str, str]]:
-    """All options in one file, by module; a later line wins."""
+    """All options of one file, by module; a later line wins."""
     options: dict[str, dict[str, str]] = {}
     for directive in parse_modprobe("", text):
         if directive.kind == "options":
@@ -121,7 +121,7 @@ def parse_options(text: str) -> dict[str, dict[str, str]]:
 
 
 def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
-    """Our file in modprobe.d: sorted, so that the order of the inventory makes no difference. Empty: no file."""
+    """Our file in modprobe.d, sorted, so that the order of the inventory makes no difference. Empty: no file."""
     lines = [
         "options %s %s\n" % (module, " ".join("%s=%s" % pair for pair in sorted(parameters.items())))
         for module, parameters in sorted(options.items())
@@ -131,12 +131,12 @@ def options_text(options: t.Mapping[str, t.Mapping[str, str]]) -> str:
 
 
 def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[str] = ()) -> str:
-    """Our file for dracut. Its `force_drivers` are put into every image and loaded early. Empty: no file.
+    """Our file for dracut. Its `force_drivers` are added to every image and loaded early. Empty: no file.
 
-    `cmdline` gets into the images too, and counts as if the boot loader had given it.
+    `cmdline` is added to the images, too, and has the same effect as arguments of the boot loader.
 
-    IPoIB in the initramfs is useful only with a network, which dracut leaves out of the images of hosts that have their
-    root on a disk.
+    IPoIB in the initramfs is useful only with a network, which dracut leaves out of the images of hosts with their
+    root file system on a disk.
     """
     lines = ['install_optional_items+=" %s "\n' % OPTIONS_PATH] if options else []
     if drivers:
@@ -149,17 +149,17 @@ def dracut_text(options: bool, drivers: t.Collection[str], cmdline: t.Sequence[s
 
 
 def hook_text(drivers: t.Collection[str]) -> str:
-    """Our hook for initramfs-tools, which puts the drivers into every image and has them loaded early. Empty: no file."""
+    """Our hook for initramfs-tools. It adds the drivers to every image and has them loaded early. Empty: no file."""
     return _HOOK % "".join("force_load %s\n" % driver for driver in sorted(drivers)) if drivers else ""
 
 
 def naming_rule(policy: str) -> str:
-    """The rule by which udev names RDMA devices, for `kernel` or `persistent`."""
+    """The udev rule that names RDMA devices, for `kernel` or `persistent`."""
     return 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n' % _POLICIES[policy]
 
 
 def naming_text(found: str, policy: str) -> str:
-    """The file with the rule. A file of others is kept: it decides, or has the rule already. Empty: no file."""
+    """The file with the rule. A file not written by us is kept, because the administrator has decided, or it has the rule. Empty: no file."""
     if found and not found.startswith(HEADER):
         return found
     return "" if policy == UNMANAGED else HEADER + naming_rule(policy)
@@ -171,7 +171,7 @@ def load_text(names: t.Collection[str]) -> str:
 
 
 def without_block(text: str) -> str:
-    """The lines of others. A block without its end was edited by hand: only the marker is removed."""
+    """The lines of others. A block without an end marker was edited by hand: only the start marker is removed."""
     kept: list[str] = []
     block: list[str] | None = None
     for line in text.splitlines(True):
@@ -190,7 +190,7 @@ def without_block(text: str) -> str:
 
 
 def with_block(text: str, names: t.Collection[str]) -> str:
-    """`text` with exactly one block of ours at its end, or none where there is nothing to list."""
+    """`text` with exactly one block of ours at its end, or without any where there is nothing to list."""
     foreign = without_block(text)
     if not names:
         return foreign

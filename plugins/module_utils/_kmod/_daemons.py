@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The limit of locked memory that daemons have which begin jobs, sessions and containers. Reads only.
+"""The locked-memory limits of daemons that start jobs, sessions and containers. Read-only.
 
-A limit that is raised counts for what begins after that. A daemon that runs keeps its own, and hands it on to what it begins.
+A raised limit applies to processes started later. A running daemon keeps its own limit and passes it on to the processes that it starts.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ._limits import UNLIMITED, Daemon
 
 NAMES = frozenset(("slurmd", "pbs_mom", "containerd", "dockerd", "sshd"))
 _SSHD = "sshd"
-# The soft limit, which is the one that is handed on.
+# The soft limit, which is the one that child processes inherit.
 _MEMLOCK = re.compile(r"^Max locked memory +([0-9]{1,20}|unlimited)\b", re.MULTILINE)
-# The main processes of a unit. Sessions and jobs are in scopes; a service for each connection goes with it.
+# The main processes of a unit. Sessions and jobs are in scopes; a per-connection service ends with its connection.
 _UNIT = re.compile(r"(?!sshd?@)[A-Za-z0-9:_.\\@-]{1,200}\.service\Z")
 _PAM = re.compile(r"^[ \t]*UsePAM[ \t=]+\"?(yes|no)\b", re.MULTILINE | re.IGNORECASE)
 
 
 def memlock_of(text: str) -> str:
-    """The limit in /proc/PID/limits, in KiB or UNLIMITED; "" where it is not told."""
+    """The limit in /proc/PID/limits, in KiB or UNLIMITED; "" where it is missing."""
     match = _MEMLOCK.search(text)
     if match is None:
         return ""
@@ -37,18 +37,18 @@ def memlock_of(text: str) -> str:
 
 
 def unit_of(path: t.Sequence[str]) -> str:
-    """The service that a process of this cgroup belongs to; "" for those of sessions, jobs and containers."""
+    """The service that a process with this cgroup path belongs to; "" for sessions, jobs and containers."""
     return path[-1] if path and _UNIT.match(path[-1]) else ""
 
 
 def uses_pam(content: str) -> bool:
-    """Whether sshd gives its sessions the limits of PAM, by its files in the order in which they count: the first value does."""
+    """Whether sshd applies the limits of PAM to sessions. `content`: its files in order of precedence, of which the first value counts."""
     match = _PAM.search(content)
     return match is not None and match[1].lower() == "yes"
 
 
 def _sshd_files(root: str) -> str:
-    # That of the distribution, where one in /etc does not replace it.
+    # The distribution's file counts unless one in /etc overrides it.
     found = []
     for base in ("/etc/ssh", "/usr/etc/ssh"):
         place = under(root, base)
@@ -58,7 +58,7 @@ def _sshd_files(root: str) -> str:
 
 
 def read_daemons(root: str = "/") -> tuple[Daemon, ...]:
-    """Those of this very PID namespace, each once: a container has limits of its own."""
+    """The daemons of this PID namespace, each once. Containers have limits of their own."""
     proc = under(root, "/proc")
     own, top = link_name(proc, "self/ns/pid"), attribute(proc, "1", "cgroup")
     pam = uses_pam(_sshd_files(root))
@@ -69,6 +69,6 @@ def read_daemons(root: str = "/") -> tuple[Daemon, ...]:
             continue
         unit, limit = unit_of(path_of(attribute(proc, pid, "cgroup"), top)), memlock_of(attribute(os.path.join(proc, pid), "limits"))
         if unit and limit:
-            # The lowest number is that of the daemon itself.
+            # The lowest PID is that of the daemon itself.
             found.setdefault((name, unit), Daemon(name, unit, limit))
     return tuple(found.values())

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of its kernel modules, and of the limit of locked memory."""
+"""What the check of a node expects of its kernel modules and of the locked-memory limit."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def findings(wanted: Wanted, seen: Seen, _around: Around) -> list[Finding]:
 
 
 def _modules(wanted: Wanted, found: Found) -> list[Finding]:
-    """What the planner would change for these modules. The check may be for a part of what the role declares, whose files list more."""
+    """What the planner would change for these modules. The check may cover a part of the role's declaration, whose files list more."""
     names = kmod.kernel_names(wanted, found)
-    # Options and drivers for the initramfs may be declared for the role alone, where the check does not see them.
+    # Options and drivers for the initramfs may be declared only for the role, where the check does not see them.
     images = bool(wanted.options or wanted.initramfs_drivers or wanted.initramfs_cmdline)
     changes = [change for change in kmod.plan(wanted._replace(load=wanted.load | found.ours), found).changes if not change.is_about(Kind.FILE, NAMING_PATH)]
     result = [
@@ -47,21 +47,21 @@ def _modules(wanted: Wanted, found: Found) -> list[Finding]:
         if (change.kind != Kind.MODULE or change.subject in names) and (images or not change.is_about(Kind.FILE) or change.subject not in IMAGE_PATHS)
     ]
     if wanted.device_names != UNMANAGED:
-        # The rule for the names of RDMA devices, and those that do not follow it.
+        # The rule for the names of RDMA devices, and the devices whose names do not follow it.
         result += [of_change(change) for change in (kmod.naming_change(wanted, found), *kmod.misnamed(wanted, found)) if change is not None]
     return result
 
 
 def _pending(wanted: Wanted, found: Found) -> list[Finding]:
-    """Options of loaded modules that are set and not in effect yet. Names of devices are findings of their own."""
-    # Of options that are yet to be set, the file is the finding.
+    """Options of loaded modules that are set but not in effect yet. Names of devices have findings of their own."""
+    # Where options still have to be set, the file is the finding.
     declared = set(wanted.options) - set(kmod.changed_options(wanted, found))
     changes = [entry.change for entry in kmod.pending(wanted, found) if entry.change.kind == Kind.PARAMETER and entry.change.subject in declared]
     return [of_change(change)._replace(code=Code.PENDING, detail=change.needs.replace("_", " ")) for change in changes]
 
 
 def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
-    """The limit of locked memory, as a session and a service have it. What may not be raised is no finding."""
+    """Findings about the locked-memory limit of a session and of a service. A limit that may not be raised is no finding."""
     result = []
     for name, lines in ((SESSION, found.session_limits), (SERVICE, found.service_limits)):
         if found.may_raise and name in live and not reaches(live[name], limit):
@@ -71,7 +71,7 @@ def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding
 
 
 def _daemons(limit: str, found: Found, *, limits: t.Mapping[str, str], daemons: t.Iterable[Daemon]) -> list[Finding]:
-    """Those that began before the limit was raised. Where a service that begins now has no more, that is the finding."""
+    """Daemons started before the limit was raised. If even a new service has a low limit, that is the finding instead."""
     if not found.may_raise or not reaches(limits.get(SERVICE, limit), limit):
         return []
     low = (daemon for daemon in daemons if not reaches(daemon.memlock, limit))
@@ -84,7 +84,7 @@ def _wanted(variables: Variables) -> Wanted | None:
 
 
 def _hints(variables: Variables) -> dict[str, t.Any] | None:
-    """Without `load_now`, other kernels count than those that the look is about."""
+    """The hints; None without `load_now`: then other kernels count than the one that the look covers."""
     if not variables["kernel_modules_load_now"]:
         return None
     return {**_concern.hints(variables), "limits": str(variables["kernel_modules_memlock"]) != KEEP}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kernel modules of a node as one look found them. Pure data."""
+"""The kernel modules of a node, as one look found them. Pure data."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ class Found(t.NamedTuple):
     release: str = ""
     """The running kernel."""
     installed: tuple[str, ...] = ()
-    """All kernels that have modules on the disk."""
+    """All kernels that have modules on disk."""
     catalogue: Catalogue = Catalogue()
     loaded: t.Mapping[str, bool] = {}
     """Loaded modules; true for those that can't be unloaded."""
     live: t.Mapping[str, t.Mapping[str, str]] = {}
-    """The parameters of loaded modules that the kernel shows, for the modules of interest."""
+    """The readable parameters of loaded modules, for the modules of interest."""
     parameters: t.Mapping[str, t.Mapping[str, str]] = {}
-    """The parameters that modules have, with their types ("" where unknown), for the modules of interest that the kernel has."""
+    """The parameters of modules, with their types ("" where unknown), for the modules of interest that the kernel has."""
     rdma_core: bool = False
     """Whether rdma-core loads its lists on this node."""
     files: t.Mapping[str, str] = {}
-    """The content of our files, and of rdma-core's list, by path."""
+    """The content of our files and of rdma-core's lists, by path."""
     dracut: bool = False
     """Whether dracut builds the node's initramfs."""
     dracut_network: bool = False
-    """Whether dracut has its part for networks, which is a package of its own on most distributions."""
+    """Whether dracut has its network module, which is a separate package on most distributions."""
     initramfs_tools: bool = False
     """Whether initramfs-tools builds the node's initramfs."""
     entries: tuple[Entry, ...] = ()
-    """The modules that files of others load at boot."""
+    """The modules that foreign files load at boot."""
     directives: tuple[Directive, ...] = ()
-    """The lines of others in modprobe.d."""
+    """The foreign lines in modprobe.d."""
     stale: tuple[str, ...] = ()
-    """The images that a run which did not come to its end has left to rebuild."""
+    """The images that an interrupted run has left to rebuild."""
     container: bool = False
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()
-    """What others say about the limit of locked memory."""
+    """The locked-memory limits in foreign files."""
     may_raise: bool = False
-    """Whether this system may raise limits. pam_limits fails where it may not, and no session begins any longer."""
+    """Whether this system may raise limits. Where it may not, pam_limits fails, and no session can start."""
     devices: tuple[str, ...] = ()
     """The RDMA devices of adapters."""
 
@@ -62,20 +62,20 @@ class Found(t.NamedTuple):
 
 
 class Seen(t.NamedTuple):
-    """What the one look reports of a node: all that a plan for these modules needs, and no other modules. Names are canonical."""
+    """What the one look reports of a node: everything that a plan for these modules needs, and no other modules. Names are canonical."""
 
     names: frozenset[str] = frozenset()
     options: frozenset[str] = frozenset()
-    """The modules whose parameters were looked at."""
+    """The modules whose parameters were read."""
     found: Found = Found()
     limits: t.Mapping[str, str] = {}
-    """The limit of locked memory that a session and a service have, in KiB or `unlimited`; without those that could not be started."""
+    """The locked-memory limits of a session and a service, in KiB or `unlimited`. Those that could not be started are missing."""
     daemons: tuple[Daemon, ...] = ()
-    """Those that hand on their limit of locked memory."""
+    """The daemons that pass on their locked-memory limit."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:
-    """The same state, for a planner that is interested in no other modules than `names` and ours: a few kB instead of a catalogue of thousands."""
+    """The same state, reduced to the modules in `names` and ours: a few kB instead of a catalogue of thousands of modules."""
     wanted = {*map(canonical, names), *found.ours}
     whole = found.catalogue
     listed = {entry.name for entry in found.entries}

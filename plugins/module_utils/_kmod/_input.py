@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Validates what is declared about kernel modules, without a look at a node."""
+"""Validate what is declared about kernel modules, without a look at a node."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .._schema._values import value_problems
 from ._limits import is_limit
 from ._names import NAME, canonical
 
-# Modules that old recipes still name.
+# Modules that no longer exist and that old instructions still name.
 GONE: t.Mapping[str, str] = {
     "ib_sdp": "SDP is gone from every supported kernel and driver stack; use TCP over IPoIB or an rsocket preload (librspreload) instead",
 }
 
-# Characters that modprobe.d gives a meaning to can't be part of a value.
+# Characters with a special meaning in modprobe.d can't be part of a value.
 _VALUE = re.compile(r"^[^\s\"'#\\]*$")
 _ARGUMENT = re.compile(r"^[A-Za-z0-9_.-]+(?:=[^\s\"'$`\\]+)?$")
 _PARAMETER = re.compile(r"^[A-Za-z0-9_]+$")
 
 
 def value_text(value: t.Any) -> str:
-    """A parameter's value as the kernel reads it."""
+    """The value of a parameter as the kernel reads it."""
     return ("1" if value else "0") if isinstance(value, bool) else str(value)
 
 
@@ -91,7 +91,7 @@ def _memlock_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role kernel_modules.
+    """All problems of the variables of the role kernel_modules.
 
     What only the node's kernel knows (whether the module exists and has that parameter) is checked by the module, before
     it changes anything.

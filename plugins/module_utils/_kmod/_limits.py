@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The limit of locked memory, which bounds what programs register with an adapter: for sessions of PAM and services of systemd. Pure.
+"""The limit of locked memory, which bounds the memory that programs can register with an adapter: for PAM sessions and systemd services. Pure.
 
-pam_limits knows KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the other's files.
+pam_limits uses KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the files of the other.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .._foreign import decimal
 from .._host._files import HEADER
 
 KEEP, UNLIMITED = "keep", "unlimited"
-# Both are read in the order of their names, and the last one counts.
+# Both read files in the order of their names, and the last value counts.
 SESSIONS_PATH = "/etc/security/limits.d/rdma-ofed.conf"
 SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
 PATHS = (SESSIONS_PATH, SERVICES_PATH)
-# Whose limit it is.
+# The two kinds of limits.
 SESSION, SERVICE = "session", "service"
 
 _FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))
@@ -30,16 +30,16 @@ _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
 
 class Daemon(t.NamedTuple):
-    """A daemon that begins jobs, sessions or containers."""
+    """A daemon that starts jobs, sessions or containers."""
 
     name: str
     unit: str
     memlock: str
-    """Its limit of locked memory, in KiB or `unlimited`."""
+    """Its locked-memory limit, in KiB or `unlimited`."""
 
 
 class Line(t.NamedTuple):
-    """A limit in a file of others."""
+    """A limit in a foreign file."""
 
     path: str
     line: int
@@ -50,12 +50,12 @@ class Line(t.NamedTuple):
 
 
 def is_limit(value: t.Any) -> bool:
-    """Whether it may be declared. A number is one of KiB, and may have become text in a template."""
+    """Whether the value may be declared. A number is in KiB, and may have become text in a template."""
     return isinstance(value, (str, int)) and not isinstance(value, bool) and _FORM.match(str(value)) is not None
 
 
 def sessions_text(limit: str) -> str:
-    """Our file for pam_limits, for which `*` is all users but root. Empty: no file."""
+    """Our file for pam_limits. There `*` means all users except root. Empty: no file."""
     return "" if limit == KEEP else HEADER + "".join("%s - memlock %s\n" % (domain, limit) for domain in ("*", "root"))
 
 
@@ -66,7 +66,7 @@ def services_text(limit: str) -> str:
 
 
 def read_sessions(path: str, text: str) -> list[Line]:
-    """What a file of pam_limits says about all users: `* hard memlock 64`. Limits of single users and groups win over these, and stay."""
+    """The limits for all users in a file of pam_limits: `* hard memlock 64`. Limits of single users and groups override these, and stay."""
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         fields = line.split("#")[0].split()
@@ -76,13 +76,13 @@ def read_sessions(path: str, text: str) -> list[Line]:
 
 
 def read_services(path: str, text: str) -> list[Line]:
-    """What a file of systemd says: one value, or soft and hard limit."""
+    """The limits in a systemd file: one value, or soft and hard limit."""
     matches = ((number, _SERVICES.match(line)) for number, line in enumerate(text.splitlines(), 1))
     return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
 
 
 def effective(lines: t.Iterable[Line]) -> tuple[Line, ...]:
-    """The lines that count, of all in the order in which they are read: the last one for the soft limit, and for the hard one."""
+    """The effective lines, out of all lines in reading order: the last one for the soft limit and the last one for the hard limit."""
     last = {name: line for line in lines for name in (("soft", "hard") if line.type == "-" else (line.type,))}
     return tuple(dict.fromkeys(last.values()))
 
@@ -95,12 +95,12 @@ def _kibibytes(value: str) -> str:
 
 
 def reaches(found: str, limit: str) -> bool:
-    """Whether a limit is the declared one, or higher."""
+    """Whether a limit is at least the declared one."""
     if limit == KEEP or found in (UNLIMITED, limit):
         return True
     return limit != UNLIMITED and decimal(found, -1) >= decimal(limit, 0)
 
 
 def others(lines: t.Iterable[Line], limit: str) -> list[Line]:
-    """The limits of others that are below the declared one. They stay, and are named."""
+    """The foreign limits below the declared one. They stay and are reported."""
     return [line for line in lines if not reaches(line.value, limit)]

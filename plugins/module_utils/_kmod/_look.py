@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kernel modules of a node as they are: loaded, known, listed for boot, and their options."""
+"""The kernel modules of a node: loaded, available, listed for boot, and their options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if t.TYPE_CHECKING:
     from .._host._node import Node
     from .._host._run import Runner
 
-# modprobe.d(5) and modules-load.d(5): a file hides those of the same name in the directories after its own.
+# modprobe.d(5) and modules-load.d(5): a file hides files of the same name in the directories listed after its own.
 _PLACES = ("etc", "run", "usr/local/lib", "usr/lib", "lib")
 
 # The number in its name was 40 in older releases.
@@ -39,7 +39,7 @@ _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 _LIMITS = ("etc/security/limits.conf", "etc/security/limits.d/*.conf")
 _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf")
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
-# The limits of root are not those of other users.
+# root has other limits than other users.
 _PROBES: t.Mapping[str, tuple[str, ...]] = {
     limits.SESSION: ("su", "-l", "-s", _SHELL[0], *_SHELL[1:], "nobody"),
     limits.SERVICE: ("systemd-run", "--quiet", "--wait", "--pipe", "--collect", *_SHELL),
@@ -52,7 +52,7 @@ _RDMA_UNIT = "rdma-load-modules@.service"
 
 
 def _configuration(root: str, directory: str, *own: str) -> t.Iterator[tuple[str, str]]:
-    """Path and text of each file in effect, but for the collection's own, in the order in which they are read."""
+    """Path and text of each effective file, except the collection's own, in reading order."""
     files: dict[str, str] = {}
     for place in _PLACES:
         for name in names_in(root, place, directory):
@@ -69,7 +69,7 @@ def _releases(root: str) -> tuple[str, ...]:
 
 
 def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
-    """The modules that the kernels have, from what depmod left in /lib/modules."""
+    """The modules of the kernels, from the files of depmod in /lib/modules."""
     bases = [under(root, os.path.join("lib/modules", release)) for release in releases]
     loadable, builtin, aliases = (
         "\n".join(read_text(os.path.join(base, name)) for base in bases) for name in ("modules.dep", "modules.builtin", "modules.alias")
@@ -78,13 +78,13 @@ def read_catalogue(root: str, releases: t.Iterable[str]) -> Catalogue:
 
 
 def read_loaded(root: str) -> dict[str, bool]:
-    """/proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
+    """Parse /proc/modules: name, size, references, users; users end with `[permanent]` where a module can't be unloaded."""
     rows = [line.split() for line in read_text(under(root, "proc/modules")).splitlines()]
     return {fields[0]: "[permanent]" in "".join(fields[3:4]) for fields in rows}
 
 
 def read_live(root: str, module: str) -> dict[str, str]:
-    """The readable parameters of a loaded module; some exist and are write-only."""
+    """The readable parameters of a loaded module; some are write-only."""
     base = under(root, os.path.join("sys/module", module, "parameters"))
     live = {}
     for name in names_in(base):
@@ -113,29 +113,29 @@ def lists_of_devices(root: str = "/") -> tuple[str, ...]:
 
 
 def _has_rdma_core(root: str) -> bool:
-    """The lists are conffiles that outlive the package; only with the unit are they loaded."""
+    """Whether rdma-core is installed. Its lists are conffiles that outlive the package, but only its unit loads them."""
     return any(os.path.isfile(under(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
 def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], list[limits.Line]]) -> tuple[limits.Line, ...]:
-    """What files of others say about the limit of locked memory, as far as it counts."""
+    """The effective locked-memory limits in foreign files."""
     paths = [path for pattern in patterns for path in sorted(glob.glob(under(root, pattern)))]
     shown = [(path, "/" + os.path.relpath(path, root)) for path in paths]
     return limits.effective(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
 
 
 def may_raise_limits(root: str) -> bool:
-    """Whether the first process has the capability. Containers are often without it."""
+    """Whether PID 1 has the capability to raise limits. Containers often lack it."""
     lines = read_text(under(root, "proc/1/status")).splitlines()
     capabilities = next((line.partition(":")[2].strip() for line in lines if line.startswith("CapEff:")), "")
     return bool(hexadecimal(capabilities, 0) & _RESOURCE)
 
 
 def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
-    """The state of the node; `release` is the running kernel, `options` are the modules whose parameters are of interest.
+    """The state of the node. `release`: the running kernel. `options`: the modules whose parameters are read.
 
-    Without `load_now`, as in an image build, the kernels on the disk count and not the running one. With `assume_rdma_core`,
-    a node without the package is shown as it will be once the package is there.
+    Without `load_now`, as in an image build, the installed kernels count instead of the running one. With `assume_rdma_core`,
+    a node without the package is described as it will be after the installation.
     """
     installed = _releases(root)
     kernels = [release] if load_now else installed
@@ -186,7 +186,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
 
 
 def read_limits(run: Runner) -> dict[str, str]:
-    """The limit of locked memory in a session and in a service, each begun for this."""
+    """The locked-memory limits of a session and of a service, both started for this purpose."""
     found = {}
     for name, argv in _PROBES.items():
         output = run(argv, ok=None, timeout=20) if run.has(argv[0]) else None
@@ -197,12 +197,12 @@ def read_limits(run: Runner) -> dict[str, str]:
 
 
 def with_limits(node: Node, seen: Seen) -> Seen:
-    """With the limits of locked memory: a session and a service are started."""
+    """Add the locked-memory limits: this starts a session and a service."""
     return seen._replace(limits=read_limits(node.run), daemons=read_daemons(node.root))
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen:
-    """The look of the concern: the node as far as it concerns the modules that `hints` names; see `_concern.hints`."""
+    """The look of the concern, for the modules that `hints` names; see `_concern.hints`."""
     found = look(node.run, node.release, options=hints["options"], root=node.root)
     seen = Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
     return with_limits(node, seen) if hints.get("limits") else seen

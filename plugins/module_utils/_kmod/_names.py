@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of kernel modules: how they are spelt, which of them a kernel has, and which one the user may have meant."""
+"""Names of kernel modules: their spelling, the modules that a kernel has, and likely misspellings."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ import difflib
 import re
 import typing as t
 
-# What modprobe takes as a module or parameter name; a leading dash would be an option.
+# What modprobe accepts as a module or parameter name; a leading dash would be an option.
 NAME = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_-]*$")
 
-# Aliases that the kernel asks for when it sees a device: udev loads these modules by itself.
+# Aliases that the kernel requests when it detects a device: udev loads these modules automatically.
 _DEVICE_ALIASES = ("pci:", "auxiliary:")
 
 
 def canonical(name: str) -> str:
-    """The spelling of /proc/modules: modprobe takes - and _ for the same."""
+    """The spelling of /proc/modules: modprobe treats - and _ as equal."""
     return name.replace("-", "_")
 
 
 class Catalogue(t.NamedTuple):
-    """What one kernel, or several, can load. All names are canonical."""
+    """What one or several kernels can load. All names are canonical."""
 
     loadable: frozenset[str] = frozenset()
     builtin: frozenset[str] = frozenset()
     aliases: t.Mapping[str, str] = {}
-    """Plain other names, such as `svcrdma` for `rpcrdma`; patterns of devices are not among them."""
+    """Plain aliases, such as `svcrdma` for `rpcrdma`; patterns of devices are not included."""
     by_device: frozenset[str] = frozenset()
-    """The modules that udev loads when it sees their hardware."""
+    """The modules that udev loads when it detects their hardware."""
 
     def __bool__(self) -> bool:
         return bool(self.loadable or self.builtin)
 
     def resolve(self, name: str) -> str:
-        """The module that is behind a name; "" where this kernel has none."""
+        """The module that a name stands for; "" where this kernel has none."""
         spelt = canonical(name)
         if spelt in self.loadable or spelt in self.builtin:
             return spelt
@@ -48,18 +48,18 @@ class Catalogue(t.NamedTuple):
 
 
 def nearest(name: str, pool: t.Iterable[str]) -> list[str]:
-    """The names in `pool` that look like `name`, best first."""
+    """The names in `pool` that resemble `name`, best first."""
     return difflib.get_close_matches(name, sorted(pool), n=3, cutoff=0.7)
 
 
 def parse_dep(text: str) -> frozenset[str]:
-    """modules.dep and modules.builtin: one file a line, `kernel/.../ib_ipoib.ko.xz: ...`."""
+    """Parse modules.dep and modules.builtin: one file per line, `kernel/.../ib_ipoib.ko.xz: ...`."""
     bases = [line.split(":", 1)[0].rsplit("/", 1)[-1] for line in text.splitlines()]
     return frozenset(canonical(base.split(".ko", 1)[0]) for base in bases if ".ko" in base)
 
 
 def parse_alias(text: str) -> tuple[dict[str, str], frozenset[str]]:
-    """modules.alias (`alias PATTERN MODULE`): plain names with their module, and the modules with a device pattern."""
+    """Parse modules.alias (`alias PATTERN MODULE`): plain aliases with their module, and the modules with a device pattern."""
     plain: dict[str, str] = {}
     by_device = set()
     for line in text.splitlines():

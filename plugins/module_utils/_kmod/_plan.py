@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The changes that bring the declared modules, now and after a boot. Pure."""
+"""Plan the changes for the declared modules, now and at boot. Pure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NOT_LOADED, LOADED = "not loaded", "loaded"
 
 
 def kernel_names(wanted: Wanted, found: Found) -> dict[str, str]:
-    """The modules that the declared names stand for, each with the name to write down. Two names can mean one module."""
+    """The modules that the declared names stand for, each with the name to write. Two names can mean one module."""
     names: dict[str, str] = {}
     for name in sorted(wanted.load):
         names.setdefault(found.catalogue.resolve(name) or name, name)
@@ -32,7 +32,7 @@ def kernel_names(wanted: Wanted, found: Found) -> dict[str, str]:
 
 
 def persisted_by(module: str, found: Found) -> str:
-    """What, other than this collection, loads a module at boot: `FILE line N`, `udev`, `kernel` for a built-in one, or ""."""
+    """What else loads a module at boot: `FILE line N`, `udev`, `kernel` for a built-in one, or ""."""
     if module in found.catalogue.builtin:
         return "kernel"
     for entry in found.entries:
@@ -51,7 +51,7 @@ def unloaded(wanted: Wanted, found: Found) -> list[str]:
 
 
 def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
-    """The modules for which our options are not yet the declared ones."""
+    """The modules for which our options differ from the declared ones."""
     before = config.parse_options(found.text(config.OPTIONS_PATH))
     return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
 
@@ -69,7 +69,7 @@ def naming_change(wanted: Wanted, found: Found) -> Change | None:
 
 
 def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """The RDMA devices whose names do not follow the declared policy. They get other names at the next boot."""
+    """The RDMA devices whose names do not follow the declared policy. They are renamed at the next boot."""
     if wanted.device_names == config.UNMANAGED:
         return ()
     wrong = [name for name in found.devices if is_persistent(name) != (wanted.device_names == "persistent")]
@@ -77,18 +77,18 @@ def misnamed(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def drivers_changed(wanted: Wanted, found: Found) -> bool:
-    """Whether the images are to hold other drivers or arguments than our files list now."""
+    """Whether the images are to contain other drivers or arguments than our files list now."""
     after = _dracut_text(wanted, False) if found.dracut else config.hook_text(wanted.initramfs_drivers)
     return _driver_lines(found.text(config.DRACUT_PATH) + found.text(config.HOOK_PATH)) != _driver_lines(after)
 
 
 def rule_changed(wanted: Wanted, found: Found) -> bool:
-    """Whether the images are to hold another rule for the names of devices: dracut puts the rules of RDMA into them."""
+    """Whether the images are to contain another rule for device names: dracut adds the RDMA rules to them."""
     return found.dracut and naming_change(wanted, found) is not None
 
 
 def stale_words(wanted: Wanted, found: Found) -> str:
-    """What is wrong with the images."""
+    """What is outdated in the images, in words."""
     if rule_changed(wanted, found):
         return "holds another rule for the names of devices"
     return "holds other drivers or arguments" if drivers_changed(wanted, found) else "holds a module with other options"
@@ -99,10 +99,10 @@ def _driver_lines(text: str) -> list[str]:
 
 
 def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
-    """The changes, in the order in which they are made. `images` are those to be rebuilt.
+    """The changes, in the order in which they are made. `images`: those to be rebuilt.
 
-    Options come first: a module that is loaded now must get them. The images follow at once, so that nothing that
-    fails later can leave them behind.
+    Options come first: a module that is loaded now must get them. The images follow directly, so that a later failure
+    can't leave them outdated.
     """
     names = kernel_names(wanted, found)
     missing = [name for module, name in names.items() if not persisted_by(module, found)]
@@ -111,7 +111,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     stale = dict.fromkeys([*(image.path for image in images), *found.stale])
     return Plan(
         changes_of(
-            # Without a builder there is no place for drivers, and `check` has refused them.
+            # Without an image builder, drivers have no place, and `check` has refused them.
             _file(config.DRACUT_PATH, found, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
             _file(config.HOOK_PATH, found, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
             _file(config.OPTIONS_PATH, found, config.options_text(wanted.options)),
@@ -126,7 +126,7 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
 
 
 def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
-    """Our files about the limit of locked memory. A lower limit of others stays alone: the site has chosen it."""
+    """Our files with the locked-memory limit. A lower limit set by others stays unchanged: the site has chosen it."""
 
     def text(render: t.Callable[[str], str], lines: t.Sequence[limits.Line]) -> str:
         return "" if not found.may_raise or limits.others(lines, wanted.memlock) else render(wanted.memlock)
@@ -138,7 +138,7 @@ def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
 
 
 def lower_limits(wanted: Wanted, found: Found) -> list[str]:
-    """Limits of locked memory that others have set below the declared one."""
+    """Locked-memory limits that others have set below the declared one."""
     return [
         "%s line %d limits locked memory to %s, and %s is declared: take the line out, or declare kernel_modules_memlock: keep"
         % (line.path, line.line, line.value, wanted.memlock)
@@ -147,12 +147,12 @@ def lower_limits(wanted: Wanted, found: Found) -> list[str]:
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
-    """What has no effect, or not the declared one, because of what others have written."""
+    """Declared settings that have no effect, or another effect, because of foreign files."""
     return [*conflicts(wanted, found), *without_effect(wanted, found), *lower_limits(wanted, found)]
 
 
 def same_value(declared: str, live: str) -> bool:
-    """Whether the kernel takes these for one value; it shows booleans as Y and N, and numbers in decimal."""
+    """Whether the kernel treats both values as equal. It shows booleans as Y and N, and numbers in decimal."""
     return declared == live or _normal(declared) == _normal(live)
 
 
@@ -164,7 +164,7 @@ def _normal(text: str) -> int | str:
 
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
-    """What is on the disk after this run, and in effect after a reload or a reboot: options of loaded modules, and names of devices."""
+    """What is on disk after this run and takes effect after a reload or a reboot: options of loaded modules, and device names."""
     changed = changed_options(wanted, found)
     before = config.parse_options(found.text(config.OPTIONS_PATH))
     waiting = [Pending(change) for change in misnamed(wanted, found)]
@@ -178,7 +178,7 @@ def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
             if not same_value(value, live[name]) if name in live else former.get(name) != value:
                 late[name] = (live.get(name, "unknown"), value)
         for name, value in sorted(former.items()):
-            # The kernel's own default is recorded nowhere, so this is reported once, when the option is removed.
+            # The kernel's own default is recorded nowhere, so this is reported only once, when the option is removed.
             if name not in declared and module in changed and same_value(value, live.get(name, value)):
                 late[name] = (value, "the driver's default")
         waiting += [Pending(Change(Kind.PARAMETER, module, name, *values, needs=needs)) for name, values in late.items()]
@@ -186,7 +186,7 @@ def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
 
 
 def conflicts(wanted: Wanted, found: Found) -> list[str]:
-    """Options lines of others that set a declared parameter to another value: which one wins depends on file names."""
+    """Foreign options lines that set a declared parameter to another value: the order of file names decides which one wins."""
     warnings = []
     for directive in found.directives:
         declared = wanted.options.get(directive.module, {}) if directive.kind == "options" else {}

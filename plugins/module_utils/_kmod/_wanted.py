@@ -15,24 +15,24 @@ from ._names import canonical
 
 
 class Wanted(t.NamedTuple):
-    """The declared state; names are canonical, values are texts."""
+    """The declared state. Names are canonical, values are texts."""
 
     load: frozenset[str] = frozenset()
     options: t.Mapping[str, t.Mapping[str, str]] = {}
     mechanism: str = "auto"
     load_now: bool = True
     initramfs_drivers: frozenset[str] = frozenset()
-    """The modules that every initramfs shall hold and load early."""
+    """The modules that every initramfs is to contain and load early."""
     initramfs_cmdline: tuple[str, ...] = ()
-    """The arguments of the kernel command line that every initramfs shall hold."""
+    """The kernel arguments that every initramfs is to contain."""
     memlock: str = limits.KEEP
-    """The limit of locked memory, in KiB."""
+    """The locked-memory limit, in KiB."""
     device_names: str = config.UNMANAGED
-    """The policy for the names of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
+    """The naming policy of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
-    """From the options of the module. Absent means: nothing of ours on the disk, and what is loaded stays loaded."""
+    """Parse the options of the module. `absent` means: none of our files on disk; loaded modules stay loaded."""
     if parameters["state"] == "absent":
         return Wanted(load_now=False)
     return Wanted(

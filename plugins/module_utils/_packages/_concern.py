@@ -12,7 +12,7 @@ READ = ("ofed_extra_packages",)
 
 
 def hints(variables: Variables) -> dict[str, list[str]]:
-    """The `names` of packages that a host declares, beside those that the collection knows. Another form is left to the validation."""
+    """For the look: the `names` of packages that a host declares, besides those that the collection knows. Malformed values are left to the validation."""
     names = variables.get(READ[0])
     return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
 

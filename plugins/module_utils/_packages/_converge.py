@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Install or remove packages: preview the very transaction, judge it, carry it out."""
+"""Install or remove packages: preview the exact transaction, judge it, carry it out."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ if t.TYPE_CHECKING:
 
 _PREVIEW_SECONDS = 600.0
 _SECONDS = 7200.0
-# A run waits for another process as long as apt does when told to; what only looks ahead does not keep the other hosts waiting.
+# A run waits for another process as long as apt does on request. Check mode waits less, so that it does not delay the other hosts.
 _LOCK_SECONDS, _FORESEEING_SECONDS = 300.0, 20.0
 _DAY = 86400.0
 # Other forms are left to the package manager: patterns, versions, paths.
 _PLAIN = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*$")
 
-# Debian's maintainer scripts run it before they start a service, and its exit status 101 forbids the start: see invoke-rc.d(8).
+# Debian's maintainer scripts run it before they start a service. Its exit status 101 forbids the start: see invoke-rc.d(8).
 _POLICY = "usr/sbin/policy-rc.d"
 _SAVED = _POLICY + ".rdma-ofed"
 _LOCK = "policy"
@@ -52,13 +52,13 @@ exit 0
 
 
 def script(pid: int, saved: str) -> str:
-    """Forbids every start while the process lives. After one that was killed, the site's own policy counts, which is in the file `saved`."""
+    """A policy that forbids all starts while the process `pid` lives. If that was killed, the site's own policy in the file `saved` applies."""
     return _SCRIPT % (_MARK % pid, pid, saved, saved)
 
 
 @contextlib.contextmanager
 def _alone(root: str) -> t.Iterator[None]:
-    """One run at a time changes the policy: of two, the one that ends first would put the site's own back, and the other one would remove it."""
+    """Let only one run at a time change the policy: otherwise the first to end would restore the site's policy, and the other would remove it."""
     with lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
         if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
             raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS)
@@ -67,7 +67,7 @@ def _alone(root: str) -> t.Iterator[None]:
 
 @contextlib.contextmanager
 def forbidden(root: str = "/") -> t.Iterator[None]:
-    """No service starts within. The site's own policy is put aside, and back afterwards; also what a run that was killed has left."""
+    """Context in which no service starts. The site's own policy is put aside and restored afterwards, as are the leftovers of a killed run."""
     path, saved = os.path.join(root, _POLICY), os.path.join(root, _SAVED)
     with _alone(root):
         if not _is_ours(path) and os.path.lexists(path):
@@ -76,7 +76,7 @@ def forbidden(root: str = "/") -> t.Iterator[None]:
         try:
             yield
         finally:
-            # Another policy that was put there meanwhile is kept.
+            # A policy that was installed in the meantime is kept.
             if not _is_ours(path):
                 with contextlib.suppress(FileNotFoundError):
                     os.unlink(saved)
@@ -91,7 +91,7 @@ def _is_ours(path: str) -> bool:
 
 
 def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tuple[Change, ...]:
-    """One change for each package, by name."""
+    """One change per package, by name."""
     before = {name: package.version for name, package in found.items() if package.is_installed}
     rows = {name: (version or before.get(name, ""), "") for name, version in transaction.removed.items()}
     rows.update((name, (before.get(name, ""), version)) for name, version in transaction.installed.items())
@@ -99,22 +99,22 @@ def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tupl
 
 
 class Foreseen(t.NamedTuple):
-    """What earlier tasks of a run in check mode would have done to the packages of the node."""
+    """What earlier tasks of a check-mode run would have done to the packages of the node."""
 
     installed: t.Mapping[str, str] = {}
     """Names and versions."""
     removed: t.Collection[str] = ()
     lifted: bool = False
-    """Whether the packages of a vendor's stack would no longer be kept at their versions."""
+    """Whether the packages of a vendor's stack would no longer be protected."""
 
     def rest(self, transaction: Transaction) -> Transaction:
-        """What is left to do of a transaction that the package manager previewed without knowing of those tasks."""
+        """The remainder of a transaction that the package manager previewed without those tasks."""
         installed = {name: version for name, version in transaction.installed.items() if self.installed.get(name) != version}
         return Transaction({name: version for name, version in transaction.removed.items() if name not in self.removed}, installed)
 
 
 def lists_are_old(manager: Manager, now: float, root: str = "/") -> bool:
-    """Whether the package lists are older than a day, or missing. Those that refresh themselves never are."""
+    """Whether the package lists are missing or older than a day. Lists that refresh themselves are never old."""
     ages = []
     for path in manager.lists:
         with contextlib.suppress(OSError):
@@ -139,7 +139,7 @@ class _Done(t.NamedTuple):
     transaction: Transaction = Transaction({}, {})
     plan: Plan = Plan()
     missing: t.Sequence[str] = ()
-    """Of the names to install, those that were not there."""
+    """Of the names to install, those that were not installed."""
 
 
 class _Node(t.NamedTuple):
@@ -152,7 +152,7 @@ class _Node(t.NamedTuple):
     foreseen: Foreseen
 
     def wait(self) -> bool:
-        """Whether another process was at work, which may have changed the packages."""
+        """Whether another process was working on the packages, and may have changed them."""
         return wait_for_turn(self.manager, _FORESEEING_SECONDS if self.check_mode else _LOCK_SECONDS, self.root)
 
     def carry_out(self, argv: tuple[str, ...], todo: Transaction, found: t.Mapping[str, Package]) -> _Done:
@@ -165,7 +165,7 @@ class _Node(t.NamedTuple):
     def install(self, names: t.Sequence[str], *, start_services: bool) -> _Done:
         run, manager = self.run, self.manager
         found = manager.database(run, self.root)
-        # Those that are installed stay at their versions.
+        # Installed packages keep their versions.
         missing = [name for name in names if not (name in found and found[name].is_installed) and name not in self.foreseen.installed]
         if not missing:
             return _Done()
@@ -176,18 +176,18 @@ class _Node(t.NamedTuple):
         argv = (*manager.add, *missing)
         with forbidden(self.root) if manager.starts_services and not start_services and not self.check_mode else contextlib.nullcontext():
             if interrupted and not self.check_mode:
-                # It refuses everything else until this is done.
+                # The package manager refuses everything else until this is done.
                 run(manager.recover, ok=None, timeout=_SECONDS)
             trouble = ""
             if old and not self.check_mode:
-                # One repository that does not answer need not be that of the packages.
+                # An unreachable repository may not be that of the packages.
                 output = run(manager.update, ok=None, timeout=_PREVIEW_SECONDS)
                 trouble = " ".join((output.stderr or output.stdout).split()) if output.rc else ""
             try:
                 todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
             except Impossible as exc:
                 if self.check_mode and (old or interrupted):
-                    # The run refreshes the lists, and finishes what was interrupted.
+                    # The real run refreshes the lists, and completes an interrupted installation.
                     todo = Transaction({}, dict.fromkeys(missing, ""))
                     return self.carry_out(argv, todo, found)._replace(missing=missing)
                 words = "%s can't be installed, and nothing was changed. %s%s. Next: declare a repository that has them, or correct the names"
@@ -223,7 +223,7 @@ class _Node(t.NamedTuple):
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """The result of the module; raises InvalidInput, Unsupported, Refused, CommandFailed and RdmaError."""
+    """Return the result of the module. Raises InvalidInput, Unsupported, Refused, CommandFailed and RdmaError."""
     options = module.params
     system = read_os(root)
     family = by_name(system.family)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What keeps a package manager from its work: another process that works on the packages, or one that was killed while it did."""
+"""What blocks a package manager: another process that works on the packages, or one that was killed during its work."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _ENTRY = re.compile(r"\d+\Z")
 
 
 class Holder(t.NamedTuple):
-    """Who has the packages of the node."""
+    """The process that works on the packages of the node."""
 
     pid: int
     program: str
     path: str
-    """Of the lock."""
+    """Path of the lock."""
 
 
 def _writer(path: str) -> int:
-    """The process that has locked a file for itself, 0 for none. Readers of the RPM database share it."""
+    """The PID with an exclusive lock on a file; 0 for none. Readers of the RPM database share the lock."""
     try:
         with open_regular(path) as stream:
             found = fcntl.fcntl(stream, fcntl.F_GETLK, struct.pack(_FLOCK, fcntl.F_RDLCK, os.SEEK_SET, 0, 0, 0))
@@ -48,7 +48,7 @@ def _writer(path: str) -> int:
 
 
 def _noted(path: str, root: str) -> int:
-    """The living process whose number is in a file, 0 for none."""
+    """The PID in a file, if that process is alive; 0 otherwise."""
     pid = decimal(read_text(path).strip(), 0)
     return pid if pid and os.path.isdir(os.path.join(root, "proc", str(pid))) else 0
 
@@ -64,7 +64,7 @@ def holder(manager: Manager, root: str = "/") -> Holder | None:
 
 
 def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
-    """Wait until no other process works on the packages, for `patience` seconds; whether one did. Raises Refused."""
+    """Wait for up to `patience` seconds until no other process works on the packages; return whether one did. Raises Refused."""
     first = holder(manager, root)
     found = first and look_until(lambda: holder(manager, root), lambda now: now is None, patience=patience, pause=_PAUSE_SECONDS)
     if found is not None:
@@ -74,7 +74,7 @@ def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
 
 
 def is_interrupted(manager: Manager, root: str = "/") -> bool:
-    """Whether the package manager was killed while it wrote its database. It refuses everything else until it has finished that."""
+    """Whether the package manager was killed while it wrote its database. It refuses everything else until that is completed."""
     try:
         return bool(manager.journal) and any(map(_ENTRY.match, os.listdir(os.path.join(root, manager.journal))))
     except OSError:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""MLNX_OFED bundles, on the node or on the controller: what their names say, what is in them, and how they are unpacked."""
+"""MLNX_OFED bundles, on the node or on the controller: parse their names, read their content, and unpack them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ VERSION_WORDS = "a release of MLNX_OFED as in its file .mlnx, such as 23.10-0.5.
 INSTALLER = "mlnxofedinstall"
 
 _VERSION = r"\d+\.\d+-\d+(?:\.\d+){1,4}"
-# What is built for a kernel ends with -ext, and the installer names it without the processor.
+# Bundles built for one kernel end with -ext. The installer names them without the architecture.
 _NAME = re.compile(r"^MLNX_OFED_LINUX-(?P<version>%s)-(?P<distro>[a-z][a-z0-9.]*)(-(?P<arch>x86_64|aarch64|ppc64le|ppc64)(?P<rest>[-.].*)?|-ext)\Z" % _VERSION)
-# Longest first, so that no form is taken for a shorter one.
+# Longest first, so that a shorter suffix does not match first.
 _FORMS = ((".tar.gz", "tar"), (".tgz", "tar"), (".tar", "tar"), (".iso", "iso"))
-# The release, under its name of today and that of old bundles.
+# The file with the release, under its present name and that of old bundles.
 _RELEASE = (".mlnx", "mlnx")
 _FILES = (*_RELEASE, ".arch")
 _MOST = 1 << 12
@@ -48,12 +48,12 @@ class Place(t.NamedTuple):
     """Where a bundle is, or will be unpacked."""
 
     tree: str
-    """The folder with the installer in it."""
+    """The folder that contains the installer."""
     prepare: str = ""
-    """A folder that must be there, and empty, before it is unpacked; "" where it is unpacked already."""
+    """A folder that must exist and be empty before the bundle is unpacked; "" where it is already unpacked."""
     unpack: tuple[Step, ...] = ()
     clean: tuple[Step, ...] = ()
-    """What removes it after success, and in any case unmounts it."""
+    """The steps that remove it after success. Unmounting is done in any case."""
 
 
 def is_version(text: str) -> bool:
@@ -61,12 +61,12 @@ def is_version(text: str) -> bool:
 
 
 def _stem(name: str) -> tuple[str, str]:
-    """The name of a bundle without its ending, and the form that the ending tells."""
+    """The name of a bundle without its suffix, and the form that the suffix stands for."""
     return next(((name[: -len(ending)], form) for ending, form in _FORMS if name.lower().endswith(ending)), (name, "directory"))
 
 
 def parse_name(location: str) -> Bundle:
-    """A path or URL -> what its last part tells. The file need not exist."""
+    """Parse the last component of a path or URL. The file need not exist."""
     name = location.split("?")[0].split("#")[0].rstrip("/").rsplit("/", 1)[-1] if "://" in location else os.path.basename(location.rstrip("/"))
     name, form = _stem(name)
     match = _NAME.match(name)
@@ -74,12 +74,12 @@ def parse_name(location: str) -> Bundle:
 
 
 def same_version(wanted: str, found: str) -> bool:
-    """Whether this is the release. Packages leave out the last number of what the installer calls the release."""
+    """Whether both are the same release. Packages omit the last number of the installer's release."""
     return bool(found) and (found == wanted or wanted.startswith(found + "."))
 
 
 def distro_of(system: OperatingSystem) -> str:
-    """The name that the bundles have for a distribution: `debian12.1`, `rhel9.4`, `ubuntu22.04`, `sles15sp5`."""
+    """The name of a distribution in bundle names: `debian12.1`, `rhel9.4`, `ubuntu22.04`, `sles15sp5`."""
     known = DISTRIBUTIONS[system.id].bundle if system.id in DISTRIBUTIONS else ""
     if known == "sles":
         major, _dot, minor = system.version.partition(".")
@@ -88,7 +88,7 @@ def distro_of(system: OperatingSystem) -> str:
 
 
 def distro_fits(bundle: str, system: OperatingSystem) -> bool:
-    """Whether a bundle was made for this distribution. os-release of Debian has no minor version, so it is not compared there."""
+    """Whether a bundle was made for this distribution. os-release of Debian has no minor version, so that is not compared there."""
     mine = distro_of(system)
     if not bundle or not mine:
         return True
@@ -96,16 +96,16 @@ def distro_fits(bundle: str, system: OperatingSystem) -> bool:
 
 
 def _is_told(options: t.Iterable[str]) -> bool:
-    """Whether an option names the distribution to the installer, or turns its check off."""
+    """Whether an option names the distribution to the installer, or disables its check."""
     names = ["".join(option.split("=")[0].split()[:1]) for option in options]
     return "--skip-distro-check" in names or "--distro" in names
 
 
 def distro_to_tell(location: str, system: OperatingSystem, options: t.Iterable[str] = ()) -> str:
-    """The distribution that the installer has to be told; "" where it finds out well enough, or is told by an option.
+    """The distribution to pass to the installer; "" where it detects it, or where an option names it.
 
-    On Debian it compares the whole of /etc/debian_version, so that a bundle for 12.1 would not be for 12.5. `location` is
-    a name, or the path of an unpacked bundle, which is looked into where the name does not tell.
+    On Debian the installer compares all of /etc/debian_version, so it would reject 12.5 for a bundle for 12.1. `location`: a name,
+    or the path of an unpacked bundle, whose content is read if the name does not tell.
     """
     if system.id != "debian" or _is_told(options):
         return ""
@@ -127,7 +127,7 @@ def misfit(bundle: Bundle, system: OperatingSystem, arch: str, *, options: t.Col
 
 
 def key_of(location: str, checksum: str) -> str:
-    """The name under which a bundle is kept: it tells what it is, and no two have the same."""
+    """The unique name under which a bundle is kept. It describes the bundle."""
     name = re.sub(r"[^A-Za-z0-9._-]", "_", location.split("?")[0].rstrip("/").rsplit("/", 1)[-1]) or "bundle"
     name, _form = _stem(name)
     digest = checksum.rpartition(":")[2].lower()
@@ -135,12 +135,12 @@ def key_of(location: str, checksum: str) -> str:
 
 
 def unpack_argv(form: str, path: str, *, into: str, loop: bool, tools: t.Collection[str]) -> tuple[str, ...]:
-    """The process that unpacks, or for a disk image mounts, a bundle; empty where the node has nothing that can.
+    """The command that unpacks a bundle, or mounts a disk image; empty where the node lacks the tools.
 
-    `loop` tells that loop devices work, `tools` which of tar, bsdtar, 7z and xorriso are there.
+    `loop`: whether loop devices work. `tools`: those of tar, bsdtar, 7z and xorriso that are installed.
     """
     if form == "tar":
-        # tar finds out the compression by itself; the bundle's one folder is left away.
+        # tar detects the compression itself; the single top-level folder is stripped.
         return ("tar", "--extract", "--file", path, "--directory", into, "--strip-components=1", "--no-same-owner")
     if loop:
         return ("mount", "-t", "iso9660", "-o", "loop,ro,nodev,nosuid", path, into)
@@ -157,27 +157,27 @@ class Needed(t.NamedTuple):
 
     version: str
     arch: str
-    """The processor of the node; "" where it does not matter."""
+    """The architecture of the node; "" where it does not matter."""
 
 
 class Layout(t.NamedTuple):
-    """What the files of a bundle tell about it; empty texts for files that are missing."""
+    """What the files of a bundle tell about it; empty texts for missing files."""
 
     version: str
     arch: str
     installer: bool
     size: int = 0
-    """The bytes that an archive takes once it is unpacked."""
+    """The size of an unpacked archive in bytes."""
 
 
 def read_layout(path: str) -> Layout:
-    """What is in an unpacked bundle."""
+    """Read an unpacked bundle."""
     version = attribute(path, ".mlnx") or attribute(path, "mlnx")
     return Layout(version, attribute(path, ".arch"), os.path.isfile(os.path.join(path, INSTALLER)))
 
 
 def read_archive(path: str) -> Layout:
-    """What is in the one folder of an archive; raises Refused where it is none, or not a whole one."""
+    """Read the single folder of an archive. Raises Refused for anything but a complete archive."""
     texts: dict[str, str] = {}
     installer, size = False, 0
     try:
@@ -201,7 +201,7 @@ def read_archive(path: str) -> Layout:
 
 
 def check_content(where: str, found: Layout, needed: Needed) -> None:
-    """Refuse what is not the bundle that is needed. `where` names it."""
+    """Refuse anything but the needed bundle. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
         words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
@@ -215,7 +215,7 @@ def check_content(where: str, found: Layout, needed: Needed) -> None:
 
 
 def check_executable(folder: str) -> None:
-    """Refuse a folder whose installer can't be started."""
+    """Refuse a folder whose installer is not executable."""
     path = os.path.join(folder, INSTALLER)
     if os.access(path, os.X_OK):
         return
@@ -226,14 +226,14 @@ def check_executable(folder: str) -> None:
 
 
 def way_out(found: str, version: str) -> str:
-    """What to do about a bundle that holds another release than its name or the declaration has."""
+    """What to do about a bundle with another release than its name or the declaration."""
     return "%sgive the bundle of %s; nothing was changed" % ("Set ofed_version: %s, or " % found if found else "", version)
 
 
 def check_here(path: str, needed: Needed, place: str = "") -> int:
-    """Refuse a folder or archive on this machine that is not the bundle that is needed. A disk image is looked at once it is mounted.
+    """Refuse a folder or archive on this machine that is not the needed bundle. A disk image is checked once it is mounted.
 
-    Returns the bytes that it takes to unpack it.
+    Returns the bytes needed to unpack it.
     """
     if os.path.isdir(path):
         check_content("the folder %s%s" % (path, place), read_layout(path), needed)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Where the bundle of a run is on the node, and how it gets there: checked before it is unpacked, unpacked once."""
+"""Where the bundle of a run is on the node, and how it gets there: it is checked before it is unpacked, and unpacked once."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ UNPACK_STAGE = "unpacking the bundle"
 _MEGABYTE = 1000000
 _PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
-# What the steps of a place run.
+# The scripts that steps of a place run.
 SCRIPTS = {"download.py": downloader, "installer_run.py": installer_run}
 
 
 class Source(t.NamedTuple):
-    """A bundle, as it is declared."""
+    """A bundle, as declared."""
 
     location: str
     checksum: str = ""
@@ -56,24 +56,24 @@ def _key(source: Source, path: str) -> str:
     if source.checksum:
         return bundles.key_of(source.location, source.checksum)
     found = os.stat(path)
-    # Another file under the same path is another bundle.
+    # Another file at the same path is another bundle.
     identity = "%s %d %d" % (path, found.st_size, found.st_mtime_ns)
     return bundles.key_of(source.location, hashlib.sha256(identity.encode("utf-8", "surrogateescape")).hexdigest())
 
 
 def kept_file(source: Source, root: str = "/") -> str:
-    """Where a bundle that was brought here is kept; it is named for its checksum."""
+    """The path of a bundle that was brought to the node; it is named after its checksum."""
     return os.path.join(under(root, FILES), source.checksum.rpartition(":")[2].lower())
 
 
 def _held(folder: str) -> int:
-    """The bytes that the files in a folder take."""
+    """The total size of the files in a folder, in bytes."""
     paths = [os.path.join(place, name) for place, _folders, names in os.walk(folder) for name in names]
     return sum(os.lstat(path).st_size for path in paths)
 
 
 def _check_room(path: str, into: str, size: int) -> None:
-    """Refuse to unpack what the file system has no room for. What an interrupted run left goes first."""
+    """Refuse to unpack more than the file system has room for. Leftovers of an interrupted run count as free: they are removed first."""
     folder = into
     while not os.path.isdir(folder):
         folder = os.path.dirname(folder)
@@ -84,7 +84,7 @@ def _check_room(path: str, into: str, size: int) -> None:
 
 
 def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size: int, root: str) -> bundles.Place:
-    """`size` are the bytes that it takes, 0 where they are not known."""
+    """The place of a packed bundle and the steps that unpack it. `size`: the bytes needed; 0 where unknown."""
     loop = form == "iso" and read_machine(root).kind != "container" and os.path.exists(os.path.join(root, "dev/loop-control"))
     part = tree if loop else tree + ".part"
     argv = bundles.unpack_argv(form, path, into=part, loop=loop, tools=[tool for tool in _UNPACKERS if run.has(tool)])
@@ -95,21 +95,21 @@ def _unpacking(run: Runner, form: str, path: str, *, tree: str, ours: bool, size
         )
     files = [path] if ours else []
     if loop:
-        # It stays mounted after a failure neither: a later run mounts it again.
+        # Unmount it after a failure, too: a later run mounts it again.
         unmount = Step("cleaning up", ("umount", tree), always=True)
         return bundles.Place(tree, part, (Step(UNPACK_STAGE, argv),), (unmount, Step("cleaning up", ("rm", "-rf", "--", tree, *files))))
     _check_room(path, part, size)
     move = Step(UNPACK_STAGE, ("mv", "--no-target-directory", "--", part, tree))
-    # Half of a bundle is of no use to anybody, and may be what has filled the file system.
+    # A partly unpacked bundle is useless, and may be what has filled the file system.
     drop = Step("cleaning up", ("rm", "-rf", "--", part), always=True)
     return bundles.Place(tree, part, (Step(UNPACK_STAGE, argv), move, drop), (Step("cleaning up", ("rm", "-rf", "--", tree, *files)),))
 
 
 def place_of(run: Runner, source: Source, needed: bundles.Needed, *, root: str = "/") -> bundles.Place | None:
-    """Where the bundle is, or will be after it has been downloaded; None where it has to be brought to the node first."""
+    """Where the bundle is, or will be after a download; None where it has to be brought to the node first."""
     form = bundles.parse_name(source.location).form
     if form == "directory" and source.on == "controller" and not source.is_url:
-        # The action plugin makes an archive of a folder.
+        # The action plugin packs a folder into an archive.
         form = "tar"
     path = source.location
     if form == "directory":
@@ -138,17 +138,17 @@ def place_of(run: Runner, source: Source, needed: bundles.Needed, *, root: str =
         return place
     if not source.is_url:
         return None
-    # Its checksum is compared before the file gets its name.
+    # The checksum is verified before the file gets its name.
     environment = ((downloader.URL, source.location), *downloader.inherited(os.environ))
     download = Step(DOWNLOAD_STAGE, script_argv("download.py", path, source.checksum.lower()), environment=environment)
     return place._replace(unpack=(download, *place.unpack))
 
 
 def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root: str = "/") -> tuple[bundles.Place | None, dict[str, str]]:
-    """Where the bundle is that the options of a module name; None where it has to be brought to the node first.
+    """Locate the bundle that the options of a module name; None where it has to be brought to the node first.
 
-    Then a part of the module's result tells the action plugin to give the `checksum`, or to `transfer` the file. With release and
-    processor it looks into the file before it is sent.
+    Then a part of the module's result tells the action plugin to supply the `checksum`, or to `transfer` the file. It includes release and
+    architecture, so that the plugin checks the file before it sends it.
     """
     source = Source(parameters["bundle"], parameters["digest"] or parameters["bundle_checksum"] or "", parameters["bundle_on"])
     if parameters["staged"]:
@@ -160,7 +160,7 @@ def locate(run: Runner, parameters: t.Mapping[str, t.Any], *, version: str, root
 
 
 def _accept(source: Source, staged: str, root: str) -> None:
-    """Take over what the action plugin has transferred, if it is the declared file."""
+    """Accept the file that the action plugin has transferred, if it is the declared one."""
     wrong = downloader.mismatch(staged, source.checksum.lower())
     if wrong:
         raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)
@@ -171,19 +171,19 @@ def _accept(source: Source, staged: str, root: str) -> None:
 
 
 def prepare(place: bundles.Place) -> None:
-    """An empty folder to unpack into; what an interrupted run left in it is of no use."""
+    """Create an empty folder to unpack into. Leftovers of an interrupted run are removed."""
     if place.prepare:
         shutil.rmtree(place.prepare, ignore_errors=True)
         os.makedirs(place.prepare, mode=0o755)
 
 
 def shown(location: str) -> str:
-    """A place without the password that a URL may hold."""
+    """The location without the password that a URL may contain."""
     return re.sub(r"^([a-z]+://)[^/@]*@", r"\1", location)
 
 
 def tidy(root: str = "/") -> None:
-    """Remove the empty folders that a run has left which did not get its bundle. What it got of it stays for the next one."""
+    """Remove the empty folders of a run that did not get its bundle. A partial download stays for the next run."""
     top = under(root, bundles.DIRECTORY)
     for folder, _folders, _files in os.walk(top, topdown=False):
         with contextlib.suppress(OSError):
@@ -191,5 +191,5 @@ def tidy(root: str = "/") -> None:
 
 
 def forget(root: str = "/") -> None:
-    """Remove what runs that failed have left of other bundles."""
+    """Remove what failed runs have left of other bundles."""
     shutil.rmtree(under(root, bundles.DIRECTORY), ignore_errors=True)

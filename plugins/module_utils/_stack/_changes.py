@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What differs between the wanted and the found stack, and what keeps its packages from being replaced by updates of the system. Pure.
+"""Compare the wanted with the found stack, and protect its packages against replacement by system updates. Pure.
 
-Where the package manager ranks repositories, what came from that of the site needs no protection.
+Where the package manager ranks repositories, packages from the site's repository need no protection.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _stack_change(before: str, after: str, *, needs: str = NEEDS, aspect: str = 
 
 
 def is_installed(wanted: Wanted, found: Found) -> bool:
-    """Whether the wanted stack is installed in its version, and whole."""
+    """Whether the wanted stack is installed completely and in its version."""
     if not found.is_whole:
         return False
     if wanted.source != "doca" and found.stack.kind != "mlnx_ofed":
@@ -53,7 +53,7 @@ def _words(value: t.Any) -> str:
 
 
 def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """What of the selection differs from the record, for a stack whose version is right. Without a record, nothing does."""
+    """How the selection differs from the record, for a stack with the right version. Without a record, nothing differs."""
     record = found.record
     if not record or record.get("source") != wanted.source or record.get("version") != wanted.version:
         return ()
@@ -64,12 +64,12 @@ def _selection_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def same_release(wanted: Wanted, found: Found) -> bool:
-    """Whether the wanted release is installed, whole or not. MLNX_OFED without a declared version has none."""
+    """Whether the wanted release is installed, complete or not. MLNX_OFED without a declared version has no wanted release."""
     return wanted.fits(found.stack) and (wanted.source == "doca" or bool(wanted.version))
 
 
 def stack_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """What brings the stack to the wanted one; empty where it is that."""
+    """The changes to the wanted stack; empty where it is installed."""
     is_doca = wanted.source == "doca"
     selection = () if is_doca else _selection_changes(wanted, found)
     if is_installed(wanted, found) and not selection:
@@ -95,7 +95,7 @@ def removal_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def repair_changes(found: Found, names: t.Iterable[str]) -> tuple[Change, ...]:
-    """The packages whose interrupted installation is ended."""
+    """The packages whose interrupted installation is to be completed."""
     return tuple(Change(Kind.PACKAGE, name, "state", found.packages[name].state, "installed") for name in names)
 
 
@@ -110,7 +110,7 @@ def additions(names: t.Iterable[str]) -> tuple[Change, ...]:
 
 
 def repository_changes(wanted: Wanted, found: Found) -> tuple[Change, ...]:
-    """The repository files that have to be written or removed."""
+    """The repository files to be written or removed."""
     files = found.manager.files_of(wanted.repository)
     return changes_of(*(file_change(path, found.files.get(path, ""), content) for path, content in files.items()))
 
@@ -124,26 +124,26 @@ def protects(wanted: Wanted, found: Found) -> bool:
 
 
 def is_unprotected(wanted: Wanted, found: Found) -> bool:
-    """Whether packages are to be protected, and the package manager lacks what that takes."""
+    """Whether packages are to be protected, but the package manager lacks the means."""
     return not found.can_protect and protects(wanted, found._replace(can_protect=True))
 
 
 def lift(found: Found) -> tuple[Change, ...]:
-    """Lift the protection, before the stack changes or where none is wanted."""
+    """Lift the protection, before the stack changes or where no protection is wanted."""
     return _file(found, {})
 
 
 def protect(found: Found) -> tuple[Change, ...]:
-    """Protect the packages, where that is not done, or where those that are protected have changed.
+    """Protect the packages, if they are unprotected or the protected ones have changed.
 
-    Packages that were added are not protected until the next change of the stack: other roles add some later in the same run.
+    Added packages are not protected until the next change of the stack: other roles add some later in the same run.
     """
     kept, installed = found.manager.kept(found.protection), _versions(found, found.packages)
     return () if kept and all(installed.get(name) == version for name, version in kept.items()) else renew(found)
 
 
 def renew(found: Found) -> tuple[Change, ...]:
-    """Protect all packages that are installed, but for ready-made modules: a build for another kernel brings them in another version."""
+    """Protect all installed packages except prebuilt modules: a build for another kernel replaces those with another version."""
     modules = prebuilt(found.packages, found.stack.ofed_version)
     return _file(found, _versions(found, (name for name in vendors(found.packages, found.stack.ofed_version) if name not in modules)))
 
@@ -157,7 +157,7 @@ def to_come(wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def _versions(found: Found, names: t.Iterable[str]) -> dict[str, str]:
-    """By names without an architecture."""
+    """Versions by package name, without architecture."""
     return {name.split(":")[0]: found.packages[name].version for name in names}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Install or remove a vendor's stack: look, plan, run a job, and look again when it has ended."""
+"""Install or remove a vendor's stack: look, plan, run a job, and look again after it has ended."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ if t.TYPE_CHECKING:
 
 Version = t.Mapping[str, str]
 
-# In a job that an earlier release of the collection began, the stacks before and after it are not recorded.
+# Jobs started by an earlier release of the collection do not record the stacks before and after.
 _NOT_RECORDED = {"kind": "", "version": ""}
-# What changes no package.
+# Kinds of changes that affect no package.
 _SETTINGS = (Kind.OPENIB_CONF, Kind.PROTECTION)
 _SETTING_FILES = (openibd.PATH, *(family.manager.protection_path for family in FAMILIES))
 
@@ -53,7 +53,7 @@ def _version(found: Found) -> Version:
 
 
 def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
-    """The stack after the changes. Without a declared version, it is whatever the repository has."""
+    """The stack after the changes. Without a declared version, the repository determines it."""
     if not todo.about(Kind.STACK):
         return _version(found)
     if wanted.state == "absent":
@@ -62,7 +62,7 @@ def _expected(wanted: Wanted, found: Found, todo: StackPlan) -> Version:
 
 
 def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job: jobs.State | None = None, late: t.Sequence[Pending] = ()) -> dict[str, t.Any]:
-    """The result of the module. `late` are what takes consent, and the keys of openib.conf that the change of the whole file stands for."""
+    """The result of the module. `late`: changes that need consent, and keys of openib.conf that the change of the file stands for."""
     made = Plan(tuple(map(_shown, changes)))
     settings = [change.kind in _SETTINGS or (change.is_about(Kind.FILE) and change.subject in _SETTING_FILES) for change in made.changes]
     return {
@@ -79,14 +79,14 @@ def _result(changes: t.Iterable[Change], *, before: Version, after: Version, job
 
 
 def _shown(change: Change) -> Change:
-    """The change as a result or a record may have it: without passwords."""
+    """The change without passwords, for results and records."""
     if not change.is_about(Kind.FILE):
         return change
     return change._replace(before=without_secrets(change.before), after=without_secrets(change.after))
 
 
 def _recorded(memo: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
-    """The changes that a job was begun for."""
+    """The changes for which a job was started."""
     return tuple(Change.of_row(row) for row in memo["changes"])
 
 
@@ -95,12 +95,12 @@ def _conf(root: str) -> str:
 
 
 def _declared_keys(module: AnsibleModule) -> t.Mapping[str, t.Any]:
-    """The keys of openib.conf that the stack is to have; none where it goes."""
+    """The keys of openib.conf that the stack is to have; none where it is removed."""
     return (module.params["openib_conf"] or {}) if module.params["state"] == "present" else {}
 
 
 def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tuple[Change, ...], list[Pending]]:
-    """Write the declared keys of openib.conf, where the stack is as wanted; the change of the file, and the keys that are effective later."""
+    """Write the declared keys of openib.conf for a stack that is as wanted. Returns the change of the file, and the keys that take effect later."""
     declared = _declared_keys(module)
     if not declared:
         return (), []
@@ -115,12 +115,12 @@ def _configure(module: AnsibleModule, root: str, dry: bool = False) -> tuple[tup
 
 
 def _record(path: str, content: t.Mapping[str, t.Any]) -> None:
-    # Two may end the job of an earlier run: its module, which a lost controller leaves behind, and that of the next run.
+    # Two processes may conclude the job of an earlier run: its module, which survived the controller, and that of the next run.
     write_text(path, json.dumps(content, indent=1, sort_keys=True))
 
 
 def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
-    """Record what a job has done, and look again. Raises CommandFailed where it failed."""
+    """Record what a job has done, and look again. Raises CommandFailed if it failed."""
     if job.interrupted:
         words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
         raise CommandFailed(words % (job.stage or "the job", job.log), job=job.result())
@@ -138,7 +138,7 @@ def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
 
 
 def _finish(module: AnsibleModule, job: jobs.State, *, wanted: Wanted, found: Found, root: str) -> dict[str, t.Any]:
-    """The result of a job that did what this run wants. Only now it is known what there is to protect."""
+    """The result of a job that did what this run wants. Only now is it known which packages to protect."""
     replaced = any(change.kind == Kind.STACK for change in _recorded(job.memo))
     for change in (renew if replaced else protect)(found) if protects(wanted, found) else lift(found):
         apply_file(module, change, root=root)
@@ -158,7 +158,7 @@ def _running(job: jobs.State, root: str) -> dict[str, t.Any]:
 
 
 def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
-    """The job that an earlier execution began: one that is to be followed, or that still runs. Waits for its end."""
+    """The job of an earlier run, if it is to be followed or still runs. Waits for its end."""
     job = jobs.read_job(JOB, root)
     if job is None or (not job.running and module.params["attach"] != job.id):
         return None
@@ -173,7 +173,7 @@ def _apply(
 ) -> dict[str, t.Any]:
     """Write the repository files, and run the job to its end or for as long as the module may wait."""
     key = module.params["repository_key"] or ""
-    # What has to be known when the job has ended.
+    # What has to be known after the job has ended.
     memo = {
         "changes": [list(_shown(change)) for change in changes],
         "wanted": wanted.purpose(),
@@ -199,22 +199,22 @@ def _apply(
 
 
 def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, todo: StackPlan, root: str) -> dict[str, t.Any] | None:
-    """The result of a run that leaves the stack alone, because it is in use; None where it may be replaced."""
+    """The result of a run that leaves the stack alone because it is in use; None where it may be replaced."""
     if not needs_consent(wanted, found, todo):
         return None
     why = in_use(wanted, found) or in_use(wanted, with_users(run, found, root))
     if not why:
         return None
-    # The stack that is there is configured as declared all the same.
+    # The present stack is nevertheless configured as declared.
     changes, keys = _configure(module, root, dry=module.check_mode) if _conf(root) else ((), [])
     waiting = [Pending(change._replace(needs="upgrade"), why) for change in todo.about(Kind.STACK)]
     return _result(changes, before=_version(found), after=_version(found), late=[*waiting, *keys])
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
+    """Look, plan and, outside of check mode, apply. May return while a job runs; it is then called again with the option `attach`."""
     parameters = module.params
-    # As it was declared, and as it is once it is no part of a URL: ansible-core takes both out of results and logs.
+    # The password as declared, and decoded from the URL: ansible-core removes both from results and logs.
     login = (parameters["repository"] or "").partition("://")[2].partition("/")[0].rpartition("@")[0]
     module.no_log_values.update({login.partition(":")[2], address_of(parameters["repository"] or "").password} - {""})
     job = _earlier(module, root)
@@ -228,7 +228,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
         package = found.manager.lock_package
         module.warn("updates of the system may replace packages of MLNX_OFED: install %s and leave it turned on, or set ofed_protect_packages: false" % package)
     todo = plan(wanted, found)
-    # A job that an earlier run began for something else was only waited for.
+    # If an earlier run started the job for something else, this run only waited for it.
     if job is not None and (not todo or job.memo["wanted"] == wanted.purpose()):
         return _finish(module, job, wanted=wanted, found=found, root=root)
     before = _version(found)
@@ -247,7 +247,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     replaces = todo.steps and todo.about(Kind.STACK)
     images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
     rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
-    # What packages that are to come make of openib.conf is not known.
+    # How packages that are still to be installed change openib.conf is unknown.
     changes = (*todo.changes, *foreign, *rebuilt, *openibd.key_changes(_conf(root), _declared_keys(module)))
     place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})
     if place is not None:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What keeps a stack from being changed, and can be known before the first change.
+"""Find what prevents a change of the stack, before the first change.
 
-Packages that are not part of the stack and would go with it, as the package manager simulates it, for a repository that is not
-declared yet on a copy of its lists; options that the installer does not know; and kernel modules that can't be built.
+That is: packages outside of the stack that would be removed with it, as the package manager simulates it (for a repository that is not
+declared yet, on a copy of its lists); options that the installer does not know; and kernel modules that can't be built.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ from ._wanted import Wanted
 if t.TYPE_CHECKING:
     from .._host._run import Output, Runner
 
-# With these options the installer builds nothing for the running kernel, or does not ask for its headers.
+# With these options the installer builds nothing for the running kernel, or does not require its headers.
 _WITHOUT_HEADERS = frozenset({"--without-dkms", "--without-depcheck", "-k", "--kernel", "-s", "--kernel-sources"})
-# A package that every system of the Debian family can be offered: where it is not, there are no package lists to look into.
+# A package that every system of the Debian family offers. If it is missing, there are no package lists.
 _ALWAYS_OFFERED = "dpkg"
 _APT_SECONDS = 600
 
@@ -45,9 +45,9 @@ _APT_SECONDS = 600
 def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected: t.Collection[str], release: str = "", by_name: bool = False) -> list[str]:
     """The `removed` packages that are not part of the stack. Pure.
 
-    `expected` are the packages that go by the plan. The installer removes more by their names: with `by_name` these are
-    part of the stack as well, and come back with it. So are the distribution's own builds of its libraries: whatever needs one of
-    them goes with it, and is named for itself.
+    `expected`: the packages that the plan removes. The installer removes further packages by name: with `by_name` these count as part of the
+    stack and are installed again with it. So do the distribution's own builds of its libraries: a package that needs one of
+    them is removed with it and reported itself.
     """
     return sorted(
         name
@@ -57,7 +57,7 @@ def foreign(removed: t.Iterable[str], versions: t.Mapping[str, str], *, expected
 
 
 def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> None:
-    """Refuse where one of the foreign packages is not allowed to go. `what` is about to be done: `mlnx_ofed 5.8 is installed`."""
+    """Refuse if one of the foreign packages may not be removed. `what`: what is about to be done, such as `mlnx_ofed 5.8 is installed`."""
     kept = [name for name in names if name not in allowed]
     if kept:
         raise Refused(
@@ -69,7 +69,7 @@ def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> Non
 
 
 def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> dict[str, str]:
-    """What rpm would break by an erasure, and what needs that in turn. The libraries `replaced` come back."""
+    """What rpm would break with an erasure, and what depends on that in turn. The libraries in `replaced` are installed again."""
     found: list[str] = []
     while True:
         output = run([*argv, *found], ok=None, timeout=300)
@@ -80,7 +80,7 @@ def _erased(run: Runner, argv: t.Sequence[str], replaced: t.Container[str]) -> d
 
 
 def _removed(run: Runner, found: Found, argv: t.Sequence[str], *, wanted: Wanted, root: str) -> dict[str, str]:
-    """The packages that a simulation would remove, with versions where it tells them."""
+    """The packages that a simulation would remove, with versions where it reports them."""
     if rpm.is_erase_test(argv):
         return _erased(run, argv, () if wanted.packages == "kernel-only" else REPLACED)
     address = wanted.repository.address if wanted.repository is not None else ""
@@ -104,7 +104,7 @@ def _copy(source: str, target: str, without: t.Container[str]) -> None:
     for name in sorted(os.listdir(source)) if os.path.isdir(source) else []:
         path = os.path.join(source, name)
         if os.path.isfile(path) and name not in without:
-            # Lists are tens of megabytes; apt replaces them and writes into none.
+            # The lists have tens of megabytes; apt replaces these files and modifies none in place.
             try:
                 os.link(path, os.path.join(target, name))
             except OSError:
@@ -121,7 +121,7 @@ def _said(output: Output) -> str:
 
 
 def _write(files: t.Mapping[str, str], folder: str) -> str:
-    """Write the repository files and the key into a folder of their own; returns the path of the sources file."""
+    """Write the repository files and the key into a temporary folder; returns the path of the sources file."""
     sources = ""
     for path, content in files.items():
         if not content:
@@ -130,7 +130,7 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
             sources = os.path.join(folder, "sources", os.path.basename(path))
         target = os.path.join(folder, "preferences" if "/preferences.d/" in path else "sources" if "/sources.list.d/" in path else "", os.path.basename(path))
         text = content.replace("/etc/apt/keyrings", folder) if "/sources.list.d/" in path else content
-        # apt reads passwords as root, and the rest as a user without rights.
+        # apt reads passwords as root, and all else as an unprivileged user.
         mode = 0o600 if path == apt.AUTH else 0o644
         with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write(text)
@@ -138,16 +138,16 @@ def _write(files: t.Mapping[str, str], folder: str) -> str:
 
 
 def preview(run: Runner, files: t.Mapping[str, str], *, name: str, argv: t.Sequence[str], address: str, root: str = "/") -> tuple[list[str], Transaction]:
-    """Read the lists of the new repository into a copy; the versions of the package `name` there, and what `argv` would do.
+    """Read the lists of the new repository into a copy. Returns the versions of the package `name` there, and what `argv` would do.
 
-    Without `argv`, nothing is simulated. The errors name the repository.
+    Without `argv`, nothing is simulated. Errors name the repository.
     """
     with tempfile.TemporaryDirectory(prefix="rdma-ofed-") as folder:
-        # apt reads keys and folders as a user without rights.
+        # apt reads keys and folders as an unprivileged user.
         os.chmod(folder, 0o755)
         _copy(os.path.join(root, "var/lib/apt/lists"), folder + "/lists", ("lock",))
         os.makedirs(folder + "/lists/partial")
-        # An earlier declaration of the same repository is replaced, not added to.
+        # An earlier declaration of the same repository is replaced.
         declared = ["lock", *map(os.path.basename, files)]
         _copy(os.path.join(root, "etc/apt/sources.list.d"), folder + "/sources", declared)
         _copy(os.path.join(root, "etc/apt/preferences.d"), folder + "/preferences", declared)
@@ -174,9 +174,9 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
     """What a repository that is not declared yet makes apt remove. Raises Refused where it does not have the version."""
     if wanted.repository is None or not todo.steps or not found.manager.simulates:
         return {}
-    # Without the protection, what it would keep from being installed is seen, and refused with its reason.
+    # Without the protection, the simulation shows what the protection would block, and the refusal gives the reason.
     files = {**found.files, **{change.subject: change.after for change in (*todo.about(Kind.FILE), *lift(found))}}
-    # With a former stack that goes first, or with packages to be repaired, it is not known what apt will do then.
+    # If a former stack is removed first, or packages are to be repaired, apt's later decisions can't be simulated.
     argv = () if todo.simulate or packages.broken(found.packages) else todo.steps[-1].argv
     offered, seen = preview(run, files, name=wanted.metapackage, argv=argv, address=address_of(wanted.repository.address).plain, root=root)
     if wanted.version and not any(packages.version_fits(wanted.version, version) for version in offered):
@@ -187,7 +187,7 @@ def _removed_by_repository(run: Runner, wanted: Wanted, found: Found, *, todo: S
 
 
 def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str]) -> None:
-    """Refuse to take other versions of the stack that stays, which an added package may depend on. `installed`: versions by name."""
+    """Refuse to upgrade packages of the stack that stays because an added package depends on them. `installed`: versions by name."""
     newer = [name for name in found.vendors if installed.get(name, found.packages[name].version) != found.packages[name].version]
     if newer and not todo.about(Kind.STACK):
         raise Refused(
@@ -198,7 +198,7 @@ def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str])
 
 
 def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, root: str) -> tuple[Change, ...]:
-    """The foreign packages that go and may go; those that may not end the run."""
+    """The foreign packages that will be removed. Raises Refused for those that may not be removed."""
     removed = {**_removed_by_plan(run, found, todo, wanted=wanted, root=root), **_removed_by_repository(run, wanted, found, todo=todo, root=root)}
     versions = {name: package.version for name, package in found.packages.items()}
     names = foreign(removed, versions, expected=todo.removes, release=found.stack.ofed_version, by_name=todo.by_installer)
@@ -207,7 +207,7 @@ def dependants(run: Runner, wanted: Wanted, found: Found, *, todo: StackPlan, ro
 
 
 def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: Place) -> None:
-    """Refuse what neither the tables nor the help of an unpacked bundle have. A packed one is asked by the job."""
+    """Refuse options that neither the tables nor the help of an unpacked bundle list. For a packed bundle, the job does that."""
     installer = Installer(wanted.version, found.manager.packaging)
     unsure = () if place.unpack else installer.doubts(wanted.installer_options, wanted.packages)
     if not unsure:
@@ -217,7 +217,7 @@ def refuse_unknown_options(run: Runner, wanted: Wanted, found: Found, *, place: 
 
 
 def refuse_without_headers(run: Runner, wanted: Wanted, found: Found, *, root: str) -> None:
-    """Refuse to build kernel modules in a container that the headers of the host's kernel can't be had for."""
+    """Refuse to build kernel modules in a container for which the headers of the host's kernel are not available."""
     kernel = os.uname().release
     builds = wanted.source == "mlnx_ofed" and not wanted.has_no_modules and not _WITHOUT_HEADERS & names_of(wanted.installer_options)
     if not builds or found.manager.packaging != "deb" or os.path.isdir(os.path.join(root, "lib/modules", kernel, "build/scripts")):

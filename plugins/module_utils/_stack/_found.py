@@ -25,23 +25,23 @@ class Found(t.NamedTuple):
     stack: Stack = Stack("none")
     packages: t.Mapping[str, Package] = {}
     record: t.Mapping[str, t.Any] = {}
-    """The selection of the last run that succeeded."""
+    """The selection of the last successful run."""
     interrupted: str = ""
-    """How the last job ended before its time, in words; "" where it did not."""
+    """How the last job was interrupted, in words; "" where it was not."""
     begun: t.Mapping[str, t.Any] = {}
-    """The purpose of the last job, as of `Wanted.purpose`."""
+    """The purpose of the last job, in the form of `Wanted.purpose`."""
     files: t.Mapping[str, str] = {}
-    """Contents of the repository files."""
+    """The content of the repository files, by path."""
     folders: tuple[str, ...] = ()
-    """Where the package manager finds files of repositories, as of `Manager.repository_folders`."""
+    """Where the package manager looks for repository files, from `Manager.repository_folders`."""
     protection: str = ""
-    """Content of the file that keeps packages from being replaced."""
+    """The content of the file that protects packages from replacement."""
     can_protect: bool = True
-    """Whether the package manager has what that takes."""
+    """Whether the package manager supports the protection."""
     alternatives: t.Mapping[str, str] = {}
-    """The versions that the stack to come has of installed packages."""
+    """The versions of installed packages in the stack to be installed."""
     users: tuple[User, ...] = ()
-    """Those of RDMA, where they were looked for."""
+    """The users of RDMA, where they were looked for."""
 
     @property
     def manager(self) -> Manager:
@@ -50,34 +50,34 @@ class Found(t.NamedTuple):
 
     @property
     def protected(self) -> bool:
-        """Whether packages are kept at their versions by the collection."""
+        """Whether the collection keeps packages at their versions."""
         return bool(self.manager.protection_path) and self.manager.is_protected(self.protection)
 
     @property
     def vendors(self) -> list[str]:
-        """The vendor's packages that are installed, wholly or in part, and the stack's own that were left half installed."""
+        """The vendor's packages that are installed, completely or partly, and half-installed packages of the stack."""
         left = taken_by_installer(packages.broken(self.packages))
         return sorted({*vendors(self.packages, self.stack.ofed_version), *left})
 
     @property
     def broken(self) -> list[str]:
-        """The packages of the vendor's stack that were left half installed."""
+        """The half-installed packages of the vendor's stack."""
         mine = self.vendors
         return [name for name in packages.broken(self.packages) if name in mine]
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing tells of an installation that did not come to its end, by a job of the collection or by other means."""
+        """Whether there is no sign of an incomplete installation, by a job of the collection or by other means."""
         return self.stack.complete and not self.interrupted and not self.broken
 
     @property
     def is_surely_half(self) -> bool:
-        """Whether more than the words of `ofed_info` tells that the installation did not come to its end, or that this collection began it."""
-        # The record stays where the vendor's own uninstaller took the stack away, and says nothing of what came later.
+        """Whether more than the output of `ofed_info` shows an incomplete installation, or that this collection started it."""
+        # The record outlives a removal by the vendor's own uninstaller, and says nothing about a later stack.
         is_of_this = self.record.get("source") == self.stack.kind and same_version(str(self.record.get("version") or ""), self.stack.ofed_version)
         return bool(self.interrupted or self.broken) or is_of_this
 
     @property
     def is_vendors(self) -> bool:
-        """Whether a vendor's stack is installed, or what an interrupted installation left of one."""
+        """Whether a vendor's stack is installed, or the remains of an interrupted installation of one."""
         return self.stack.kind in ("mlnx_ofed", "doca")

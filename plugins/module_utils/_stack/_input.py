@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about the RDMA stack and its upper-layer protocols, on which distributions, and where it is so already. Pure."""
+"""Validate what is declared about the RDMA stack and its upper-layer protocols for a distribution, and tell whether a node already has it. Pure."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def _version(text: str) -> tuple[int, ...]:
 
 
 def supported(system: t.Mapping[str, t.Any]) -> bool:
-    """Whether the role knows the packages of this distribution. `system` is the fact `os`."""
+    """Whether the role knows the packages of this distribution. `system`: the fact `os`."""
     known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
     return known is not None and bool(version) and _version(known.first) <= version < _version(known.after)
 
 
 def served(system: t.Mapping[str, t.Any]) -> bool:
-    """Whether the role takes an untested distribution or release for one of its family, with the stack of the distribution.
+    """Whether the role treats an untested distribution or release as one of its family, with the distribution's own stack.
 
-    Releases older than those that are known are not served. Releases without a number, such as the testing release of Debian, are.
+    Releases older than the known ones are not served. Releases without a number, such as Debian testing, are.
     """
     known, version = DISTRIBUTIONS.get(str(system.get("id", ""))), _version(str(system.get("version", "")))
     return by_name(system.get("family")) is not None and (known is None or not version or _version(known.first) <= version)
@@ -61,7 +61,7 @@ def _unserved(source: t.Any, found: t.Mapping[str, t.Any]) -> Problem:
 
 
 def unknown_distribution(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
-    """That the node runs a distribution of no known family, or a release that is too old: nothing of the collection is for it, whatever is declared."""
+    """The problem of a node with an unknown family or a release that is too old: the collection does not support it, whatever is declared."""
     found = part(facts, "os")
     return [_unserved(variables.get("ofed_source", "inbox"), found)] if found and not supported(found) and not served(found) else []
 
@@ -78,7 +78,7 @@ def _os_problems(source: t.Any, facts: t.Mapping[str, t.Any] | None) -> list[Pro
 
 
 def distribution_notes(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None) -> list[str]:
-    """A warning about a distribution that is served and was never tested."""
+    """A warning about a distribution that is served but was never tested."""
     found = part(facts, "os")
     if variables.get("ofed_source", "inbox") != "inbox" or supported(found) or not served(found):
         return []
@@ -86,7 +86,7 @@ def distribution_notes(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t
 
 
 def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Collection[str]) -> list[str]:
-    """The packages of the vendor that the set is without, unless an option adds them."""
+    """The vendor's packages that the set lacks and no option adds."""
     needed: list[str] = []
     if (user_only(chosen) or chosen) not in _WITH_USER_SPACE:
         needed += protocol.stack_packages[family.name]
@@ -96,7 +96,7 @@ def _lacking(protocol: Protocol, *, chosen: str, family: Family, options: t.Coll
 
 
 def _excluded(protocol: Protocol, options: t.Collection[str]) -> list[str]:
-    """The options that take a package of the protocol out of the set."""
+    """The options that remove a package of the protocol from the set."""
     names = [name for packages in protocol.stack_packages.values() for name in packages]
     names += [protocol.kernel + suffix for suffix in ("", "-dkms", "-modules")] if protocol.kernel else []
     return sorted({"--without-" + name for name in names} & set(options))
@@ -146,7 +146,7 @@ def _conf_problems(protocol: Protocol, variables: t.Mapping[str, t.Any]) -> list
 
 
 def vendor_ulp_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
-    """What is wrong with the declared protocols, where a vendor's stack shall be installed."""
+    """Problems of the declared protocols where a vendor's stack is to be installed."""
     value = variables.get(VARIABLE) or ()
     if name_problems(value):
         return []
@@ -155,7 +155,7 @@ def vendor_ulp_problems(variables: t.Mapping[str, t.Any], platform: Platform) ->
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role ofed, and with the distribution if the facts are there."""
+    """All problems of the variables of the role ofed and, with facts, of the distribution."""
     found = value_problems(VARIABLES, variables)
     extra = variables.get("ofed_extra_packages", [])
     found += package_problems("ofed_extra_packages", extra, form=_PACKAGE, allowed="the name of a package of the distribution")
@@ -171,18 +171,18 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
     if source == "inbox" and variables.get("ofed_version"):
         hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
-    # What is removed is found on the node: nothing has to be declared for it.
+    # What is to be removed is found on the node and need not be declared.
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":
         platform = platform_of(facts)
         found += vendor_problems(variables, platform) + vendor_ulp_problems(variables, platform)
-    # A stack of a vendor that is there can go on any of them.
+    # A vendor's stack can be removed on any distribution.
     return found + _os_problems("inbox" if variables.get("ofed_state") == "absent" else source, facts)
 
 
 def settled(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any], installed: t.Mapping[str, str] | None) -> bool:
-    """Whether the role ofed has nothing to do on a node, for sure: it has the stack of its distribution, as declared, and nothing of a vendor.
+    """Whether the role ofed certainly has nothing to do on a node: it has its distribution's stack, as declared, and nothing from a vendor.
 
-    `variables` are those of the host, without problems; `facts` its `rdma` facts; `installed` the packages that the look found, with their versions.
+    `variables`: those of the host, already validated. `facts`: its `rdma` facts. `installed`: the packages that the look found, with versions.
     """
     wanted = {**{name: entry["default"] for name, entry in VARIABLES.items()}, **variables}
     stack, machine = facts.get("stack") or {}, facts.get("machine") or {}

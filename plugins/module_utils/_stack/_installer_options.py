@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What mlnxofedinstall understands, by release: the installer itself takes misspelt options without a word.
+"""The options of mlnxofedinstall, by release. The installer itself silently accepts misspelt options.
 
-The tables retell the help of the releases 4.1-1.0.2.0, 4.9-7.1.0.0 and 5.0-2.1.8.0 (DEB) and of a later one, and that of the
-RPM variant's install.pl; for 4.9 and 5.0 also what they take without telling. What they lack, the help of the bundle may have.
+The tables are based on the help of the releases 4.1-1.0.2.0, 4.9-7.1.0.0 and 5.0-2.1.8.0 (DEB) and of a later one, and on that of the
+RPM variant's install.pl; for 4.9 and 5.0 they include undocumented options. The help of the bundle may have further options.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._foreign import release
 from ._package_names import KNOWN
 
 FIRST = (4, 1)
-# The long-term release, whose last versions are newer than 5.0.
+# The long-term release; its last versions are newer than 5.0.
 _4_9 = (4, 9)
 _5_0 = (5, 0)
 _LATER = (5, 1)
@@ -26,10 +26,10 @@ _NEVER = (10**6, 0)
 
 
 class Option(t.NamedTuple):
-    """Where an option is understood."""
+    """Where an option is supported."""
 
     value: str
-    """What stands after it, "" for nothing."""
+    """Its argument; "" for none."""
     since: tuple[int, int]
     until: tuple[int, int]
     """The first release without it."""
@@ -37,7 +37,7 @@ class Option(t.NamedTuple):
 
 
 def _understood(text: str, since: tuple[int, int], *, until: tuple[int, int] = _NEVER, families: tuple[str, ...] = ("deb", "rpm")) -> dict[str, Option]:
-    """The options of a text; of one that something stands after, the text tells it as `--option:WHAT`."""
+    """Parse the options of a text. An option with an argument is written `--option:ARGUMENT`."""
     words = [word.partition(":") for word in text.split()]
     return {name: Option(value, since, until, families) for name, _colon, value in words}
 
@@ -68,13 +68,13 @@ OPTIONS: t.Mapping[str, Option] = {
     **_understood(_TEXT_LATER, _LATER),
     **_understood(_TEXT_LATER_RPM, _LATER, families=("rpm",)),
 }
-# Options that name a package, and what stands after them. Only the installer for RPM has those of a build.
+# Options followed by a package name, and their arguments. Only the RPM installer has the build options.
 _FAMILIES_OF_PACKAGES: t.Mapping[str, str] = {
     **dict.fromkeys(("--without-", "--with-"), ""),
     **dict.fromkeys(("--pre-install-", "--post-install-", "--pre-build-", "--post-build-"), "SCRIPT"),
 }
 
-# Options that the installer knows and that are not allowed here, with the reason.
+# Options that the installer supports and that are not allowed here, with the reason.
 _NOT_HERE: t.Mapping[str, str] = {
     "--force": "name the packages that may go in ofed_allow_removal",
     "-q": "it is set where it is needed",
@@ -85,7 +85,7 @@ _NOT_HERE: t.Mapping[str, str] = {
     **dict.fromkeys(("--print-available", "-p", "--script-version", "-h", "--help"), "it installs nothing"),
 }
 FIRMWARE = ("--force-fw-update", "--fw-image-dir", "--fw-dir", "--enable-sriov")
-# How similar an option must be to a known one, of 1, to count as a misspelling of it rather than as one of another release.
+# The minimum similarity, of 1, at which an option counts as a misspelling rather than as an option of another release.
 _CLOSE = 0.8
 
 # Sets of packages, and the releases that have them.
@@ -95,29 +95,29 @@ _SETS_TEXT = {
     _LATER: "xlio",
 }
 SETS: t.Mapping[str, tuple[int, int]] = {name: since for since, names in _SETS_TEXT.items() for name in names.split()}
-# These filter a set instead of being one.
+# These filter a set and are not sets themselves.
 _FILTERS = ("kernel-only", "user-space-only")
-# With this at its end, a set is its part in user space. The metapackages of a repository are named so.
+# A set with this suffix is its user-space part. The metapackages of a repository use this suffix.
 _USER_ONLY = "-user-only"
 USER_ONLY_WORDS = "one of them with %s at its end, such as basic%s" % (_USER_ONLY, _USER_ONLY)
 
 
 def user_only(packages: str) -> str:
-    """The set whose part in user space is declared: `basic` for `basic-user-only`, `all` for `user-space-only`; "" where kernel modules come along."""
+    """The set whose user-space part is declared: `basic` for `basic-user-only`, `all` for `user-space-only`; "" where kernel modules are included."""
     if packages == "user-space-only":
         return "all"
     return packages[: -len(_USER_ONLY)] if packages.endswith(_USER_ONLY) and packages[: -len(_USER_ONLY)] not in _FILTERS else ""
 
 
 def set_argv(packages: str) -> tuple[str, ...]:
-    """The options for a set: without one, the installer would pick its own."""
+    """The options for a set. Without one, the installer would choose its own."""
     if user_only(packages):
         return ("--" + user_only(packages), "--user-space-only")
     return ("--all", "--" + packages) if packages in _FILTERS else ("--" + packages,)
 
 
 def _split(options: t.Sequence[str]) -> list[list[str]]:
-    """The entries as words of the command line: what stands after an option is in its entry, or is the next entry."""
+    """The entries as words of the command line: the argument of an option is in its entry or is the next entry."""
     rows: list[list[str]] = []
     for entry in options:
         if not entry.startswith("-") and rows and len(rows[-1]) == 1:
@@ -129,17 +129,17 @@ def _split(options: t.Sequence[str]) -> list[list[str]]:
 
 
 def options_argv(options: t.Sequence[str]) -> tuple[str, ...]:
-    """The entries as the installer gets them."""
+    """The entries as arguments of the installer."""
     return tuple(word for row in _split(options) for word in row)
 
 
 def names_of(options: t.Sequence[str]) -> frozenset[str]:
-    """The options without what stands after them."""
+    """The options without their arguments."""
     return frozenset(row[0] for row in _split(options))
 
 
 def value_of(options: t.Sequence[str], name: str) -> str:
-    """What stands after an option; "" where it is not there."""
+    """The argument of an option; "" where the option is missing."""
     return next((row[1] for row in _split(options) if row[0] == name and len(row) > 1), "")
 
 
@@ -151,7 +151,7 @@ def _value_problem(variable: str, row: t.Sequence[str], value: str) -> list[Prob
 
 
 def _form_problems(variable: str, options: t.Any) -> list[Problem]:
-    """What is wrong with options for the installer of any release."""
+    """Problems of options for the installer of any release."""
     if not isinstance(options, (list, tuple)):
         return [Problem(variable, options, "a list of options of mlnxofedinstall")]
     wrong = [
@@ -165,7 +165,7 @@ def _form_problems(variable: str, options: t.Any) -> list[Problem]:
 
 
 class Installer(t.NamedTuple):
-    """The installer of a release, for the packages of a family. Where either is empty, all that is known of any is allowed."""
+    """The installer of a release for a package family. If either is empty, the options of all releases or families are allowed."""
 
     version: str = ""
     family: str = ""
@@ -177,7 +177,7 @@ class Installer(t.NamedTuple):
         return sorted(name for name, since in SETS.items() if known == (0, 0) or since <= known)
 
     def vocabulary(self) -> dict[str, str]:
-        """Every option without a package's name in it -> what stands after it."""
+        """Every option that does not contain a package name, with its argument."""
         known = release(self.version)
         return {
             name: option.value
@@ -186,19 +186,19 @@ class Installer(t.NamedTuple):
         }
 
     def doubts(self, options: t.Sequence[str], packages: str) -> list[str]:
-        """The options, that for the set among them, which only the help of the bundle can vouch for."""
+        """The options, including that for the set, which only the help of the bundle can confirm."""
         chosen = "--" + (user_only(packages) or packages)
         unknown = [row[0] for row in _split(options) if self._is_unknown(row[0])]
         return unknown + ([chosen] if chosen[2:] in SETS and chosen[2:] not in self.sets() else [])
 
     def refused_by_help(self, name: str) -> Problem:
-        """The problem with an option, or that for a set, which neither the tables nor the help of the bundle have."""
+        """The problem of an option, or of a set, that neither the tables nor the help of the bundle have."""
         if name[2:] in SETS:
             return Problem("ofed_packages", name[2:], ", ".join(self.sets()), "the installer of this bundle has no %s" % name)
         return self._unknown("ofed_installer_options", name)
 
     def problems(self, variable: str, options: t.Any, *, firmware_update: bool = False, ask: bool = False) -> list[Problem]:
-        """What is wrong with options for it. With `ask`, the bundle is asked later about what the tables do not have: see `doubts`."""
+        """Problems of options. With `ask`, options that the tables lack are checked later against the bundle: see `doubts`."""
         wrong = _form_problems(variable, options)
         if wrong:
             return wrong
@@ -219,14 +219,14 @@ class Installer(t.NamedTuple):
         return {prefix: value for prefix, value in _FAMILIES_OF_PACKAGES.items() if self.family != "deb" or "-build-" not in prefix}
 
     def _nearest(self, name: str, cutoff: float) -> str:
-        """The known option that a misspelt one is most like. One that burns firmware or forces something is never proposed."""
+        """The known option most similar to a misspelt one. Options that burn firmware or force something are never suggested."""
         words = {option for option in self.vocabulary() if option not in FIRMWARE and not option.startswith("--force")}
         known = words | {prefix + package for prefix in self._package_families() for package in KNOWN}
         near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=cutoff)
         return near[0] if near else ""
 
     def _unknown(self, variable: str, name: str) -> Problem:
-        """An option that this release does not have: another does, or it is misspelt."""
+        """The problem of an option that this release does not have: another release has it, or it is misspelt."""
         elsewhere = OPTIONS.get(name)
         where = "the installer of %s" % self.version if self.version else "the installer"
         if elsewhere is not None:
@@ -239,7 +239,7 @@ class Installer(t.NamedTuple):
         return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
 
     def _is_package(self, name: str) -> bool:
-        """Whether it names a package of the vendor, as `--without-opensm` does, and is not an option of some release."""
+        """Whether it contains the name of a vendor package, as `--without-opensm` does, and is no option of any release."""
         names = {name[len(prefix) :] for prefix in self._package_families() if name.startswith(prefix)}
         return bool(names & KNOWN) and name not in OPTIONS
 
@@ -249,13 +249,13 @@ class Installer(t.NamedTuple):
         return not (name in words or name in _NOT_HERE or name[2:] in SETS or name.partition("=")[0] in words or self._is_package(name))
 
     def _may_be_told(self, name: str) -> bool:
-        """Whether the help of the bundle may have such an option: another release has it, or it is like none that is known."""
+        """Whether the help of the bundle may have such an option: another release has it, or it resembles no known option."""
         if name in OPTIONS:
             return not self.family or self.family in OPTIONS[name].families
         return name.startswith("-") and not self._nearest(name, cutoff=_CLOSE)
 
     def _row_problems(self, variable: str, row: t.Sequence[str]) -> list[Problem]:
-        """What is wrong with an option that the tables have in some form."""
+        """Problems of an option that the tables have in some form."""
         name, words = row[0], self.vocabulary()
         if name in words:
             return _value_problem(variable, row, words[name])

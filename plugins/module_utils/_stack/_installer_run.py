@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the installer of a bundle, or asks it. Steps of a job, where this runs as a script without Ansible.
+"""Run the installer of a bundle, or query its options. Steps of a job, which run this as a script without Ansible.
 
-`python _installer_run.py run MANAGER... -- INSTALLER OPTION...` ends as the installer does. The one for RPM lists packages of the distribution
-that it lacks, and ends before it changes anything. These are installed with the command MANAGER, and it runs once more.
-`python _installer_run.py help INSTALLER OPTION...` prints those of the options that the help of the installer does not have, one
-a line, and ends with 1 if there are any.
+`python _installer_run.py run MANAGER... -- INSTALLER OPTION...` exits like the installer. The RPM installer lists the distribution packages
+that it lacks, and exits before it changes anything. They are installed with the command MANAGER, and the installer runs again.
+`python _installer_run.py help INSTALLER OPTION...` prints the options that the help of the installer does not list, one
+per line, and exits with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ AGAIN = "rdma.ofed: the installer runs again"
 _MISSING = re.compile(r"required packages for installing \S+ are missing")
 _ADVICE = re.compile(r"^[ \t]*(?:yum|dnf|zypper) install ([A-Za-z0-9][^\n\033]*)$", re.MULTILINE)
 _NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
-# Exit statuses of a shell for what can't be started.
+# Exit statuses of a shell for a command that can't be started.
 _NOT_EXECUTABLE, _NOT_FOUND = 126, 127
-# It checks what it needs before it says much else.
+# The installer checks its requirements before it prints much else.
 _KEPT = 1 << 20
 # `    -k|--kernel <version>`, `    --kernel-extra-args '<args>'`, `    --all        Install all available packages`
 _HELP_ROW = re.compile(r"^ {2,8}(-[^\s<]*[^\s<-])(?: (?P<value>'?<[^>]*>'?))?(?:\s|\Z)")
@@ -33,13 +33,13 @@ _HELP_SECONDS = 60
 
 
 def packages_missing(output: str) -> list[str]:
-    """The packages of the distribution that the installer lacks; empty where it does not say so."""
+    """The distribution packages that the installer lacks; empty where it does not list any."""
     advice = _ADVICE.findall(output) if _MISSING.search(output) else []
     return sorted({name for name in advice[-1].split() if _NAME.match(name)}) if advice else []
 
 
 def _run(argv: t.Sequence[str]) -> int:
-    """Its exit status. What it says goes to the log of the job."""
+    """Run a command and return its exit status. Its output goes to the log of the job."""
     try:
         return subprocess.run(argv, stdin=subprocess.DEVNULL, check=False).returncode
     except OSError as exc:
@@ -49,7 +49,7 @@ def _run(argv: t.Sequence[str]) -> int:
 
 
 def _said_since(start: int) -> str:
-    """What has been written to the log since its length was that; "" where it is no file."""
+    """The text that was added to the log after that length; "" where stdout is no file."""
     try:
         with open("/proc/self/fd/1", "rb") as log:
             log.seek(start)
@@ -66,19 +66,19 @@ def install(*words: str) -> int:
     code = _run(installer)
     missing = packages_missing(_said_since(start)) if code else []
     if missing:
-        # Exit statuses of package managers differ. What is still missing, the installer says again.
+        # Exit statuses of package managers differ. The installer lists packages that are still missing.
         _run([*manager, *missing])
         sys.stdout.write(AGAIN + "\n")
         sys.stdout.flush()
         code = _run(installer)
     if code < 0:
-        # The process that waits for this one sees the signal that ended the installer.
+        # The waiting process has to see the signal that ended the installer.
         os.kill(os.getpid(), -code)
     return code
 
 
 def parse_help(text: str) -> dict[str, str]:
-    """Options -> what stands after them, "" where the help does not tell that. Those with the name of a package in them are left out."""
+    """Options with their arguments, "" where the help names none. Options that contain a package name are left out."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         match = _HELP_ROW.match(line)
@@ -92,7 +92,7 @@ def unknown_options(installer: str, *options: str) -> int:
     try:
         done = subprocess.run([installer, "--help"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, timeout=_HELP_SECONDS, check=False)
     except OSError:
-        # The step that installs tells what is wrong with it.
+        # The installation step reports the error.
         return 0
     told = parse_help(done.stdout.decode("utf-8", "replace"))
     unknown = [name for name in options if name not in told]

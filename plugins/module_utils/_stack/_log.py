@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a job writes: the package that it works on, and why it failed, with what to do.
+"""Parse the output of a job: the package that it works on, and why it failed, with advice.
 
-Of the exit codes of mlnxofedinstall and its helpers, the vendor's manual lists 0, 1, 2, 22, 28, 171, 172 and 173. 174 and 30 are
-in the scripts only.
+The vendor's manual documents the exit codes 0, 1, 2, 22, 28, 171, 172 and 173 of mlnxofedinstall and its helpers. 174 and 30 appear
+only in the scripts.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ from ._installer_run import AGAIN, packages_missing
 from ._look import JOB
 
 _LINES = 8
-# Jobs run in the C locale, in which every tool says this.
+# Jobs run in the C locale, in which every tool prints this text.
 _NO_SPACE = os.strerror(errno.ENOSPC)
 _ERROR = re.compile(r"(?i)(E|dpkg|error|fatal)\b.*(:|error)")
 # dpkg: "Setting up rdma-core (44.0-2) ...", dnf: "  Installing : rdma-core-44.0-2.x86_64   3/12", zypper: "( 3/12) Installing: rdma-core-44.0-2.x86_64".
 _DPKG = re.compile(r"^(?:Unpacking|Setting up|Removing) ([a-z0-9][a-z0-9+.-]{0,99})[: ]", re.MULTILINE)
 _RPM = re.compile(r"^[ (0-9/)]{0,20}(?:Installing|Upgrading|Erasing|Removing) {0,9}: ([A-Za-z0-9][\w+.-]{0,99})-[^\s-]{1,99}-[^\s-]{1,99}", re.MULTILINE)
-# The installer has a file for each package: mlnx-ofed-kernel-dkms.debinstall.log.
+# The installer writes one file per package: mlnx-ofed-kernel-dkms.debinstall.log.
 _FILE = re.compile(r"^(.+)\.(?:deb|rpm)(?:install|build)\.log\Z")
 _TAIL_BYTES = 4000
 _SEPARATORS = re.compile(r"[\s'\":]+")
 _LOGS = re.compile(r"MLNX_OFED_LINUX[^/]*\.logs\b")
 _ASKED = re.compile(r"do you want to continue\s*\?", re.IGNORECASE)
-# Of several releases: Failed command: CMD, Failed executing "CMD", Failed to run CMD.
+# The forms of several releases: Failed command: CMD, Failed executing "CMD", Failed to run CMD.
 _COMMAND = re.compile(r"Failed (?:command:|executing|to (?:run|execute))[^\S\n]*\"?([^\n\033\"]+)")
 _PACKAGE = re.compile(r"Failed to (install|build) (\S+) (?:DEBS?|RPMS?)\b")
-# What it tells to read, in this order of how close it is to the cause: See /tmp/x.debinstall.log, ERROR: See /tmp/x.log, Consult /x/make.log for more.
+# Logs that the output refers to, the closest to the cause first: See /tmp/x.debinstall.log, ERROR: See /tmp/x.log, Consult /x/make.log for more.
 _PACKAGE_LOG = re.compile(r"See (/\S+?\.(?:deb|rpm)(?:install|build)\.log)\b")
 _NAMED_LOG = re.compile(r"\b(?:See|Consult|Check|in|log)(?: the)?(?: log file)?:? \"?(/[^\s\"\033]+?\.log)\b")
 _LOG_BYTES = 1 << 20
@@ -54,7 +54,7 @@ _NAMED = re.compile(r"packages? (?:should|must) be removed before", re.IGNORECAS
 
 
 class Meaning(t.NamedTuple):
-    """What an exit code means, and the next step."""
+    """The meaning of an exit code, and the next step."""
 
     text: str
     next_step: str
@@ -98,7 +98,7 @@ def last_package(text: str) -> str:
 
 
 def package_at_work(job: jobs.State, root: str = "/") -> str:
-    """The package of the newest log of a running job; "" where none tells it."""
+    """The package from the newest log of a running job; "" where no log names one."""
     begun = time.time() - job.elapsed
     folder = value_of(job.memo.get("wanted", {}).get("installer_options", ()), "--tmpdir") or "/tmp"
     logs = glob.glob(os.path.join(glob.escape(under(root, folder)), "MLNX_OFED_LINUX.*.logs", "*.log"))
@@ -115,7 +115,7 @@ def package_at_work(job: jobs.State, root: str = "/") -> str:
 
 
 def _last(pattern: t.Pattern[str], output: str) -> str:
-    """What the last match has in its group; "" where there is none."""
+    """The group of the last match; "" where there is no match."""
     found = pattern.findall(output)
     return str(found[-1]) if found else ""
 
@@ -133,25 +133,25 @@ def log_folder(output: str) -> str:
 
 
 def log_named(output: str) -> str:
-    """The log that the installer says to read, that of a package first; "" where it names none."""
+    """The log that the installer refers to, preferably that of a package; "" where it names none."""
     return _last(_PACKAGE_LOG, output) or _last(_NAMED_LOG, output)
 
 
 def dependants_named(output: str) -> list[str]:
-    """The foreign packages that the installer complains of. Old releases append the architecture to some names."""
+    """The foreign packages about which the installer complains. Old releases append the architecture to some names."""
     lines = [line for line in output.split("\n") if line.strip()]
     named = [after for line, after in zip(lines, lines[1:]) if _NAMED.search(line)]
     return sorted({name.partition(":")[0] for name in re.findall(r"[a-z0-9][a-z0-9+._:-]+", named[-1] if named else "")})
 
 
 def said_in(log: str, lines: int) -> list[str]:
-    """The last lines of such a log, without what the installer appends to it: the command, versions and all packages of the node."""
+    """The last lines of such a log, without what the installer appends: the command, versions and all packages of the node."""
     found = [line.strip() for line in log.partition("---- START OF DEBUG INFO")[0].splitlines()]
     return [line for line in found if line.strip("-") and not line.startswith("Processing triggers")][-lines:]
 
 
 def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meaning:
-    """What an exit code means. `kernel_support` tells that --add-kernel-support was among the options."""
+    """The meaning of an exit code. `kernel_support`: whether --add-kernel-support was among the options."""
     if code == 1 and _ASKED.search(output) and not kernel_support:
         return _DECLINED
     missing = packages_missing(output)
@@ -172,7 +172,7 @@ def meaning(code: int, output: str = "", kernel_support: bool = False) -> Meanin
 
 
 def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir: str = "/tmp", log: str = "") -> str:
-    """A sentence for the user: the code, its meaning, the next step, the logs. `log` is that of the job."""
+    """A message for the user: the code, its meaning, the next step, the logs. `log`: that of the job."""
     output = output.rpartition(AGAIN)[2]
     found = meaning(code, output, kernel_support)
     words = "mlnxofedinstall ended with exit status %d: %s" % (code, found.text)
@@ -180,7 +180,7 @@ def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir
     if named:
         words += " (%s)" % ", ".join(named)
     told, folder = log_named(output), log_folder(output)
-    # With kernel support, the log of the build is elsewhere than those of the installation.
+    # With kernel support, the build log is not where those of the installation are.
     usual = "%s/MLNX_OFED_LINUX%s" % (tmpdir.rstrip("/"), "-*/mlnx_iso.*_logs" if kernel_support else ".*.logs")
     logs = "its log is %s" % told if told else "its logs are in %s" % (folder or usual)
     both = "; all output is in %s" % log if log else ""
@@ -188,8 +188,8 @@ def explain(code: int, output: str = "", *, kernel_support: bool = False, tmpdir
 
 
 def _printed(name: str, job: jobs.State, root: str) -> list[str]:
-    """The lines that the failed stage of a job printed. What cleans up after it comes behind that."""
-    # Each stage begins with a line that has its command line.
+    """The lines that the failed stage of a job printed. The output of cleanup steps follows it."""
+    # Each stage starts with a line that contains its command line.
     before, *stages_of_job = ("\n" + jobs.read_log(name, root)).split("\n==> ")
     failed = [text for text in stages_of_job if text.startswith(job.failed + ":")] or stages_of_job
     lines = failed[-1].splitlines()[1:] if failed else before.splitlines()
@@ -197,7 +197,7 @@ def _printed(name: str, job: jobs.State, root: str) -> list[str]:
 
 
 def reason(name: str, job: jobs.State, root: str) -> str:
-    """The end of what the failed stage of a job printed, or that it took too long."""
+    """The end of the output of a job's failed stage, or that the stage timed out."""
     if job.rc == TIMED_OUT:
         return "it did not end in time; raise ofed_timeout"
     lines = _printed(name, job, root)
@@ -214,7 +214,7 @@ def _installer_failure(job: jobs.State, root: str, details: t.Mapping[str, t.Any
 
 
 def failure_of(job: jobs.State, root: str) -> CommandFailed:
-    """The error for a job of driver_stack that failed."""
+    """The error for a failed job of driver_stack."""
     wanted = job.memo["wanted"]
     details: dict[str, t.Any] = {"job": job.result(), "rc": job.rc}
     if job.failed.startswith((stages.INSTALL_STAGE, stages.BUILD_STAGE)) and wanted["method"] == "installer":

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is on the node: packages, their stack, and what an earlier run left; and what the options of the module want there.
+"""Look at the node: packages, their stack, and leftovers of earlier runs; and read what the options of the module want there.
 
 The key of a repository is read or downloaded.
 """
@@ -38,9 +38,9 @@ if t.TYPE_CHECKING:
 Parameters = t.Mapping[str, t.Any]
 
 JOB = "driver-stack"
-# In these, nothing of the system has been changed yet, or all has been.
+# In these stages, either nothing of the system has been changed yet or everything has.
 _HARMLESS_STAGES = ("", DOWNLOAD_STAGE, UNPACK_STAGE, "checking the bundle", "checking the options", "reading the package lists", "cleaning up")
-# The installer looks at these before it changes anything.
+# With these exit codes the installer stops before it changes anything.
 _HARMLESS_CODES = (22, 172, 174)
 # Options of the module that are no variables of the role.
 _INTERNAL = ("allow_upgrade", "attach", "digest", "keep", "keep_purposes", "poll", "staged")
@@ -48,7 +48,7 @@ _MOST_KEY = 1 << 20
 
 
 def interruption(job: State | None) -> str:
-    """How the last job ended before its time and left something half done, in words; "" where it did not."""
+    """How the last job was interrupted and left something half done, in words; "" where it was not."""
     if job is None or job.running or job.stage in _HARMLESS_STAGES:
         return ""
     if job.interrupted:
@@ -59,7 +59,7 @@ def interruption(job: State | None) -> str:
 
 
 def look(run: Runner, root: str = "/") -> Found:
-    """The node. Two or three short processes, and one more where there are packages of a vendor."""
+    """The node. Takes two or three short processes, and one more where vendor packages are installed."""
     system = read_os(root)
     family = by_name(system.family)
     if family is None:
@@ -80,10 +80,10 @@ def look(run: Runner, root: str = "/") -> Found:
 
 
 def with_alternatives(run: Runner, wanted: Wanted, found: Found, *, root: str = "/") -> Found:
-    """What can stand in for the packages of the stack that is there.
+    """Add the packages that can replace those of the present stack.
 
-    That is what the distribution has in place of the vendor's, and with dnf or zypper what the site's repository has in place of
-    both: apt finds that out by itself.
+    These are the distribution's replacements for the vendor's packages and, with dnf or zypper, the replacements for both in the site's
+    repository. apt finds the latter itself.
     """
     address = wanted.repository.address if wanted.repository is not None and not found.manager.simulates else ""
     names = sorted({*found.vendors, *(KNOWN & set(found.packages) if address else ())})
@@ -97,17 +97,17 @@ def with_alternatives(run: Runner, wanted: Wanted, found: Found, *, root: str = 
 
 
 def with_users(run: Runner, found: Found, root: str = "/") -> Found:
-    """Who uses RDMA on the node."""
+    """Add the users of RDMA on the node."""
     return found._replace(users=real_users(look_at_driver(run, release=os.uname().release, environ=os.environ, root=root)))
 
 
 def role_variables(parameters: Parameters) -> dict[str, t.Any]:
-    """The options under the names of the role's variables; what was left out is left out."""
+    """The options under the names of the role's variables. Unset options are left out."""
     return {"ofed_" + name: value for name, value in parameters.items() if name not in _INTERNAL and value is not None}
 
 
 def repository_key(parameters: Parameters, found: Found, root: str) -> str:
-    """The repository's key itself, wherever it comes from; "" where none is declared."""
+    """The repository's key, wherever it comes from; "" where none is declared."""
     declared = parameters["repository_key"] or ""
     if not declared or declared.startswith("-----"):
         return declared.strip() + "\n" if declared else ""
@@ -115,7 +115,7 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
     if declared.startswith("/"):
         text = read_text(under(root, declared))
     elif kept and found.record.get("repository_key") == declared:
-        # It is here since the last run: a run that changes nothing needs no network.
+        # Kept since the last run: a run that changes nothing needs no network.
         text = kept
     else:
         try:
@@ -128,7 +128,7 @@ def repository_key(parameters: Parameters, found: Found, root: str) -> str:
 
 
 def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
-    """The declared stack, with what the options leave out."""
+    """The declared stack, with defaults for unset options."""
     source, state = parameters["source"], parameters["state"]
     is_doca = source == "doca"
     by_repository = is_doca or parameters["method"] == "repository"
@@ -151,7 +151,7 @@ def wanted_of(parameters: Parameters, found: Found, root: str = "/") -> Wanted:
     if state == "absent":
         return wanted
     if by_repository:
-        # The metapackages of MLNX_OFED have the version of the release, whichever set they are of.
+        # All metapackages of MLNX_OFED, whatever their set, have the version of the release.
         pins = (wanted.metapackage,) if is_doca else ("mlnx-ofed-*",) if wanted.version else ()
         key = repository_key(parameters, found, root)
         wanted = wanted._replace(repository=Repository(parameters["repository"], key, pins, wanted.version))

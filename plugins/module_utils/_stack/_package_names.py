@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of the packages that MLNX_OFED and DOCA-OFED consist of or replace. Data, with two small questions to it.
+"""Names of the packages that MLNX_OFED and DOCA-OFED contain or replace. Data, with a few predicates.
 
 From the package lists of MLNX_OFED 4.1, 5.0 and later releases.
 """
@@ -17,7 +17,7 @@ if t.TYPE_CHECKING:
 
 PACKAGE_NAME = re.compile(r"^[A-Za-z0-9][A-Za-z0-9+._-]*\Z")
 
-# What the installer and its uninstaller (DEB) remove before anything is installed, whatever their origin.
+# Packages that the DEB installer and its uninstaller remove before anything is installed, whatever their origin.
 _REPLACED_TEXT = """
 ar-mgr ar_mgr cc-mgr cc_mgr compat-dapl-dev compat-dapl1 dapl-dev dapl1 dapl1-utils dapl2-utils dump-pr dump_pr fca ibacm ibacm-dev ibdump ibsim
 ibsim-utils ibutils ibutils2 ibverbs-providers ibverbs-utils infiniband-diags iser-dkms iser-modules isert-dkms isert-modules kernel-mft-dkms
@@ -35,7 +35,7 @@ rdma-core rdmacm-utils rds-tools rshim-dkms rshim-modules sdpnetstat sockperf sr
 ummunotify-modules
 """
 REPLACED = frozenset(_REPLACED_TEXT.split())
-# Newer members, and names of the RPM side.
+# Newer packages, and names of RPM packages.
 _OTHERS_TEXT = """
 clusterkit collectx dpcp fwctl-dkms fwctl-modules glusterfs hcoll ibarr iser isert kernel-mft kernel-mft-mlnx libibverbs-utils librdmacm-utils libxlio
 libxlio-dev libxlio-utils libxpmem libxpmem-dev mlnx-dpdk mlnx-nfsrdma mlnx-nvme mlnx-ofa_kernel mlnx-ofa_kernel-devel mlnx-ofa_kernel-dkms
@@ -44,28 +44,28 @@ ucx-xpmem virtiofs-dkms virtiofs-modules vma xlio xpmem xpmem-dkms xpmem-modules
 """
 KNOWN = REPLACED | frozenset(_OTHERS_TEXT.split())
 
-# The installer takes every package whose name has one of REPLACED in it, but leaves these alone.
+# The installer removes every package whose name contains one of REPLACED, except these.
 _SPARED = re.compile(r"^xen|ovsvf-config|opensmtpd")
 
-# Only the vendor has packages of these names.
+# Names that only the vendor's packages have.
 _VENDOR_NAMES = re.compile(
     r"^(mlnx-|mlnx_|kmod-mlnx|kmod-(iser|isert|srp|knem|xpmem|kernel-mft)|doca-|ofed-|mlnxofed|kernel-mft|mft(-|\Z)|knem|xpmem|libxpmem"
     r"|hcoll\Z|sharp\Z|ar-mgr|cc-mgr|dump-pr|dpcp\Z|ibutils2|ibdump|clusterkit|collectx|iser-|isert-|srp-|fwctl-|virtiofs-(dkms|modules)"
     r"|libxlio|mpitests|openshmem|neohost|mlxbf|flexio|dpa-|rdma-core-devel-mlnx)"
 )
-# 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: marks that no distribution makes.
+# 2310mlnx47-1.2310055, 2.1.10.1.mlnx-OFED.51258, 1.0-0.49.MLNX20200216.g4ea049f.50100: no distribution uses these marks.
 _VENDOR_VERSION = re.compile(r"mlnx|OFED", re.IGNORECASE)
 _FOR_ONE_KERNEL = re.compile(r"[.+-]kver\.")
 _MODULES = re.compile(r"^kmod-|-kmp-|-modules\Z")
-# Distributions name a library for the version of its interface; t64 is that of 2024, with a wider time.
+# Distributions append the ABI version to library names; t64 marks the ABI of 2024 with 64-bit time.
 _WIDE_TIME = "t64"
 
 
 def is_vendors(name: str, version: str, release: str = "") -> bool:
-    """Whether this package is the vendor's. `release` is that of the installed stack, as ofed_info prints it."""
+    """Whether this package is the vendor's. `release`: that of the installed stack, as ofed_info prints it."""
     if _VENDOR_NAMES.match(name) or _VENDOR_VERSION.search(version):
         return True
-    # What packages of a release have at the end of their versions: 51258 for 5.1-2.5.8.0, 2310055 for 23.10-0.5.5.0.
+    # The number at the end of a release's package versions: 51258 for 5.1-2.5.8.0, 2310055 for 23.10-0.5.5.0.
     number = re.match(r"(\d+)\.(\d+)-(\d+)\.(\d+)\.(\d+)", release)
     return number is not None and re.search(r"[.-]%s\Z" % "".join(number.groups()), version) is not None
 
@@ -76,24 +76,24 @@ def vendors(packages: t.Mapping[str, Package], release: str = "") -> list[str]:
 
 
 def prebuilt(installed: t.Mapping[str, Package], release: str) -> dict[str, str]:
-    """The vendor's packages of ready-made modules, of all that are installed: `mlnx-ofed-kernel-modules`, `kmod-mlnx-ofa_kernel`."""
+    """The vendor's installed packages of prebuilt modules: `mlnx-ofed-kernel-modules`, `kmod-mlnx-ofa_kernel`."""
     names = vendors(installed, release)
     return {name: installed[name].version for name in names if _FOR_ONE_KERNEL.search(installed[name].version) or _MODULES.search(name)}
 
 
 def distribution_versions(offers: t.Mapping[str, t.Sequence[str]], release: str = "") -> dict[str, str]:
-    """The best version of each package that is not the vendor's; packages that only the vendor has are left out."""
+    """The best version of each package that is not the vendor's. Packages that only the vendor offers are left out."""
     mine = {name: [version for version in versions if not is_vendors(name, version, release)] for name, versions in offers.items()}
     return {name: versions[0] for name, versions in mine.items() if versions}
 
 
 def taken_by_installer(installed: t.Iterable[str]) -> frozenset[str]:
-    """The installed packages that the installer removes by their names."""
+    """The installed packages that the installer removes by name."""
     return frozenset(name for name in installed if not _SPARED.search(name) and any(part in name for part in REPLACED))
 
 
 def is_library(name: str) -> bool:
-    """Whether this is the distribution's own build of a library of the stack, such as `libopensm9`. It is of no use without what needs it."""
+    """Whether this is the distribution's own build of a library of the stack, such as `libopensm9`. Alone, such a package serves no purpose."""
     versioned = name[: -len(_WIDE_TIME)] if name.endswith(_WIDE_TIME) else name
     plain = versioned.rstrip("0123456789")
     return name.startswith("lib") and plain != versioned and (plain in REPLACED or plain.rstrip("0123456789.") in REPLACED)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The steps from the found to the wanted stack: by the installer of MLNX_OFED, from a repository, or back to none. Pure."""
+"""Plan the steps from the found to the wanted stack: with the installer of MLNX_OFED, from a repository, or back to no stack. Pure."""
 
 from __future__ import annotations
 
@@ -29,32 +29,32 @@ LISTS_STAGE = "reading the package lists"
 _MEND_STAGE = "ending the interrupted installation"
 _REMOVE_STAGE = "removing the former stack"
 
-# What packages leave behind: two files that the installer wrote itself, boot links to scripts that have gone, and the memory of
-# systemd of services that failed. A node without systemd, or where they did not fail, has nothing to forget.
+# Leftovers of packages: two files written by the installer itself, boot links to deleted scripts, and systemd's memory of failed services.
+# On a node without systemd, or where no service failed, there is nothing to reset.
 _SCRIPTS = ("(", "-name", "[KS][0-9][0-9]openibd", "-o", "-name", "[KS][0-9][0-9]opensmd", "-o", "-name", "[KS][0-9][0-9]mst", ")")
 _LEFTOVERS = (
     Step(_REMOVE_STAGE, ("rm", "-f", "/usr/sbin/ofed_uninstall.sh", "/usr/bin/ofed_info")),
     Step(_REMOVE_STAGE, ("find", "-H", "/etc", "-maxdepth", "3", "-path", "/etc/rc*.d/*", *_SCRIPTS, "-xtype", "l", "-delete"), ok=(0, 1, NOT_STARTED)),
     Step(_REMOVE_STAGE, ("systemctl", "reset-failed", "ibacm.service", "openibd.service", "opensmd.service"), ok=(0, 1, 5, NOT_STARTED)),
 )
-# What an unload of the driver would cut, and new packages would not: traffic of the network, also over an Ethernet port for management.
+# Uses that an unload of the driver would cut and new packages would not: network traffic, including that of an Ethernet management port.
 _OF_THE_NETWORK = ("connection", "link", "namespace", "vf")
 
 Argv = t.Tuple[str, ...]
 
 
 class StackPlan(t.NamedTuple):
-    """A plan before it is known what depends on the packages that go."""
+    """A plan before it is known what depends on the packages to be removed."""
 
     changes: tuple[Change, ...] = ()
     steps: tuple[Step, ...] = ()
-    """The job; empty where only files are written."""
+    """The steps of the job; empty where only files are written."""
     removes: tuple[str, ...] = ()
-    """The packages that the plan removes, without those of others that depend on them."""
+    """The packages that the plan removes, without foreign packages that depend on them."""
     simulate: tuple[Argv, ...] = ()
-    """Processes that tell what goes with them, and change nothing."""
+    """Commands that simulate what is removed along with them, and change nothing."""
     by_installer: bool = False
-    """Whether it takes the installer of a bundle, which removes packages by their names."""
+    """Whether it runs the installer of a bundle, which removes packages by name."""
 
     def __bool__(self) -> bool:
         return bool(self.changes)
@@ -65,22 +65,22 @@ class StackPlan(t.NamedTuple):
 
 
 def _recovery(found: Found, names: t.Collection[str]) -> tuple[Step, ...]:
-    """End what an interrupted installation of the `names` began, before anything else."""
+    """Complete what an interrupted installation of the `names` started, before anything else."""
     if not names and not found.interrupted:
         return ()
     lost = [name for name in packages.lost(found.packages) if name in found.vendors]
     drop = (Step(_MEND_STAGE, apt.drop_argv(lost)),) if lost else ()
-    # What can't be configured, because packages are missing that it needs, is settled by the installation that follows.
+    # Packages that can't be configured because of missing dependencies are settled by the installation that follows.
     return (*drop, Step(_MEND_STAGE, found.manager.recover, ok=(0, 1)))
 
 
 def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
-    """How the vendor's stack goes, without the changes that tell it.
+    """The removal of the vendor's stack, without the changes that describe it.
 
-    Packages that others need, or that are to be kept, are brought to the distribution's version in the same transaction. The
-    vendor's own uninstaller would remove those others. On Debian, not all packages can be: the vendor cuts some of them
-    otherwise, and two would claim the same file. The rpm database does not tell what others need, so there every package stays
-    that the distribution has as well.
+    Packages that others need, or that are to be kept, are changed to the distribution's version in the same transaction. The
+    vendor's own uninstaller would remove those others. On Debian, this is not possible for all packages: the vendor splits some of them
+    differently, and two would own the same file. The rpm database does not tell what other packages need, so there every package
+    that the distribution offers is kept.
     """
     mine = found.vendors
     needed = packages.needed(found.packages, mine, keep) if found.manager.simulates else mine
@@ -93,16 +93,16 @@ def _removal(found: Found, keep: t.Sequence[str] = ()) -> StackPlan:
 
 
 def _former(wanted: Wanted, found: Found) -> StackPlan:
-    """Take the stack of the other kind away first: the versions of the two are numbered apart, so what looks newer need not be."""
+    """Remove a stack of the other kind first: the two have independent version numbers, so a higher number does not mean a newer package."""
     return _removal(found) if found.is_vendors and found.stack.kind != wanted.source else StackPlan()
 
 
 def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: bool) -> tuple[StackPlan, Argv]:
-    """Former stack and declared one in one transaction of a manager of rpm packages: what goes, and the command line.
+    """Replace the former stack in one transaction of an RPM package manager. Returns what is removed, and the command line.
 
-    Packages that the repository has, too, come from there, whatever their numbers: versions of distribution and vendor can't be
-    compared, and a metapackage does not name them. Where the stack `stays`, packages are added to its own release, which is no
-    upgrade: a newer one in the repository waits for consent.
+    Packages that the repository offers are taken from there, whatever their versions: versions of distribution and vendor can't be
+    compared, and a metapackage does not name them. If the stack `stays`, packages of its own release are added, which is no
+    upgrade: a newer release in the repository needs consent.
     """
     address = wanted.repository.address if wanted.repository else ""
     replaced = found.is_vendors and found.stack.kind != wanted.source
@@ -116,7 +116,7 @@ def _replacement(wanted: Wanted, found: Found, more: t.Sequence[str], *, stays: 
 
 
 def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
-    """The installer's command line. `-q` asks nothing and still stops at foreign packages, `--force` removes them."""
+    """The installer's command line. With `-q` it asks nothing and still stops at foreign packages; `--force` removes them."""
     firmware = () if wanted.firmware_update or "--without-fw-update" in wanted.installer_options else ("--without-fw-update",)
     distro = ("--distro", wanted.distro) if wanted.distro else ()
     options = (*set_argv(wanted.packages), *options_argv(wanted.installer_options), *distro, *firmware)
@@ -124,18 +124,18 @@ def installer_argv(wanted: Wanted, tree: str, force: bool) -> Argv:
 
 
 def checking(version: str, place: Place) -> Step:
-    """Compare the release in the bundle with the one in its name."""
+    """Compare the release of the bundle with that in its name."""
     return Step(CHECK_STAGE, ("grep", "--quiet", "--fixed-strings", "--line-regexp", "--", version, place.tree + "/.mlnx"))
 
 
 def _asking(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
-    """Ask the installer about options that the tables do not know, once it is unpacked."""
+    """Query the unpacked installer for options that the tables do not list."""
     unsure = Installer(wanted.version, found.manager.packaging).doubts(wanted.installer_options, wanted.packages) if place.unpack else []
     return (Step(OPTIONS_STAGE, script_argv("installer_run.py", "help", "%s/%s" % (place.tree, INSTALLER), *unsure)),) if unsure else ()
 
 
 def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
-    """What upper-layer protocols need of the distribution, once the vendor's packages are installed."""
+    """Install the distribution packages that upper-layer protocols need, after the vendor's packages."""
     if not names:
         return ()
     read = (Step(LISTS_STAGE, found.manager.update),) if found.manager.lists_age else ()
@@ -143,28 +143,28 @@ def _distribution_steps(found: Found, names: t.Sequence[str]) -> tuple[Step, ...
 
 
 def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) -> StackPlan:
-    """By the installer of a bundle."""
+    """Plan with the installer of a bundle."""
     changes, files, lacking = _changes.stack_changes(wanted, found), _changes.repository_changes(wanted, found), _changes.missing(wanted, found)
     if not changes:
-        # Half installed packages of others are left alone by a run that changes nothing else.
+        # A run that changes nothing else leaves half-installed foreign packages alone.
         return StackPlan(files + _changes.additions(lacking), _distribution_steps(found, lacking))
     broken = packages.broken(found.packages)
-    # The installer treats the metapackages of DOCA as foreign ones that depend on its own.
+    # The installer treats the metapackages of DOCA as foreign packages that depend on its own.
     former = _former(wanted, found)
     taken = sorted(taken_by_installer({*found.packages} - {*former.removes}))
     test = apt.simulate(apt.purge_argv(taken)) if found.manager.simulates else rpm.erase_test_argv(taken)
     builds = bool({"--add-kernel-support", "--auto-add-kernel-support"} & names_of(wanted.installer_options))
     stage = "%s %s" % (BUILD_STAGE if builds else INSTALL_STAGE, wanted.version)
-    # The removals are known and allowed by now. The installer for Debian would stop at the distribution's libopensm9, and
-    # in old releases at all that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
+    # The removals are known and allowed by now. The DEB installer would stop at the distribution's libopensm9, and old releases at
+    # every package that dpkg names with its architecture: librdmacm1:amd64 depends on libibverbs1.
     argv = installer_argv(wanted, place.tree, force or (found.manager.simulates and bool(taken)))
     if not found.manager.simulates:
-        # The installer for DEB installs what it lacks of the distribution itself.
+        # The DEB installer itself installs the distribution packages that it lacks.
         argv = script_argv("installer_run.py", "run", *found.manager.add, "--", *argv)
     return StackPlan(
         files + _changes.repair_changes(found, broken) + changes + _changes.additions(lacking),
         (
-            # A bundle that is not available, or another one, ends the job before the first change.
+            # An unavailable or different bundle ends the job before the first change.
             *place.unpack,
             checking(wanted.version, place),
             *_asking(wanted, found, place),
@@ -181,9 +181,9 @@ def _plan_installer(wanted: Wanted, found: Found, *, place: Place, force: bool) 
 
 
 def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
-    """From a repository, through the metapackage of the set or profile."""
+    """Plan with a repository, through the metapackage of the set or profile."""
     files, changes, lacking = _changes.repository_changes(wanted, found), _changes.stack_changes(wanted, found), _changes.missing(wanted, found)
-    # Where the stack is replaced, so is all that comes along: what is there belongs to the former one.
+    # If the stack is replaced, so are the packages that come with it: those present belong to the former stack.
     along = tuple(names[0] for names in wanted.also) if changes else lacking
     firmware = (_changes.FIRMWARE_PACKAGE,) if wanted.firmware_update and _changes.FIRMWARE_PACKAGE not in found.packages else ()
     stays = wanted.source == "doca" == found.stack.kind and not any(change.is_about(Kind.STACK) for change in changes)
@@ -194,24 +194,24 @@ def _plan_repository(wanted: Wanted, found: Found) -> StackPlan:
     stage = "installing DOCA-OFED" if wanted.source == "doca" else INSTALL_STAGE
     if found.manager.simulates:
         former = _former(wanted, found)
-        # Named without a version, the metapackage of a newer release would take all others along.
+        # Without a version, the metapackage of a newer release would upgrade all other packages.
         names = () if stays and not wanted.version else (wanted.metapackage,)
         argv = found.manager.install_argv(names, wanted.version, (*firmware, *along))
     else:
         former, argv = _replacement(wanted, found, (*firmware, *along), stays=stays)
-    # Firmware is burned by the updater's package as it is installed, unless it is told not to.
+    # The updater's package burns firmware during its installation, unless it is told not to.
     environment = (("RUN_FW_UPDATER", "yes" if wanted.firmware_update else "no"),)
     install = Step(("%s %s" % (stage, wanted.version)).strip(), argv, environment=environment)
     trust = found.manager.trust_argv(wanted.repository) if wanted.repository else ()
     lists = (*([Step(LISTS_STAGE, trust)] if trust else []), Step(LISTS_STAGE, found.manager.update))
-    # apt has that to settle before it installs anything. The removal of a stack settles it, too.
+    # apt requires this before it installs anything. The removal of a stack has the same effect.
     mend = (Step(_MEND_STAGE, apt.MEND),) if broken and found.manager.simulates else ()
     steps = (*_recovery(found, broken), *former.steps, *lists, *mend, install)
     return StackPlan(files + _changes.repair_changes(found, broken) + changes, steps, former.removes, former.simulate)
 
 
 def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
-    """Take the vendor's stack away, and the repository that an earlier run declared."""
+    """Remove the vendor's stack, and the repository that an earlier run declared."""
     files = _changes.repository_changes(wanted, found)
     if not found.is_vendors and not found.broken:
         return StackPlan(files)
@@ -221,14 +221,14 @@ def _plan_absent(wanted: Wanted, found: Found) -> StackPlan:
 
 
 def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: bool = False) -> StackPlan:
-    """What has to be done. `place` is that of the bundle, once it is known; with `force`, foreign packages may go, and are known."""
+    """What has to be done. `place`: that of the bundle, once known. With `force`, foreign packages may be removed, and are known."""
     if wanted.state == "absent":
         todo = _plan_absent(wanted, found)
     elif wanted.source == "doca" or wanted.method == "repository":
         todo = _plan_repository(wanted, found)
     else:
         todo = _plan_installer(wanted, found, place=place or Place(""), force=force)
-    # A job renews the protection at its end, and where the stack changes lifts it first.
+    # A job renews the protection at its end, and lifts it first if the stack changes.
     if not _changes.protects(wanted, found):
         return todo._replace(changes=_changes.lift(found) + todo.changes)
     if not todo.steps:
@@ -237,9 +237,9 @@ def plan(wanted: Wanted, found: Found, *, place: Place | None = None, force: boo
 
 
 def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
-    """Whether the plan takes consent if the stack that it replaces is in use.
+    """Whether the plan needs consent if the stack that it replaces is in use.
 
-    A job that was interrupted had consent, if it took any: the same job may be completed.
+    An interrupted job had consent, if it needed any, so the same job may be completed.
     """
     return bool(todo.about(Kind.STACK)) and not wanted.allow_upgrade and not (found.interrupted and found.begun == wanted.purpose())
 
@@ -247,9 +247,9 @@ def needs_consent(wanted: Wanted, found: Found, todo: StackPlan) -> bool:
 def in_use(wanted: Wanted, found: Found) -> tuple[str, ...]:
     """Why the stack of the node is in use, in words; empty where it is not.
 
-    A vendor's stack that is whole is there for a reason, and one that looks half installed by what `ofed_info` says alone may be whole: a DOCA-OFED
-    whose profile has gone says the same. Any other is in use where RDMA itself has users. Traffic of the network comes and goes: it keeps the driver
-    from being reloaded, and no packages from being installed.
+    A complete vendor stack counts as in use. So does one that only the output of `ofed_info` shows as incomplete, because it may be complete: that of
+    a DOCA-OFED without its profile looks the same. Any other stack is in use if RDMA itself has users. Network traffic does not count: it
+    prevents a reload of the driver, but not the installation of packages.
     """
     if found.is_vendors and found.is_whole:
         return ("%s is installed" % found.stack.words,)

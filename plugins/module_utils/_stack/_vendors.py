@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about MLNX_OFED and DOCA-OFED. Pure."""
+"""Validate what is declared about MLNX_OFED and DOCA-OFED. Pure."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _SITE = re.compile(r"^https?://[!-~]+\Z")
 _CHECKSUM = re.compile(r"^sha256:[0-9a-fA-F]{64}\Z")
 _DOCA_VERSION = re.compile(r"^[0-9]+(\.[0-9]+)+(-[0-9.]+)?\Z")
 _ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
-# The sets of packages that a repository of MLNX_OFED has. DEB systems have none of guest and hypervisor. Sets have a part in user
-# space; of eth-only, there is nothing else.
+# The package sets of an MLNX_OFED repository. DEB systems lack guest and hypervisor. Sets have a user-space part;
+# of eth-only, there is no other part.
 _SETS_TEXT = "all basic bluefield dpdk eth-only-user-only guest hpc hypervisor kernel-only user-space-only vma vma-eth vma-vpi"
 _RPM_ONLY = ("guest", "hypervisor")
 
@@ -43,13 +43,13 @@ def _is_empty(value: t.Any) -> bool:
 
 
 def _useless(variables: t.Mapping[str, t.Any], name: str, allowed: str, *, hint: str) -> list[Problem]:
-    """A variable that has to be empty here."""
+    """The problem of a variable that has to be empty here."""
     value = variables.get(name)
     return [] if _is_empty(value) else [Problem(name, value, allowed, hint)]
 
 
 class Platform(t.NamedTuple):
-    """What its facts tell of a node; nothing where they are not there."""
+    """What the facts of a node tell about its platform; empty without facts."""
 
     system: OperatingSystem = OperatingSystem()
     arch: str = ""
@@ -60,7 +60,7 @@ class Platform(t.NamedTuple):
 
     @property
     def packaging(self) -> str:
-        """`deb`, `rpm`, or "" where the node is not known."""
+        """`deb`, `rpm`, or "" where the node is unknown."""
         return self.family.manager.packaging if self.family else ""
 
 
@@ -74,20 +74,20 @@ def platform_of(facts: t.Mapping[str, t.Any] | None) -> Platform:
 
 
 def mlnx_version(variables: t.Mapping[str, t.Any]) -> str:
-    """The release that is wanted: declared, or the one that the name of the bundle tells; "" where neither is good."""
+    """The wanted release: the declared one, or that in the name of the bundle; "" where neither is valid."""
     version = _text(variables, "ofed_version") or parse_name(_text(variables, "ofed_bundle")).version
     return version if is_version(version) else ""
 
 
 def wanted_stack(variables: t.Mapping[str, t.Any]) -> Wanted:
-    """Source and release of the declared stack, for those who only compare."""
+    """Source and release of the declared stack, for comparisons only."""
     source = str(variables["ofed_source"])
     version = mlnx_version(variables) if source == "mlnx_ofed" else str(variables.get("ofed_version") or "") if source == "doca" else ""
     return Wanted(source=source, version=version)
 
 
 def bundle_problems(variables: t.Mapping[str, t.Any], platform: Platform = UNKNOWN) -> list[Problem]:
-    """What is wrong with the place of a bundle and with its checksum."""
+    """Problems of the location of a bundle and of its checksum."""
     value, checksum = variables.get("ofed_bundle"), variables.get("ofed_bundle_checksum")
     where = "the absolute path of an unpacked bundle, a .tgz or an .iso, or a URL of one of the latter"
     if not isinstance(value, str) or not value:
@@ -113,7 +113,7 @@ def bundle_problems(variables: t.Mapping[str, t.Any], platform: Platform = UNKNO
 
 
 def _misfit_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
-    """A bundle that, by its name, is for another distribution or architecture."""
+    """The problem of a bundle that, by its name, is for another distribution or architecture."""
     options = variables.get("ofed_installer_options") or []
     if not isinstance(options, (list, tuple)):
         return []
@@ -149,7 +149,7 @@ def _set_problems(variables: t.Mapping[str, t.Any], *, source: str, method: str,
         return []
     if source == "doca":
         return [] if value in list(PROFILES) else [Problem("ofed_packages", value, ", ".join(PROFILES))]
-    # The installer may have sets that the tables know of other releases only: the bundle is asked later.
+    # The installer may have sets that the tables list only for other releases: the bundle is queried later.
     in_repository = [name for name in _SETS_TEXT.split() if family != "deb" or name not in _RPM_ONLY]
     allowed, known = (in_repository, ()) if method == "repository" else (Installer(mlnx_version(variables)).sets(), SETS)
     chosen = (value if value in allowed else user_only(value) or value) if isinstance(value, str) else ""
@@ -176,7 +176,7 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], platform: Platform, method:
 
 
 def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allowed: str) -> list[Problem]:
-    """What is wrong with a list of packages, each of which has to match `form`."""
+    """Problems of a list of packages, each of which has to match `form`."""
     if not isinstance(names, (list, tuple)):
         return [Problem(variable, names, "a list of package names")]
     wrong = [(index, name) for index, name in enumerate(names) if not isinstance(name, str) or not form.match(name)]
@@ -184,7 +184,7 @@ def package_problems(variable: str, names: t.Any, *, form: t.Pattern[str], allow
 
 
 def vendor_problems(variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
-    """What is wrong with the variables of a vendor's stack that shall be installed."""
+    """Problems of the variables of a vendor's stack that is to be installed."""
     source = variables["ofed_source"]
     found: list[Problem] = []
     if source == "mlnx_ofed":

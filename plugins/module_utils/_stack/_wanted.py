@@ -31,24 +31,24 @@ class Wanted(t.NamedTuple):
     """Whether a stack that is in use may be replaced."""
     firmware_update: bool = False
     keep: tuple[str, ...] = ()
-    """Packages that stay in the distribution's version where the vendor's stack is removed."""
+    """Packages that stay, in the distribution's version, when the vendor's stack is removed."""
     distro: str = ""
-    """The distribution to name to the installer, "" where the installer finds it out."""
+    """The distribution to pass to the installer; "" where it detects it."""
     protect: bool = True
-    """Whether the packages of the stack are kept from being replaced by those of other repositories."""
+    """Whether the packages of the stack are protected from replacement by those of other repositories."""
     also: tuple[tuple[str, ...], ...] = ()
-    """Packages to install along with the stack, each with others that do as well."""
+    """Packages to install along with the stack, each with its alternatives."""
 
     @property
     def metapackage(self) -> str:
-        """The package of a repository that brings all others: the profile of DOCA, or the set of MLNX_OFED."""
+        """The package of a repository that pulls in all others: the profile of DOCA, or the set of MLNX_OFED."""
         if self.source == "doca":
             return self.packages or PROFILES[0]
         return "mlnx-ofed-%s" % (user_only(self.packages) + "-user-only" if self.has_no_modules else self.packages)
 
     @property
     def has_no_modules(self) -> bool:
-        """Whether it is user space alone."""
+        """Whether the stack consists of user space only."""
         return self.source != "doca" and bool(user_only(self.packages))
 
     @property
@@ -57,14 +57,14 @@ class Wanted(t.NamedTuple):
         return ("%s %s" % (self.source, self.version)).strip()
 
     def fits(self, stack: Stack) -> bool:
-        """Whether the stack that was found is of this source and release, whole or not. Without a version, any release is."""
+        """Whether a found stack has this source and release, complete or not. Without a version, any release fits."""
         if self.source == "inbox":
             return stack.kind not in ("mlnx_ofed", "doca")
         same = packages.version_fits if self.source == "doca" else same_version
         return stack.kind == self.source and (not self.version or same(self.version, stack.version))
 
     def selection(self) -> dict[str, t.Any]:
-        """What can't be read from the node afterwards, and is kept on record."""
+        """The properties that can't be read from the node afterwards, and are kept on record."""
         return {
             "source": self.source,
             "version": self.version,
