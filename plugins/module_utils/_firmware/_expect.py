@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import typing as t
 
+from .._errors import RdmaError
 from .._expectation import Expectation
 from .._finding import Code, Finding, Topic, of_change
 from ._compare import compare
 from ._config._input import entry_problems
 from ._image._input import image_problems
-from ._links._look import Limits, seen
+from ._links._look import Limits, ask, of_link, targets
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
     from .._errors import Problem
     from .._expectation import Around, Variables
+    from .._host._node import Node
     from ._found import Differences
 
 _PREFIX = "hca_firmware_"
@@ -48,6 +50,19 @@ def _limits(variables: Variables) -> Limits | None:
     return Limits(*accepted) if variables["cables"] else None
 
 
+def _read_links(node: Node, limits: Limits, around: Around) -> tuple[Finding, ...]:
+    """Findings about the checked ports with a link. A port without one has its own finding; a virtual function has no cable."""
+    readable = {target.name for target in targets(node.root, ())}
+    names = [port.name for port in around.ports if port.phys_state == "LinkUp" and port.name in around.checked and port.name in readable]
+    if not names:
+        return ()
+    try:
+        answers = ask(node.run, names, limits, root=node.root)
+    except RdmaError as exc:
+        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
+    return tuple(finding for answer in answers for finding in answer.findings)
+
+
 FIRMWARE = Expectation(
     "hca_firmware",
     wanted=_wanted,
@@ -58,6 +73,6 @@ FIRMWARE = Expectation(
 CABLES = Expectation(
     "cables",
     wanted=_limits,
-    look=lambda node, limits, around: seen(node.run, limits, around, root=node.root),
+    look=_read_links,
     findings=lambda _limits, found, _around: list(found),
 )

@@ -17,7 +17,7 @@ from ._input import problems
 def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
     """None is declared, and no run before has left any: the facts name the links of the collection."""
     wanted = options["state"] == "present" and options["links"]
-    if wanted or facts.get("soft_links", ["unknown"]) or problems({"soft_rdma_" + name: value for name, value in options.items()}):
+    if wanted or facts.get("soft_links") != [] or problems({"soft_rdma_" + name: value for name, value in options.items()}):
         return None
     return {**Plan().result(), "links": []}
 

@@ -22,7 +22,6 @@ from ..._tools._speeds import INFINIBAND, rank
 from .._devices import each
 
 if t.TYPE_CHECKING:
-    from ..._expectation import Around
     from ..._host._run import Runner
     from ..._tools._mlxlink import Cable, Link
 
@@ -193,16 +192,3 @@ def look(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[s
     found = ["%s: %s" % (answer.port.name, problem.found) for answer in answers for problem in answer.problems]
     errors = ["%s: %s" % (answer.port.name, answer.error) for answer in answers if answer.error]
     return {"changed": False, "ports": [answer.result() for answer in answers], "problems": found, "errors": errors}
-
-
-def seen(run: Runner, limits: Limits, around: Around, *, root: str = "/") -> tuple[Finding, ...]:
-    """Findings about the checked ports with a link. A port without one has its own finding; a virtual function has no cable."""
-    readable = {target.name for target in targets(root, ())}
-    names = [port.name for port in around.ports if port.phys_state == "LinkUp" and port.name in around.checked and port.name in readable]
-    if not names:
-        return ()
-    try:
-        answers = ask(run, names, limits, root=root)
-    except RdmaError as exc:
-        return tuple(of_link(Code.LINK_UNREAD, exc.msg, name) for name in names)
-    return tuple(finding for answer in answers for finding in answer.findings)

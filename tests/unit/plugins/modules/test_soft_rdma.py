@@ -124,6 +124,7 @@ def test_nothing_declared_on_a_bare_node_starts_no_process(node: Node) -> None:
         assert not result["changed"] and node.calls == []
         # So the result needs no visit, where the facts tell the same.
         assert idle(node.params, {"soft_links": as_data(read_soft_links(str(node.root)))}) == result
+        assert all(idle(node.params, facts) is None for facts in ({}, {"soft_links": None})), "facts that do not tell"
 
 
 def test_absent_takes_all_of_ours_away_and_nothing_of_others(node: Node) -> None:
