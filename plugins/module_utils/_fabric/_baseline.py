@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The topology of a fabric as a baseline keeps it, and what has changed since. Pure, and linear in nodes and links."""
+"""The topology of a fabric in the form of a baseline, and the changes since. Pure, and linear in nodes and links."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ class Node(t.NamedTuple):
 
 
 class Adapters(t.NamedTuple):
-    """Those of a host of the inventory."""
+    """The adapters of an inventory host."""
 
     host: str
     node_guids: t.Tuple[str, ...]
 
 
 class Cable(t.NamedTuple):
-    """The two ports, the lesser first."""
+    """The two ports of a cable, in ascending order."""
 
     near: Place
     far: Place
 
 
 class Pace(t.NamedTuple):
-    """How fast a link is."""
+    """The width and speed of a link."""
 
     width: str
     speed: str
@@ -59,19 +59,19 @@ class Pace(t.NamedTuple):
 
 
 def pace_of(ends: t.Sequence[t.Mapping[str, t.Any]]) -> Pace:
-    """Of a link, where both of its ends are as they are."""
+    """The pace of a link, from the rows of both ends."""
     near, far = ends
     return Pace(lower(near["width"], far["width"]), lower(near["speed"], far["speed"]))
 
 
 class Picture(t.NamedTuple):
-    """A topology."""
+    """The topology of a fabric."""
 
     nodes: t.Mapping[str, Node] = {}
     """By node GUID."""
     cables: t.Mapping[Cable, Pace] = {}
     hosts: t.Mapping[str, tuple[str, ...]] = {}
-    """Node GUIDs by host of the inventory, of the hosts whose adapters were read when it was saved."""
+    """Node GUIDs by inventory host, for the hosts whose adapters were known when it was saved."""
 
 
 def cable(one: Place, other: Place) -> Cable:
@@ -79,7 +79,7 @@ def cable(one: Place, other: Place) -> Cable:
 
 
 def picture_of(data: t.Mapping[str, t.Any]) -> Picture:
-    """Of the result of the module."""
+    """The picture of a result of the module."""
     nodes = {row["guid"]: Node(**{name: row[name] for name in Node._fields}) for row in data["nodes"]}
     cables = {}
     for link in data["links"]:
@@ -93,7 +93,7 @@ def _lines(rows: t.Iterable[t.Any]) -> str:
 
 
 def written(picture: Picture, time: str) -> str:
-    """The file, with a line for each node and each link, so that tools for texts show what differs. `time` is for people."""
+    """The content of the file, with one line per node and per link, so that text tools show the differences. `time` is for people."""
     nodes = (node._asdict() for _guid, node in sorted(picture.nodes.items()))
     links = ({"ends": [list(near), list(far)], **pace._asdict()} for (near, far), pace in sorted(picture.cables.items()))
     hosts = ({"host": host, "node_guids": list(guids)} for host, guids in sorted(picture.hosts.items()))
@@ -102,14 +102,14 @@ def written(picture: Picture, time: str) -> str:
 
 
 def parse_baseline(text: str) -> Picture | None:
-    """None for anything that `written` did not make."""
+    """Parse the file; None for anything that `written` did not create."""
     table = read_table(text)
     if table.get("version") != _VERSION or not isinstance(table.get("nodes"), list) or not isinstance(table.get("links"), list):
         return None
     try:
         nodes = {row["guid"]: decode(Node, [row[name] for name in Node._fields]) for row in table["nodes"]}
         cables = {cable(*decode(Cable, row["ends"])): decode(Pace, [row[name] for name in Pace._fields]) for row in table["links"]}
-        # Files of earlier versions have none.
+        # Files of earlier versions have no hosts.
         hosts = dict(decode(Adapters, [row[name] for name in Adapters._fields]) for row in table.get("hosts") or ())
     except (KeyError, TypeError, ValueError):
         return None
@@ -119,11 +119,11 @@ def parse_baseline(text: str) -> Picture | None:
 class Changes(t.NamedTuple):
     findings: tuple[Finding, ...] = ()
     lost: tuple[str, ...] = ()
-    """Names of all nodes that vanished, those that were reached through others too."""
+    """Names of all lost nodes, including those that were reached through other lost nodes."""
 
 
 def _neighbours(cables: t.Iterable[Cable]) -> dict[str, list[tuple[Place, Place]]]:
-    """By node: its own port and the one at the other end."""
+    """By node: its own port and the port at the other end."""
     found: dict[str, list[tuple[Place, Place]]] = collections.defaultdict(list)
     for near, far in cables:
         found[near[0]].append((near, far))
@@ -132,7 +132,7 @@ def _neighbours(cables: t.Iterable[Cable]) -> dict[str, list[tuple[Place, Place]
 
 
 def _replaced(before: Picture, now: Picture) -> dict[str, str]:
-    """GUIDs of nodes by those that they had: the same kind and description at the same port of another node."""
+    """Replaced nodes, former GUID to present GUID: same kind and description, at the same port of another node."""
     at = {}
     for guid, pairs in _neighbours(now.cables).items():
         if guid not in before.nodes:
@@ -155,7 +155,7 @@ def _system(node: Node) -> str:
 
 
 def _replacements(before: Picture, now: Picture, replaced: t.Mapping[str, str]) -> t.Iterator[Finding]:
-    """All nodes of one card are one finding."""
+    """One finding per card, for all of its nodes."""
     groups: dict[tuple[str, str], list[tuple[Node, Node]]] = {}
     for guid, other in sorted(replaced.items()):
         pair = before.nodes[guid], now.nodes[other]
@@ -166,7 +166,7 @@ def _replacements(before: Picture, now: Picture, replaced: t.Mapping[str, str]) 
 
 
 def _parts(guids: t.Collection[str], pairs: t.Mapping[str, list[tuple[Place, Place]]]) -> t.Iterator[list[str]]:
-    """These nodes by the cables among them."""
+    """Split the nodes into parts that cables connect."""
     neighbours = {guid: [peer for _own, (peer, _number) in pairs.get(guid, ()) if peer in guids] for guid in guids}
     seen: set[str] = set()
     for guid in sorted(guids):
@@ -177,11 +177,11 @@ def _parts(guids: t.Collection[str], pairs: t.Mapping[str, list[tuple[Place, Pla
 
 
 def _by_system(code: Code, guids: t.Collection[str], picture: Picture) -> t.Iterator[Finding]:
-    """One finding for each system that is next to what stayed. What is behind it is counted."""
+    """One finding per system that is next to the rest of the fabric. It counts the nodes behind that system."""
     pairs = _neighbours(picture.cables)
     for part in _parts(guids, pairs):
         heads = [guid for guid in part if any(peer not in guids for _own, (peer, _number) in pairs.get(guid, ()))]
-        # A part of its own hangs together by its switches.
+        # An isolated part is represented by a switch, if it has one.
         heads = heads or [guid for guid in part if picture.nodes[guid].type == "switch"][:1] or part[:1]
         systems: dict[str, list[str]] = {}
         for guid in heads:
@@ -196,9 +196,9 @@ def _by_system(code: Code, guids: t.Collection[str], picture: Picture) -> t.Iter
 
 
 def _chains(old: t.Iterable[Cable], new: t.Iterable[Cable]) -> t.Iterator[tuple[list[Cable], list[Cable]]]:
-    """Former and new cables that share ports: a former one, one that has its port now, the former one of that port, and so on.
+    """Group former and new cables that share ports: a former cable, the one that has its port now, the former cable of that one's port, and so on.
 
-    In a chain, the cables of one number share a port.
+    In a chain, former and new cables with the same index share a port.
     """
     sides = (sorted(old), sorted(new))
     at = [{place: one for one in side for place in one} for side in sides]
@@ -236,7 +236,7 @@ def _moves(old: list[Cable], new: list[Cable], ends: t.Callable[..., tuple[End, 
 
 
 def compare(before: Picture, now: Picture) -> Changes:
-    """`before` is the baseline."""
+    """The changes from the baseline `before` to `now`."""
     replaced = _replaced(before, now)
     gone = {guid for guid in before.nodes if guid not in now.nodes and guid not in replaced}
     came = set(now.nodes).difference(before.nodes, replaced.values())
@@ -247,7 +247,7 @@ def compare(before: Picture, now: Picture) -> Changes:
     def ends(*cables: Cable) -> tuple[End, ...]:
         return tuple(End(guid, now.nodes[guid].name, number) for one in cables for guid, number in one)
 
-    # What a node that vanished or appeared explains is left out.
+    # Changes that a lost or new node explains are left out.
     old = {cable(moved(near), moved(far)): pace for (near, far), pace in before.cables.items() if not gone.intersection((near[0], far[0]))}
     new = {one: pace for one, pace in now.cables.items() if not came.intersection((one.near[0], one.far[0]))}
     findings = [*_by_system(Code.NODE_LOST, gone, before), *_by_system(Code.NODE_NEW, came, now), *_replacements(before, now, replaced)]

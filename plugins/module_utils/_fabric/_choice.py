@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which nodes and ports of a fabric are meant, and on which port a link is controlled. Pure."""
+"""Select nodes and ports of a fabric, and the port on which a link is controlled. Pure."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if t.TYPE_CHECKING:
     from .._tools._ibnetdiscover import Node
     from ._subnet import Port, Subnet
 
-# Unicast LIDs of the specification.
+# The highest unicast LID of the InfiniBand specification.
 _LAST_LID = 0xBFFF
 _LIDS = "a unicast LID, 1 to 49151"
 
 
 class Filter(t.NamedTuple):
-    """What names a node; nothing at all means all nodes."""
+    """The properties that select nodes; if all are empty, all nodes are selected."""
 
     hosts: tuple[str, ...] = ()
     guids: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Filter(t.NamedTuple):
 
 
 def filter_of(options: t.Mapping[str, t.Any]) -> Filter:
-    """The filter in the options of the module; raises InvalidInput."""
+    """The filter in the options of the module. Raises InvalidInput."""
     wrong = [problem for index, guid in enumerate(options["guids"]) for problem in guid_problems("guids[%d]" % index, guid, "a node, port or system GUID")]
     wrong += [Problem("lids[%d]" % index, lid, _LIDS) for index, lid in enumerate(options["lids"]) if not 0 < lid <= _LAST_LID]
     wrong += [Problem("hosts[%d]" % index, host, "the name of a host or a node") for index, host in enumerate(options["hosts"]) if not host.strip()]
@@ -41,7 +41,7 @@ def filter_of(options: t.Mapping[str, t.Any]) -> Filter:
 
 
 def names_of(text: str) -> set[str]:
-    """What a node of this name or description is called: all of it, its first word, and that without a domain."""
+    """The names that match a node name or description: the whole text, its first word, and that without a domain."""
     whole = text.strip().lower()
     first = whole.partition(" ")[0]
     return {whole, first, first.partition(".")[0]} - {""}
@@ -52,7 +52,7 @@ def _node_names(subnet: Subnet, node: Node) -> set[str]:
 
 
 def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple[Gap, ...]]:
-    """GUIDs of the nodes that are named, None for all; and the names that no node has."""
+    """GUIDs of the selected nodes, None for all, and gaps for names that no node has."""
     if not any(wanted):
         return None, ()
     found: dict[t.Any, set[str]] = collections.defaultdict(set)
@@ -60,7 +60,7 @@ def chosen(subnet: Subnet, wanted: Filter) -> tuple[frozenset[str] | None, tuple
         for key in (*_node_names(subnet, node), node.guid, node.port_guid, node.system_guid, node.lid):
             found[key].add(node.guid)
     for port in subnet.ports:
-        # With an LMC, a port has all LIDs that differ in their last bits.
+        # With an LMC, a port has all LIDs that differ in their lowest bits.
         lids = range(port.lid, port.lid + (1 << port.lmc)) if port.lid else ()
         for key in (port.port_guid, *lids):
             found[key].add(port.node_guid)
@@ -76,14 +76,14 @@ SWITCH = "switch"
 
 
 class Address(t.NamedTuple):
-    """What names a port."""
+    """The properties that identify a port."""
 
     node: str = ""
     """Name of a host or switch."""
     guid: str = ""
     """Node or port GUID."""
     number: int = 0
-    """0 where the node has only one port with a link."""
+    """Port number; 0 if the node has only one port with a link."""
 
 
 def _node_guids(subnet: Subnet, address: Address) -> list[str]:
@@ -94,7 +94,7 @@ def _node_guids(subnet: Subnet, address: Address) -> list[str]:
 
 
 def find(subnet: Subnet, address: Address) -> Port:
-    """The port; raises InvalidInput where none or more than one is meant."""
+    """The port. Raises InvalidInput where no port or several ports match."""
     by_port = [port for port in subnet.ports if address.guid and port.port_guid == address.guid]
     guids = set(_node_guids(subnet, address))
     named = by_port or [port for port in subnet.ports if port.node_guid in guids]
@@ -116,7 +116,7 @@ def find(subnet: Subnet, address: Address) -> Port:
 
 
 def control_point(subnet: Subnet, port: Port) -> Port:
-    """The port of a switch that stands for it: that of the other end, for a host. It can be reached while its link is off. Raises RdmaError."""
+    """The switch port that controls the link: for a host, the port at the other end, which is reachable while the link is off. Raises RdmaError."""
     switches = {node.guid for node in subnet.nodes if node.kind == SWITCH}
     if port.node_guid in switches:
         return port
@@ -130,9 +130,9 @@ def control_point(subnet: Subnet, port: Port) -> Port:
 
 
 def cut_off(subnet: Subnet, link: Port, needed: t.Collection[str]) -> list[str]:
-    """Which of the `needed` nodes, by node GUID, would be away from the greater part of the fabric without the link of a port.
+    """Those of the `needed` nodes, by node GUID, that the larger part of the fabric could not reach without the link of a port.
 
-    A link that is one of several ways cuts nothing off. Of two halves, neither is the greater part.
+    A redundant link cuts nothing off. Of two equal halves, neither is the larger part.
     """
     gone = {(link.node_guid, link.port), (link.peer_node_guid, link.peer_port)}
     neighbours: dict[str, list[str]] = {node.guid: [] for node in subnet.nodes}
@@ -148,7 +148,7 @@ def cut_off(subnet: Subnet, link: Port, needed: t.Collection[str]) -> list[str]:
 
 
 def reached(neighbours: t.Mapping[str, t.Iterable[str]], start: str) -> list[str]:
-    """The node, and all that can be reached from it, nearest first."""
+    """The node, and all nodes that can be reached from it, nearest first."""
     found, seen = [start], {start}
     for guid in found:
         new = [other for other in dict.fromkeys(neighbours.get(guid, ())) if other not in seen]

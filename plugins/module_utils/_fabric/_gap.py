@@ -2,14 +2,14 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What could not be found out about a fabric. Pure; `_words.py` says it in words."""
+"""What could not be determined about a fabric. Pure; `_words.py` puts it into words."""
 
 from __future__ import annotations
 
 import enum
 import typing as t
 
-# Of what may be repeated for each port of a fabric, only the first are shown.
+# The number of examples shown of something that may apply to each port of a fabric.
 _SHOWN = 3
 _LENGTH = 300
 
@@ -17,12 +17,12 @@ _LENGTH = 300
 class Code(enum.Enum):
     NO_PORT = "no_port"
     NO_LINK = "no_link"
-    """The port to ask through has none."""
+    """The port that the fabric is queried through has no link."""
     UNREAD_LINKS = "unread_links"
     """Links whose bit errors their hosts could not read."""
     NO_SUCH_PORT = "no_such_port"
     SILENT_SWITCHES = "silent_switches"
-    """They do not tell their firmware."""
+    """Switches that do not report their firmware."""
     NOT_INSTALLED = "not_installed"
     FAILED = "failed"
     INCOMPLETE = "incomplete"
@@ -38,15 +38,15 @@ class Code(enum.Enum):
 
 
 class Gap(t.NamedTuple):
-    """One thing that is missing in the result."""
+    """One piece of information that is missing in the result."""
 
     code: Code
     tool: str = ""
     total: int = 1
-    """How many of `examples` there are in truth."""
+    """The total number, of which `examples` shows the first."""
     examples: tuple[str, ...] = ()
 
 
 def gaps_of(code: Code, tool: str, examples: t.Sequence[str]) -> tuple[Gap, ...]:
-    """All that is missing for one reason: how much, and the first few. None without examples."""
+    """The gap with one reason: the total number and the first examples. Empty without examples."""
     return (Gap(code, tool, len(examples), tuple(text[:_LENGTH] for text in examples[:_SHOWN])),) if examples else ()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Asks the tools about a whole fabric. Reads only. What a tool does not tell is a gap, and no error."""
+"""Query a whole fabric with the tools. Read-only. Missing information is a gap, not an error."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if t.TYPE_CHECKING:
 T = t.TypeVar("T")
 L = t.TypeVar("L", _ibnetdiscover.Topology, _iblinkinfo.LinkPorts)
 
-# ibnetdiscover and iblinkinfo query each port of each switch; saquery waits for an answer of many thousand records.
+# ibnetdiscover and iblinkinfo query each port of each switch; saquery waits for an answer of many thousands of records.
 TIMEOUT_SECONDS = 300.0
-# Switches of others never answer, and each takes seconds to give up on.
+# Switches of some vendors never answer, and each takes seconds until the query times out.
 _SILENT = 3
 DEFAULT_SA_KEY = "1"
-"""The key that opensm trusts unless `sa_key` in opensm.conf is another."""
+"""The key that opensm trusts unless `sa_key` in opensm.conf differs."""
 
 
 class Asking:
-    """One port to ask through, and what was not answered so far."""
+    """Queries a fabric through one port, and collects the gaps."""
 
     def __init__(self, run: Runner, port: Port) -> None:
         self._run = run
@@ -43,7 +43,7 @@ class Asking:
             self.gaps += gaps_of(Code.NO_LINK, "", ["%s is %s (%s)" % (port.name, port.state, port.phys_state)])
 
     def _answer(self, argv: t.Sequence[str], ok: t.Collection[int] = (0,)) -> Output | None:
-        """What a tool prints; None where it failed. Messages are without the command line, which may have a key."""
+        """The output of a tool; None where it failed. Messages omit the command line, which may contain a key."""
         tool = argv[0]
         try:
             output = self._run(argv, ok=None, timeout=TIMEOUT_SECONDS)
@@ -58,7 +58,7 @@ class Asking:
         return output
 
     def _says(self, argv: t.Sequence[str], read: t.Callable[[str], T]) -> T | None:
-        """What was read of the output of a tool; None where there is none."""
+        """The parsed output of a tool; None where there is none."""
         try:
             output = self._answer(argv)
             return read(output.stdout) if output else None
@@ -67,20 +67,20 @@ class Asking:
         return None
 
     def _has(self, tool: str) -> bool:
-        """Whether a tool is there; a missing one is a gap, once."""
+        """Whether a tool is installed; a missing tool is reported as a gap, once."""
         missing = Gap(Code.NOT_INSTALLED, tool)
         if not self._run.has(tool) and missing not in self.gaps:
             self.gaps.append(missing)
         return missing not in self.gaps
 
     def _listed(self, argv: t.Sequence[str], read: t.Callable[[str], L], *, empty: L) -> L:
-        """What was read of the output of a tool that may be missing; `empty` where there is none."""
+        """The parsed output of a tool that may be missing; `empty` where there is none."""
         found = (self._says(argv, read) if self._has(argv[0]) else None) or empty
         self.gaps += gaps_of(Code.UNREAD, argv[0], found.unread)
         return found
 
     def subnet(self, name_map: str, *, listed: bool = True) -> Subnet:
-        """The topology with the names of the map, and unless not `listed`, the states of links. The diagnostics drop a map with a broken line."""
+        """The topology with names from the map and, if `listed`, the states of links. The diagnostics ignore a map with a malformed line."""
         text = read_text(name_map)
         broken = _nodenames.broken_lines(text)
         device, port, links = self._port.device, self._port.port, _iblinkinfo.LinkPorts()
@@ -91,7 +91,7 @@ class Asking:
         return found._replace(gaps=(*gaps_of(Code.NAME_MAP, "", broken), *found.gaps))
 
     def managers(self) -> tuple[SmInfo, ...] | None:
-        """None where nothing more can be asked of a subnet administration."""
+        """The subnet managers; None where the subnet administration can't be queried any further."""
         if not self._has("saquery"):
             return None
         try:
@@ -108,12 +108,12 @@ class Asking:
         return self._says(_saquery.command(self._port.device, self._port.port, "PKTR", key=key), _saquery.parse_pkeys) or ()
 
     def members(self, key: str) -> tuple[_saquery.McMember, ...]:
-        """All groups, and behind them the members, which are told to trusted requesters only."""
+        """All multicast groups, followed by their members, which are told only to trusted requesters."""
         found = [self._says(_saquery.command(self._port.device, self._port.port, "MCMR", key=each), _saquery.parse_members) for each in ("", key)]
         return tuple(record for part in found for record in part or ())
 
     def firmware(self, lids: t.Mapping[str, int]) -> dict[str, _smpquery.SwitchFirmware]:
-        """By node GUID, of the switches at these LIDs. The first ones that are silent stand for all."""
+        """The firmware by node GUID, of the switches at these LIDs. The first silent switches stand for all."""
         found: dict[str, _smpquery.SwitchFirmware] = {}
         if not self._has("vendstat"):
             return found

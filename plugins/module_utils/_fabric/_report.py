@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The result of the module: a whole fabric, or the nodes of it that are named."""
+"""The result of the module: a whole fabric, or its selected nodes."""
 
 from __future__ import annotations
 
@@ -37,26 +37,26 @@ MANAGERS, PARTITIONS, GROUPS, FIRMWARE = "subnet_managers", "partitions", "multi
 
 
 class Fabric(t.NamedTuple):
-    """All that is known of a fabric."""
+    """All that is known about a fabric."""
 
     subnet: Subnet = Subnet()
     managers: tuple[SmInfo, ...] = ()
     partitions: tuple[Partition, ...] = ()
     groups: tuple[Group, ...] = ()
     firmware: t.Mapping[str, SwitchFirmware] = {}
-    """Of switches, by node GUID."""
+    """The firmware of switches, by node GUID."""
     gaps: tuple[Gap, ...] = ()
 
 
 def _key(text: str) -> str:
-    """The key for trusted questions; saquery would ask a terminal for what is no number."""
+    """The key for trusted queries. Anything but a number is rejected, because saquery would prompt for it on a terminal."""
     if text and integer(text) is None:
         raise InvalidInput([Problem("sa_key", Unshown("hidden"), "a number such as 0x1")])
     return text or _look.DEFAULT_SA_KEY
 
 
 def read_fabric(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabric:
-    """Everything that the options ask for, of all nodes."""
+    """Everything that the options request, for all nodes."""
     key = _key(options["sa_key"])
     asking = _look.Asking(run, port)
     subnet = asking.subnet(options["node_name_map"])
@@ -69,7 +69,7 @@ def read_fabric(run: Runner, port: Port, options: t.Mapping[str, t.Any]) -> Fabr
         partitions(asking.pkeys(key), end_ports(subnet)) if managers is not None and PARTITIONS in gather else (),
         groups(asking.members(key), _owners(subnet)) if managers is not None and GROUPS in gather else (),
         asking.firmware(switches) if FIRMWARE in gather else {},
-        # The last one: each question before it may add some.
+        # Evaluated last: each query before may add gaps.
         (*asking.gaps, *subnet.gaps),
     )
 
@@ -85,7 +85,7 @@ _values_of_end = operator.attrgetter(*_OF_END)
 
 
 def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
-    """The data in the form of a result; of the named nodes alone, where some are named."""
+    """The data in the form of a result; if nodes are selected, only theirs."""
     subnet = fabric.subnet
     nodes, absent = chosen(subnet, wanted)
     ports = [port for port in subnet.ports if nodes is None or port.node_guid in nodes]
@@ -127,14 +127,14 @@ def shown(fabric: Fabric, wanted: Filter) -> dict[str, t.Any]:
 
 
 def _manager(run: Runner, port: Port, root: str) -> list[dict[str, str]]:
-    """What the subnet manager of ours at this very port made of its files, and not as declared. Empty where there is none."""
+    """Where our subnet manager on this port did not apply its files as declared. Empty without such a manager."""
     folder = under(root, SETTINGS)
     fabrics = [name for name in entries(folder) if parse_conf(read_text("%s/%s/%s" % (folder, name, CONF))).get("guid") == port.port_guid]
     return [row(finding) for fabric in fabrics for finding in findings(listen(run, fabric, port, root=root))]
 
 
 def report(run: Runner, options: t.Mapping[str, t.Any], root: str = "/") -> dict[str, t.Any]:
-    """The result of the module; raises InvalidInput."""
+    """The result of the module. Raises InvalidInput."""
     started = time.monotonic()
     wanted = filter_of(options)
     port = asked_port(options["port"], root)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A subnet as data: nodes, ports and links, partitions and multicast groups from what the diagnostics list. Pure, and linear in the number of ports."""
+"""A subnet as data: nodes, ports, links, partitions and multicast groups from the output of the diagnostics. Pure, and linear in the number of ports."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if t.TYPE_CHECKING:
 
 
 Place = t.Tuple[str, int]
-"""Node GUID and number of a port."""
+"""Node GUID and port number."""
 
 _NOT_LISTED = ("", "", "", "")
 _NOT_BETTER = ("", "")
@@ -40,7 +40,7 @@ class Port(t.NamedTuple):
 
     node_guid: str
     name: str
-    """Of the node."""
+    """The name of the node."""
     port: int
     port_guid: str
     lid: int
@@ -58,14 +58,14 @@ class Port(t.NamedTuple):
 
 
 class Link(t.NamedTuple):
-    """Two ports, and what both of them can do."""
+    """Two ports, and what both of them support."""
 
     ends: tuple[Port, Port]
     max_width: str
-    """"" where iblinkinfo did not list the link."""
+    """The state; "" where iblinkinfo did not list the link."""
     max_speed: str
     degraded: bool | None
-    """Whether the link is below what both of its ends can do; None where that is not known."""
+    """Whether the link is below what both of its ends support; None where that is unknown."""
 
 
 class Subnet(t.NamedTuple):
@@ -73,12 +73,12 @@ class Subnet(t.NamedTuple):
     ports: tuple[Port, ...] = ()
     links: tuple[Link, ...] = ()
     names: t.Mapping[str, str] = {}
-    """Of the nodes, by node GUID: that of the map, else the node description."""
+    """Names of the nodes, by node GUID: from the map, else the node description."""
     gaps: tuple[Gap, ...] = ()
 
 
 def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> Subnet:
-    """`names`: of the map, by node GUID."""
+    """Combine the outputs. `names`: from the map, by node GUID."""
     nodes = {node.guid: node for node in topology.nodes}
     named = {guid: names.get(guid) or node.description for guid, node in nodes.items()}
     states = {(port.port_guid, port.port): port for port in listed.ports}
@@ -110,7 +110,7 @@ def join(topology: Topology, listed: LinkPorts, names: t.Mapping[str, str]) -> S
 
 
 def _links(ordered: t.Iterable[Port], ports: t.Mapping[Place, Port], betters: t.Mapping[Place, tuple[str, str]]) -> t.Iterator[Link]:
-    """Each link once. An end that no record of its node lists has no link."""
+    """Each link once. An end that its node's records do not list has no link."""
     for near in ordered:
         here, there = (near.node_guid, near.port), (near.peer_node_guid, near.peer_port)
         far = ports.get(there) if there >= here else None
@@ -125,10 +125,10 @@ def _links(ordered: t.Iterable[Port], ports: t.Mapping[Place, Port], betters: t.
 
 
 class Partition(t.NamedTuple):
-    """A partition and the end ports in it, by port GUID. A port that may be both is in both lists."""
+    """A partition and its end ports, by port GUID. A port with both memberships is in both lists."""
 
     pkey: str
-    """Without the bit of membership: `0x7fff`."""
+    """Without the membership bit: `0x7fff`."""
     full: tuple[str, ...]
     limited: tuple[str, ...]
 
@@ -138,7 +138,7 @@ class Member(t.NamedTuple):
 
     port_guid: str
     name: str
-    """Of the node; "" for a port that the topology does not have, as that of a virtual function."""
+    """The name of the node; "" for a port that is not in the topology, such as that of a virtual function."""
     membership: str
 
 
@@ -156,14 +156,14 @@ class Group(t.NamedTuple):
 
 
 def end_ports(subnet: Subnet) -> dict[tuple[int, int], str]:
-    """Port GUIDs by LID and number. Of a switch, only port 0 is an end port."""
+    """Port GUIDs by LID and port number. Of a switch, only port 0 is an end port."""
     switches = {node.guid: node for node in subnet.nodes if node.port_guid}
     found = {(port.lid, port.port): port.port_guid for port in subnet.ports if port.node_guid not in switches}
     return {**found, **{(node.lid, 0): node.port_guid for node in switches.values()}}
 
 
 def partitions(blocks: t.Iterable[PkeyBlock], ends: t.Mapping[tuple[int, int], str]) -> tuple[Partition, ...]:
-    """Partitions by P_Key. Tables of external ports of switches, which only enforce partitions, have no members."""
+    """Partitions by P_Key. Tables of external switch ports, which only enforce partitions, contain no members."""
     members: dict[int, tuple[set[str], set[str]]] = {}
     for block in blocks:
         guid = ends.get((block.lid, block.port))
@@ -173,7 +173,7 @@ def partitions(blocks: t.Iterable[PkeyBlock], ends: t.Mapping[tuple[int, int], s
 
 
 def groups(records: t.Iterable[McMember], names: t.Mapping[str, str]) -> tuple[Group, ...]:
-    """Groups by MLID and MGID; `names` of nodes by port GUID. A group without members has a record of its own."""
+    """Groups by MLID and MGID. `names`: of nodes, by port GUID. A group without members has a record of its own."""
     heads: dict[tuple[str, str], McMember] = {}
     members: dict[tuple[str, str], dict[str, Member]] = {}
     for record in records:
@@ -191,7 +191,7 @@ def groups(records: t.Iterable[McMember], names: t.Mapping[str, str]) -> tuple[G
 
 
 def lanes(width: str) -> int | None:
-    """`4X` -> 4; None for what is no width."""
+    """`4X` -> 4; None for anything but a width."""
     match = _WIDTH.match(width)
     return decimal(match[1]) if match else None
 
@@ -204,11 +204,11 @@ def _rank(text: str) -> int | None:
 
 
 def is_below(found: str, expected: str) -> bool:
-    """Whether a width or a speed is below another. What has no name here is taken for enough."""
+    """Whether a width or a speed is below another. Unknown values count as sufficient."""
     one, other = _rank(found), _rank(expected)
     return one is not None and other is not None and one < other
 
 
 def lower(one: str, other: str) -> str:
-    """Of two widths or speeds. The ends of a link need not agree: a lane may work in one direction only."""
+    """The lower of two widths or speeds. The ends of a link may differ: a lane can fail in one direction only."""
     return other if is_below(other, one) else one

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Gaps, and findings about counters and about a whole fabric, in words for people. Pure. Nothing reads these texts back."""
+"""Words for gaps, and for findings about counters and about a whole fabric. Pure. Nothing parses these texts."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def words(gap: Gap) -> str:
 
 
 def problem(gap: Gap) -> dict[str, t.Any]:
-    """In the shape of an entry of `problems`."""
+    """The gap in the shape of an entry of `problems`."""
     return {**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)}
 
 
@@ -89,7 +89,7 @@ def _number(value: float) -> str:
 
 
 def counter_words(finding: Finding, spot: Spot, hours: float | None) -> dict[str, str]:
-    """Cause, next step and the whole in one sentence."""
+    """Cause, next step, and both with the finding in one sentence."""
     cause, next_step = COUNTER_FORMS[finding.code]
     where = place_in_words(spot) + (" (to %s port %d)" % (spot.peer_name, spot.peer_port) if spot.peer_port else "")
     found, limit = map(_number, finding.measure or Measure(0, 0))
@@ -186,7 +186,7 @@ def _object(finding: Finding) -> str:
 
 
 def row(finding: Finding) -> dict[str, t.Any]:
-    """In the shape of an entry of `findings`: the fields that decisions use, then the words."""
+    """The finding in the shape of an entry of `findings`: first the fields that decisions use, then the words."""
     cables, behind = _cables(finding.ends), finding.detail if finding.detail != "0" else ""
     fields = {
         "found": finding.found,

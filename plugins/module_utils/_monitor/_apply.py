@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carry out what the monitor lacks."""
+"""Apply a plan for the monitor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FOLDERS = (places.PROGRAMS, places.SETTINGS, places.KEPT)
 
 
 def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") -> None:
-    """In the order of the plan; systemd reads its files again before it starts anything."""
+    """Apply the changes in the order of the plan; systemd rereads its files before it starts anything."""
     stale = False
     for change in todo.changes:
         if change.kind == Kind.FILE:
@@ -40,7 +40,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
     if stale and run.has("systemctl"):
         Systemd(run).daemon_reload()
     for folder in _FOLDERS:
-        # Only an empty one goes.
+        # Remove the directory only if it is empty.
         with contextlib.suppress(OSError):
             os.rmdir(under(root, folder))
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Programs for nodes that are made of modules of this collection: one file of text that needs nothing but Python."""
+"""Build programs for nodes from modules of this collection: a single text file that needs only Python."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .._host._files import HEADER
 if t.TYPE_CHECKING:
     import types
 
-# A module comes behind those that it imports.
+# A module follows the modules that it imports.
 _PROGRAM = """\
 #!{python}
 {header}\
@@ -52,7 +52,7 @@ sys.exit(module.main())
 
 
 def _imported(name: str, source: str) -> t.Iterator[str]:
-    """The modules of the collection that are imported whenever this one is: not those for the type checker."""
+    """The modules of the collection that this one imports at run time, without imports for the type checker."""
     for node in ast.parse(source).body:
         if isinstance(node, ast.ImportFrom) and node.level:
             above = ".".join([*name.split(".")[: -node.level], node.module or ""]).rstrip(".")
@@ -62,7 +62,7 @@ def _imported(name: str, source: str) -> t.Iterator[str]:
 
 
 def _collect(name: str, found: dict[str, str]) -> None:
-    """Adds a module behind those that it imports."""
+    """Add a module after the modules that it imports."""
     if name in found:
         return
     source = inspect.getsource(sys.modules[name])
@@ -72,7 +72,7 @@ def _collect(name: str, found: dict[str, str]) -> None:
 
 
 def program(entry: types.ModuleType, python: str) -> str:
-    """The text of a program that runs `main` of a module. The same modules make the same text."""
+    """The text of a program that runs `main` of a module. Equal modules give equal text."""
     found: dict[str, str] = {}
     _collect(entry.__name__, found)
     sources = "".join("    %r: [\n%s    ],\n" % (name, "".join("        %a,\n" % line for line in source.splitlines(True))) for name, source in found.items())

@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
 
 
 def _require_ports(fabrics: t.Iterable[tuple[str, str]], root: str) -> None:
-    """Raises InvalidInput where the host can't sample: the timer would only ever write that it failed. A port without a link may get one."""
+    """Raise InvalidInput where the host has no port to sample through: every sample would fail. A port without a link is accepted, it may get one."""
     found: list[Problem] = []
     for fabric, name in fabrics:
         where, hint = "fabrics.%s" % fabric, "load the driver, or let a host with a port of this fabric sample it: fabric_monitor_sampler"
@@ -44,7 +44,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     """Look, plan, apply, look again; returns the result of the module."""
     require_none(problems(module.params))
     wanted = wanted_of(module.params)
-    # -I: neither the variables nor the folders of a user have a say.
+    # -I isolates Python from the environment and the directories of a user.
     programs = {path: program(entry, sys.executable + " -I") for path, entry in ((places.SAMPLER, _sampler), (places.HEALTH, _health))}
     files = planner.files_of(wanted, programs)
     textfile = wanted.sample.textfile if wanted.sample else ""

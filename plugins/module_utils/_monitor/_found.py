@@ -14,7 +14,7 @@ from . import _settings as places
 
 class Found(t.NamedTuple):
     files: t.Mapping[str, str] = {}
-    """The content of those in `FILES` that are there."""
+    """The content of the existing files of `FILES`."""
     left: t.Mapping[str, str] = {}
-    """What the programs have written, by path; of the textfile its first line."""
+    """The files written by the programs, by path; of the textfile, its first line."""
     timer: Unit = Unit(places.TIMER)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The program that checks whether a node is as declared, for NHC and Slurm. It reads sysfs alone, and is no module of Ansible."""
+"""The program that checks whether a node is as declared, for NHC and Slurm. It reads only sysfs, and is no Ansible module."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .._host._files import read_text, under, write_text
 from .._host._run import PlainRunner, Runner
 from ._settings import DRAINED, HEALTH_CONF, HealthSettings, parse_health_settings
 
-# An option: drain the node in Slurm where something is wrong, and take it back.
+# An option: drain the node in Slurm when something is wrong, and resume it when nothing is.
 SLURM = "--slurm"
 REASON = "rdma.ofed health:"
-# The scheduler ends a check after a minute.
+# The scheduler kills a check after a minute.
 _SECONDS = 20.0
 _STATE = re.compile(r"\bState=([A-Z_+*$~#!%@^-]+)")
 _REASON = re.compile(r"\bReason=([^\n]*)")
@@ -63,16 +63,16 @@ class NodeInSlurm(t.NamedTuple):
 
 
 def parse_node(text: str) -> NodeInSlurm:
-    """`scontrol show node`: `State=IDLE+DRAIN ...` and `Reason=... [root@2026-01-01T00:00:00]`."""
+    """Parse `scontrol show node`: `State=IDLE+DRAIN ...` and `Reason=... [root@2026-01-01T00:00:00]`."""
     state, reason = _STATE.search(text), _REASON.search(text)
     names = re.split(r"[^A-Z]+", state[1]) if state else []
     return NodeInSlurm(frozenset(name for name in names if name), reason[1].strip() if reason else "")
 
 
 def tell_slurm(run: Runner, node: str, wrong: t.Sequence[str], *, root: str = "/") -> None:
-    """Drains a node that is in service, or takes back the one that this drained. Raises RdmaError.
+    """Drain a node that is in service, or resume a node that this check has drained. Raises RdmaError.
 
-    While nothing is wrong and nothing was, the scheduler is not asked.
+    While nothing is wrong and nothing was wrong before, the scheduler is not queried.
     """
     marker = under(root, DRAINED)
     if not wrong and not os.path.exists(marker):
@@ -80,7 +80,7 @@ def tell_slurm(run: Runner, node: str, wrong: t.Sequence[str], *, root: str = "/
     found = parse_node(run(["scontrol", "show", "node", node], timeout=_SECONDS).stdout)
     is_out = not found.states.isdisjoint((_DRAIN, _DOWN))
     if wrong and not is_out:
-        # First: a node that was drained without it would stay so. It is empty, and two checks at the same time may make it.
+        # Write the marker first: a node drained without it would stay drained. It is empty, so two checks may write it at the same time.
         write_text(marker, "")
         run(["scontrol", "update", "nodename=" + node, "state=drain", "reason=%s %s" % (REASON, "; ".join(wrong))], timeout=_SECONDS)
     elif not wrong:

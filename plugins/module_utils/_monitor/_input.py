@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared to the monitor, and the files that follow from it. Pure."""
+"""Validate the options of the monitor, and derive its files. Pure."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ._settings import TEXTFILE, HealthSettings, SampleSettings
 from ._wanted import Wanted
 
 NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
-# A sample of a large fabric takes a minute, and Prometheus forgets what is older than five.
+# A sample of a large fabric takes a minute, and Prometheus drops samples older than five.
 _INTERVALS = (60, 3600)
-# A label, and a part of no path.
+# Used as a label; must not contain a slash.
 _FABRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")
 _PATH = re.compile(r"/[A-Za-z0-9_./+-]+\Z")
 
@@ -36,7 +36,7 @@ def _fabric_problems(name: t.Any, ports: t.Any) -> list[Problem]:
 
 
 def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
-    """Everything that is wrong with the options of the module."""
+    """All problems of the options of the module."""
     found = [problem for name, ports in options["fabrics"].items() for problem in _fabric_problems(name, ports)]
     found += [problem for index, port in enumerate(options["ports"]) for problem in form_problems("ports[%d]" % index, port)]
     if options["sampler"] and not options["fabrics"]:
@@ -52,7 +52,7 @@ def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def role_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables of the role that are set."""
+    """Problems of the role's variables that are set."""
     found = value_problems(VARIABLES, variables)
     name = "fabric_monitor_interval"
     seconds = decimal(str(variables.get(name, _INTERVALS[0])))
@@ -62,7 +62,7 @@ def role_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def interface_names(interfaces: t.Iterable[t.Any]) -> tuple[str, ...]:
-    """Names of the interfaces in `ipoib_interfaces`, without those that are named by their port alone."""
+    """Names of the interfaces in `ipoib_interfaces`, without those identified only by their port."""
     found = []
     for item in interfaces:
         row = item if isinstance(item, dict) else {"name": item}
@@ -74,7 +74,7 @@ def interface_names(interfaces: t.Iterable[t.Any]) -> tuple[str, ...]:
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
-    """What passed `problems`."""
+    """Parse options that have passed `problems`."""
     if options["state"] == "absent":
         return Wanted()
     textfile = "%s/%s" % (options["textfile_dir"].rstrip("/"), TEXTFILE)

@@ -25,14 +25,14 @@ _LONGEST_LINE = 1000
 
 
 def _first_line(path: str) -> str:
-    """Of a file that may be long; "" where there is none."""
+    """The first line of a file that may be long; "" where the file is missing."""
     with contextlib.suppress(OSError), open_regular(path) as stream:
         return stream.readline(_LONGEST_LINE).decode("utf-8", "replace")
     return ""
 
 
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
-    """`textfile` is the declared one; that of an earlier run is in its settings."""
+    """The state of the node. `textfile`: the declared path; that of an earlier run is in its settings."""
     texts = {path: read_text(under(root, path)) for path in planner.FILES}
     settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
     before = settings.textfile if settings else ""

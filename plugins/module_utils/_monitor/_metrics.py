@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One look at a fabric as metrics, in the text format of Prometheus, and what is kept between two looks. Pure, and linear in the number of links."""
+"""One look at a fabric as metrics in the Prometheus text format, and the state kept between two looks. Pure, and linear in the number of links."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ if t.TYPE_CHECKING:
 _GIGABIT = 1e9 / 8
 _ACTIVE = "Active"
 _WAIT = "PortXmitWait"
-# Without these, what was read is less than the fabric.
+# With one of these gaps, less than the fabric was read.
 _FAILURES = frozenset((Code.FAILED, Code.NOT_INSTALLED, Code.NO_PORT, Code.NO_LINK))
 
 Labels = t.Tuple[t.Tuple[str, str], ...]
 Samples = t.Dict[Labels, float]
-"""A series each: node_exporter drops a file with two values of one."""
+"""Labels and value of each series: node_exporter rejects a file with two values for one series."""
 
-# Names of nodes come from the fabric and may have any character.
+# Node names come from the fabric and may contain any character.
 _ESCAPES = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 def kind_of(metric: str) -> str:
-    """In the format, the name of a counter ends so."""
+    """The type of a metric. By convention, the names of counters end with `_total`."""
     return "counter" if metric.endswith("_total") else "gauge"
 
 
@@ -56,7 +56,7 @@ def _series(name: str, pairs: Labels, number: float) -> str:
 
 
 def render(metrics: t.Mapping[str, str], samples: t.Mapping[str, Samples]) -> str:
-    """Those that have samples, in the order of `metrics`."""
+    """The text of all metrics that have samples, in the order of `metrics`."""
     parts = []
     for name, meaning in metrics.items():
         found = samples.get(name)
@@ -66,7 +66,7 @@ def render(metrics: t.Mapping[str, str], samples: t.Mapping[str, Samples]) -> st
     return "".join(parts)
 
 
-# What each means, in its order in the file.
+# The help text of each metric, in the order of the file.
 METRICS: t.Mapping[str, str] = {
     "rdma_fabric_sample_success": "Whether all tools answered at the last sample.",
     "rdma_fabric_sample_timestamp_seconds": "When the last sample ended, in seconds since 1970.",
@@ -101,7 +101,7 @@ _LIMITS: Samples = {
 
 
 class State(t.NamedTuple):
-    """What is kept of a fabric between two looks."""
+    """The state of a fabric that is kept between two looks."""
 
     master: str = ""
     """Port GUID of the last master that was seen."""
@@ -112,7 +112,7 @@ class State(t.NamedTuple):
 
 
 class View(t.NamedTuple):
-    """One look at a fabric. What was not asked or not answered is None."""
+    """One look at a fabric. What was not queried or not answered is None."""
 
     fabric: str
     ended: float
@@ -128,13 +128,13 @@ class View(t.NamedTuple):
     @property
     def succeeded(self) -> bool:
         codes = {gap.code for gap in self.gaps}
-        # Without a subnet manager, counters can't be read, which is a state of the fabric.
+        # Without a subnet manager, counters can't be read. That is a state of the fabric, not an incomplete look.
         unfinished = Code.UNFINISHED in codes and Code.NO_SUBNET_MANAGER not in codes
         return not unfinished and _FAILURES.isdisjoint(codes)
 
 
 def next_state(state: State, look: View) -> State:
-    """A time without a master is no change: the same one may come back."""
+    """The next state. A time without a master is no change: the same master may come back."""
     masters = _sminfo.masters(look.managers)
     if look.succeeded:
         state = state._replace(succeeded=look.ended)
@@ -150,20 +150,20 @@ def written(states: t.Mapping[str, State]) -> str:
 
 
 def parse_states(text: str) -> dict[str, State]:
-    """By fabric, without those that `written` did not make."""
+    """The states by fabric. Entries that `written` did not create are left out."""
     found = {name: read_row(State, row) for name, row in read_table(text).items()}
     return {name: state for name, state in found.items() if state and all(0 <= number < 1e12 for number in state[1:])}
 
 
 class _Table(t.Dict[str, Samples]):
-    """Samples by name of the metric."""
+    """Samples by metric name."""
 
     def put(self, name: str, pairs: Labels, number: float) -> None:
         self.setdefault("rdma_fabric_" + name, {})[pairs] = number
 
 
 def samples_of(looks: t.Iterable[View], states: t.Mapping[str, State]) -> dict[str, Samples]:
-    """By name of the metric. `states` are those after the looks."""
+    """The samples by metric name. `states`: those after the looks."""
     table = _Table({"rdma_fabric_port_errors_limit": _LIMITS})
     for look in looks:
         _about_sample(table, look, states.get(look.fabric, State()))
@@ -195,7 +195,7 @@ def _about_managers(table: _Table, look: View) -> None:
     names = {spot.port_guid: spot.name for spot in look.spots.values()}
     for state, is_counted in (("master", lambda sm: sm.is_master), ("standby", lambda sm: sm.is_standby)):
         table.put("subnet_managers", labels(fabric=look.fabric, state=state), sum(map(is_counted, look.managers)))
-    # Others have the names of nodes from the look at the whole fabric alone.
+    # Other looks know no node names: these come from the look at the whole fabric.
     for manager in look.managers if look.sampled else ():
         pairs = labels(fabric=look.fabric, guid=manager.guid, node=names.get(manager.guid, ""))
         table.put("subnet_manager_state", pairs, manager.state)

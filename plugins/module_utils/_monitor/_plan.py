@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From the found and the declared monitor to the list of changes. Pure."""
+"""Plan the changes from the found to the declared monitor. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
 
 _UNITS = "/etc/systemd/system/"
 SERVICE_PATH, TIMER_PATH = _UNITS + places.SERVICE, _UNITS + places.TIMER
-# What the role owns, in the order in which it is written.
+# The files that belong to the role, in the order in which they are written.
 FILES = (
     places.SAMPLER,
     places.SAMPLE_CONF,
@@ -33,7 +33,7 @@ FILES = (
 )
 EXECUTABLE = (places.SAMPLER, places.HEALTH, places.SLURM)
 
-# It is one-shot, so systemd never runs two at once. What systemd had to kill could not say so itself.
+# The service is one-shot, so systemd never runs two at once. A killed program can't report its failure itself.
 _SERVICE = (
     HEADER
     + """\
@@ -88,13 +88,13 @@ function check_rdma_ofed() {{
 
 
 def is_ours(text: str) -> bool:
-    """Whether a file is of this collection: by its first line, or the one behind `#!`."""
+    """Whether a file belongs to this collection, judged by its first line, or by the line after `#!`."""
     lines = text.split("\n", 2)
     return HEADER.rstrip("\n") in lines[:2]
 
 
 def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
-    """The files by path. `programs` are the texts of both, for the Python of the node."""
+    """The files by path. `programs`: the texts of both programs, for the Python of the node."""
     found = {}
     if wanted.sample:
         found[places.SAMPLER] = programs[places.SAMPLER]
@@ -112,7 +112,7 @@ def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:
 
 
 def plan(wanted: Wanted, found: Found, wanted_files: t.Mapping[str, str]) -> Plan:
-    """The timer stops before its program goes, and starts when all is there. `wanted_files` shall be there; those of others stay."""
+    """The timer stops before its program is removed, and starts after all files are written. Foreign files among `wanted_files` stay."""
     ours = [path for path in FILES if path in found.files and is_ours(found.files[path])]
     timer = bool(wanted.sample)
     was = found.files.get(TIMER_PATH, "")
@@ -121,12 +121,12 @@ def plan(wanted: Wanted, found: Found, wanted_files: t.Mapping[str, str]) -> Pla
         switch(places.TIMER, found.timer.enabled == "enabled", timer),
         Change(Kind.UNIT, places.TIMER, STATE, state, RUNNING if timer else STOPPED),
     )
-    # What the programs write while they are wanted.
+    # Files that the programs write while they are wanted.
     kept = {wanted.sample.textfile, places.STATES} if wanted.sample else set()
     kept |= {places.DRAINED} if SLURM_CHECK in wanted.checks else set()
     written = [file_change(path, found.files.get(path, ""), wanted_files[path]) for path in FILES if path in wanted_files]
     gone = [file_change(path, found.files[path], "") for path in ours if path not in wanted_files]
     gone += [file_change(path, text, "") for path, text in sorted(found.left.items()) if path not in kept]
-    # Units of others that are called so are left alone.
+    # Foreign units of the same name are left alone.
     mine = TIMER_PATH in ours or timer
     return Plan(changes_of(*(() if timer or not mine else units), *gone, *written, *(units if timer else ())))

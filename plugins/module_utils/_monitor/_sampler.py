@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The program that samples the fabrics of a host for node_exporter. The timer runs it; it is no module of Ansible."""
+"""The program that samples the fabrics of a host for node_exporter. The timer runs it; it is no Ansible module."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from .._tools._sminfo import masters
 from ._metrics import METRICS, State, View, next_state, parse_states, render, samples_of, written
 from ._settings import SAMPLE_CONF, STATES, SampleSettings, parse_sample_settings
 
-# An option: write that the sample failed, after the service was killed.
+# An option: write that the sample failed because the service was killed.
 STOPPED = "--stopped"
 
 
 class Host(t.NamedTuple):
-    """Where the program runs."""
+    """The host that the program runs on."""
 
     run: Runner
     root: str = "/"
@@ -37,7 +37,7 @@ class Host(t.NamedTuple):
 
 
 def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
-    """Asks who is master, and unless that is another host, everything."""
+    """Query who is master and, unless that is another host, everything else."""
     begun = host.now()
 
     def seen(**found: t.Any) -> View:
@@ -62,7 +62,7 @@ def look_at(host: Host, settings: SampleSettings, *, fabric: str, port_name: str
 
 
 def _attempt(host: Host, settings: SampleSettings, *, fabric: str, port_name: str) -> View:
-    """Whatever goes wrong at one fabric is said in the file, and the others are looked at."""
+    """Look at one fabric. A failure is recorded in the file, and does not affect the other fabrics."""
     try:
         return look_at(host, settings, fabric=fabric, port_name=port_name)
     except Exception as exc:
@@ -76,7 +76,7 @@ def _failed(host: Host, fabric: str, why: str) -> View:
 
 
 def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> list[View]:
-    """Looks at all fabrics and writes the file; with `stopped`, writes that the samples failed."""
+    """Look at all fabrics and write the file; with `stopped`, write that the samples failed."""
     path = under(host.root, STATES)
     states = parse_states(read_text(path))
     looks = [
@@ -89,7 +89,7 @@ def sample(host: Host, settings: SampleSettings, *, stopped: bool = False) -> li
 
 
 def main() -> int:
-    """Its problems are in the journal as well as in the file."""
+    """Problems are written both to the journal and to the file."""
     stopped = STOPPED in sys.argv[1:]
     if stopped and os.environ.get("SERVICE_RESULT") == "success":
         return 0

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the programs on the node are told, and where their files are. Pure."""
+"""The settings of the programs on the node, and the paths of their files. Pure."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ NHC = "/etc/nhc/scripts/rdma_ofed.nhc"
 KEPT = "/var/lib/rdma-ofed"
 STATES = KEPT + "/fabric-sample.json"
 DRAINED = KEPT + "/health-drained"
-"""It is there while the health check has drained the node."""
+"""Exists while the node is drained by the health check."""
 SERVICE, TIMER = "rdma-fabric-monitor.service", "rdma-fabric-monitor.timer"
 TEXTFILE = "rdma_fabric.prom"
 
 
 class SampleSettings(t.NamedTuple):
     fabrics: t.Tuple[t.Tuple[str, str], ...]
-    """Name, and the port to ask through; "" for the first one with a link."""
+    """Name of the fabric, and the port to query it through; "" for the first one with a link."""
     textfile: str
     node_name_map: str
     only_master: bool
 
 
 class HealthSettings(t.NamedTuple):
-    """What is declared of a node."""
+    """What is declared about a node."""
 
     ports: t.Tuple[str, ...] = ()
-    """Any form of `_facts/_portname.py`. Without any, one InfiniBand port has to be active."""
+    """In any form of `_facts/_portname.py`. If empty, one InfiniBand port has to be active."""
     interfaces: t.Tuple[str, ...] = ()
     rate_gbps: float = 0
-    """The least rate of each port."""
+    """The minimum rate of each port."""
     slurm_node: str = ""
 
 
@@ -57,11 +57,11 @@ def _table(text: str) -> dict[str, t.Any]:
 
 
 def parse_sample_settings(text: str) -> SampleSettings | None:
-    """None for anything that `text_of` did not make."""
+    """Parse settings; None for anything that `text_of` did not create."""
     found = read_row(SampleSettings, _table(text))
     return found if found and found.fabrics else None
 
 
 def parse_health_settings(text: str) -> HealthSettings | None:
-    """None for anything that `text_of` did not make."""
+    """Parse settings; None for anything that `text_of` did not create."""
     return read_row(HealthSettings, _table(text))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Load the installed driver in place of the loaded one: look, plan, run a job, and look again."""
+"""Replace the loaded driver by the installed one: look, plan, run a job, and look again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LINES = 6
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
-    """The options of the module."""
+    """Parse the options of the module."""
     return Wanted(
         policy=parameters["policy"],
         because=tuple(parameters["because"] or ()),
@@ -41,7 +41,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any], check_mode: bool) -> Wanted:
 
 
 def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job: jobs.State | None = None) -> dict[str, t.Any]:
-    """The result of the module. `todo` is what is left to do, and why."""
+    """The result of the module. `todo`: what is left to do, and why."""
     return {
         **Plan(tuple(changes)).result(todo.pending, todo.why),
         "waits": todo.waits,
@@ -56,20 +56,20 @@ def _result(changes: t.Iterable[Change], todo: ReloadPlan, found: Found, *, job:
 
 
 def _last_words(root: str) -> list[str]:
-    """The end of the output of the last process that failed, as one line."""
+    """The end of the output of the last failed process, as one line."""
     lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")]
     telling = [line for line in lines if any(word in line.lower() for word in ("in use", "fail", "error", "please", "fatal"))]
     return [" | ".join((telling or lines)[-_LINES:])] if lines else []
 
 
 def _missing(before: Found, now: Found) -> list[str]:
-    """What was loaded, should be again, and is not."""
+    """The modules that were loaded, should be loaded again, and are not."""
     loaded = {module.name for module in now.modules}
     return [name for name in loaded_again(before) if name not in loaded and name in {module.name for module in before.modules}]
 
 
 def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[str, t.Any]:
-    """The driver could not be unloaded. The former one is loaded again; where that failed too, only a reboot is left."""
+    """The result if the driver could not be unloaded. The former one is loaded again; if that failed, too, only a reboot helps."""
     missing = _missing(before, now)
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
     text = "%s failed: %s" % (job.failed, "; ".join([*_last_words(root), *held]) or "exit status %d" % job.rc)
@@ -94,7 +94,7 @@ def _await(seconds: float, root: str) -> jobs.State:
 
 
 def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Mapping[str, str], root: str = "/", pid: int | None = None) -> dict[str, t.Any]:
-    """Look, plan, unless in check mode apply, and look again."""
+    """Look, plan and, outside of check mode, apply and look again."""
     timeout = module.params["timeout"]
     earlier = jobs.read_job(JOB, root)
     if earlier is not None and earlier.running and not module.check_mode:
@@ -108,7 +108,7 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     if module.check_mode:
         return _result((planner.loading(),), ReloadPlan("", _aftermath(found), todo.users), found)
     memo = {"signature": planner.signature(found, attribute(root, "proc/sys/kernel/random/boot_id"))}
-    # A job goes on if the connection does not survive the reload.
+    # A job continues if the connection does not survive the reload.
     former = former_files(found.modules, run, release=release, root=root)
     jobs.start(run, JOB, steps(found, wanted, timeout, former=former), timeout=timeout, memo=memo, root=root)
     job = _await(timeout + 30, root)

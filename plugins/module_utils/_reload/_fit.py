@@ -4,8 +4,8 @@
 
 """Loaded modules that can't be loaded again with the installed driver, and a driver that is not the node's own. Pure.
 
-A vendor's stack brings its own core. Modules of the kernel that it does not replace (drivers of other adapters, such as irdma or bnxt_re, and upper
-layers, such as rpcrdma or cifs) are built for the kernel's core, and the kernel refuses them with another one ("disagrees about version of symbol").
+A vendor's stack has a core of its own. Kernel modules that it does not replace (drivers of other adapters, such as irdma or bnxt_re, and upper
+layers, such as rpcrdma or cifs) are built for the kernel's core, and can't be loaded with another core ("disagrees about version of symbol").
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .._facts._modules import PEERS, Module
 _CORE = "ib_core"
 _COMPAT = "mlx_compat"
 _OF_KERNEL = "kernel/"
-# Where driver containers, such as those of NVIDIA's network operator, show their files to the node.
+# The directory through which driver containers, such as those of NVIDIA's network operator, share their files with the node.
 CONTAINER = "/run/mellanox/drivers"
 READY = CONTAINER + "/.driver-ready"
 
 
 def unfit(modules: t.Sequence[Module], paths: t.Mapping[str, str], needs: t.Mapping[str, t.Sequence[str]]) -> tuple[str, ...]:
-    """The loaded modules that are the kernel's own, and stand on the core of a vendor on disk. `paths` and `needs` are those of modules.dep."""
+    """The loaded modules that belong to the kernel and depend on a vendor's core on disk. `paths` and `needs`: from modules.dep."""
     core = paths.get(_CORE, "")
     if not core or core.startswith(_OF_KERNEL) or not any(module.differs for module in modules):
         return ()
@@ -32,9 +32,9 @@ def unfit(modules: t.Sequence[Module], paths: t.Mapping[str, str], needs: t.Mapp
 
 
 def of_container(modules: t.Sequence[Module], available: t.Collection[str], mounts: t.Iterable[str], *, ready: bool) -> bool:
-    """Whether a container loaded the driver: it shows its files, and a vendor's driver is loaded that is not the one on the node's disk.
+    """Whether a container loaded the driver: it shares its files, and the loaded vendor driver is not the one on the node's disk.
 
-    `mounts` are the mount points of the node, `ready` says whether the container has announced its driver.
+    `mounts`: the mount points of the node. `ready`: whether the container has announced its driver.
     """
     loaded = {module.name: module for module in modules}
     if not ready and not {CONTAINER, "/var" + CONTAINER} & set(mounts):

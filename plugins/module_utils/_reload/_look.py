@@ -40,7 +40,7 @@ _VITAL = ("/", "/usr")
 
 
 def _vital(users: t.Sequence[User], root: str) -> tuple[User, ...]:
-    """The users, in which a mount counts as the root file system where the system or its swap stands on it."""
+    """The users. A mount counts as the root file system if the system or its swap depends on it."""
     mounts = parse_mounts(attribute(root, "proc/mounts"))
     layered = any(mount.target == "/" and mount.type == "overlay" for mount in mounts)
     swaps = [swap for swap in parse_swaps(attribute(root, "proc/swaps")) if not swap.startswith("/dev/")]
@@ -61,7 +61,7 @@ def _failed_before(found: Found, root: str) -> str:
 
 
 def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
-    """Packages of ready-made modules are for one kernel: with those for the next one, the ones for the running kernel go."""
+    """The next kernel, if the driver is installed only for that. Packages of prebuilt modules support one kernel and replace those of the running one."""
     if not any(module.name == "mlx_compat" for module in modules):
         return ""
     stacks = {kernel.release: kernel.stack for kernel in read_kernels(root, release)}
@@ -70,7 +70,7 @@ def _meant_for(modules: t.Sequence[Module], release: str, root: str) -> str:
 
 
 def _untrusted(found: Found, run: Runner, dependencies: str, *, folder: str, root: str) -> tuple[Untrusted, ...]:
-    """The modules that would be loaded, and those that these need, as far as the kernel would refuse their signatures."""
+    """The modules to be loaded, and their dependencies, whose signatures the kernel would refuse."""
     files, needs = module_files(dependencies), module_needs(dependencies)
     stays = {module.name for module in parse_proc_modules(attribute(root, "proc/modules"))} - {module.name for module in found.modules}
     names = {need for name in loaded_again(found) for need in (name, *needs.get(name, ()))} - stays
@@ -78,7 +78,7 @@ def _untrusted(found: Found, run: Runner, dependencies: str, *, folder: str, roo
 
 
 def _services(run: Runner, is_openibd: bool, root: str) -> tuple[str, ...]:
-    """What stops along with the driver. openibd starts its services again only where its configuration has them."""
+    """The services that stop with the driver. openibd restarts its own only where its configuration lists them."""
     if not systemd_runs(root):
         return ()
     names = tuple(dict.fromkeys((*CACHE, *(SERVICES if is_openibd else ()))))
@@ -106,7 +106,7 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
         drivers=frozenset(link_name(root, "sys/class/infiniband", name, "device/driver/module") for name in entries(root, "sys/class/infiniband")),
         interfaces=tuple(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs)),
         services=_services(run, is_openibd, root),
-        # It may not have started yet: with the former driver, it can't.
+        # The unit may not have started yet: with the former driver, it can't.
         gpudirect=os.path.basename(UNIT_PATH) if systemd_runs(root) and os.path.isfile(under(root, UNIT_PATH)) else "",
     )
     mounts = [mount.target for mount in parse_mounts(attribute(root, "proc/mounts"))]
@@ -119,14 +119,14 @@ def look(run: Runner, *, release: str, environ: t.Mapping[str, str], root: str =
 
 
 def _candidates(names: t.Collection[str], release: str, root: str) -> list[str]:
-    """Where the files of the loaded driver may still be: those of the kernel stay beside those of a vendor, and DKMS keeps what it replaced."""
+    """Where the files of the loaded driver may still be: a vendor's files do not replace those of the kernel, and DKMS keeps what it replaced."""
     tops = [os.path.join(root, folder) for folder in ("lib/modules/" + release, "var/lib/dkms")]
     paths = [os.path.join(path, file) for top in tops for path, _folders, files in os.walk(top) for file in files if ".ko" in file]
     return sorted(path for path in paths if module_of(path) in names)
 
 
 def former_files(modules: t.Sequence[Module], run: Runner, *, release: str, root: str = "/") -> dict[str, str]:
-    """For each loaded module of the stack a file with the same build. Empty where one of them has none: half a driver is of no use."""
+    """A file with the same build for each loaded module of the stack. Empty if any module has none, because a partial driver is useless."""
     wanted = {module.name: module.srcversion_loaded for module in modules if in_stack(module.name)}
     paths = _candidates(wanted, release, root)
     if not paths:
@@ -134,7 +134,7 @@ def former_files(modules: t.Sequence[Module], run: Runner, *, release: str, root
     found: dict[str, str] = {}
     for path, fields in parse_files(run(["modinfo", *paths], ok=None, timeout=60).stdout).items():
         name = module_of(path)
-        # Those of Debian's kernels have none, and those of a vendor have one. Folders of the kernel come before those for updates.
+        # Modules of Debian's kernels have no srcversion, those of a vendor do. Folders of the kernel precede those for updates.
         if fields.get("srcversion", "") == wanted.get(name):
             found.setdefault(name, path)
     return found if set(found) == set(wanted) else {}

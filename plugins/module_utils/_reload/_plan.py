@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the driver has to be reloaded, and what prevents it. Pure."""
+"""Decide whether the driver has to be reloaded, and what prevents it. Pure."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ RELOAD = "reload"
 WAIT = "wait"
 REBOOT = "reboot"
 REFUSE = "refuse"
-# Nothing waits here: in a container, it is the host's driver that would. The same is true for a driver that a container loaded.
+# Nothing is pending here: in a container, the driver is the host's. The same applies to a driver that a container loaded.
 LEAVE = "leave"
 OPENIBD = "/etc/init.d/openibd"
-# openibd stops these even where it refuses to unload in the end.
+# openibd stops these even if it finally refuses to unload.
 SERVICES = ("ibacm.service", "srp_daemon.service")
-# The cache of addresses. The kernel itself has it started, through a socket that holds ib_core as long as it is there.
+# The address cache. The kernel triggers its start through a socket, which holds ib_core as long as it exists.
 CACHE = ("ibacm.socket", "ibacm.service")
-# Goes with the vendor's stack, so it is no loss that a stack of the distribution has none.
+# Removed with the vendor's stack; a distribution's stack does not need it.
 _COMPAT = "mlx_compat"
 _WAYS_OUT: t.Mapping[str, str] = {
     "mount": "unmount it",
@@ -60,12 +60,12 @@ class ReloadPlan(t.NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether a reload is due and does not come."""
+        """Whether a reload is due and is not carried out."""
         return self.action in (WAIT, REBOOT, LEAVE)
 
     @property
     def pending(self) -> tuple[Pending, ...]:
-        """What becomes effective later, and why not now."""
+        """The change that takes effect later, and why not now."""
         if self.action == REBOOT:
             return (Pending(loading(needs="reboot"), self.why),)
         return (Pending(loading(needs="driver_reload"), tuple(words(user) for user in self.users)),) if self.action == WAIT else ()
@@ -77,14 +77,14 @@ def loading(after: str = "as installed", needs: str = "") -> Change:
 
 
 def differing(found: Found) -> tuple[Module, ...]:
-    """The modules of which another build is loaded than modprobe would load."""
+    """The modules whose loaded build differs from the one that modprobe would load."""
     return tuple(module for module in found.modules if module.differs)
 
 
 def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
-    """The modules in the order in which they can be unloaded, users first; and those that can't be, with what holds them."""
+    """The modules in the order in which they can be unloaded, users first; and those that can't be unloaded, with their users."""
     left = {module.name: set(module.used_by) for module in modules}
-    # What something holds comes as early as it can: if it fails, the others have not gone yet.
+    # Modules in use come as early as possible: if unloading one fails, the others are still loaded.
     urgent = {module.name: (module.name not in PEERS, not module.own_users, module.name) for module in modules}
     order: list[str] = []
     while True:
@@ -99,20 +99,20 @@ def unloading(modules: t.Sequence[Module]) -> tuple[tuple[str, ...], dict[str, t
 
 
 def real_users(found: Found) -> tuple[User, ...]:
-    """The users that a reload would disconnect. The adapter's own driver, an unused module for GPU memory, and the cache of addresses go along."""
+    """The users that a reload would disconnect. The adapter's own driver, an unused GPU memory module and the address cache are unloaded as well."""
     peers = {module.name for module in found.modules if module.name in PEERS and not module.own_users}
     along = {*(("module", name) for name in peers | found.drivers), *([("process", "ibacm")] if set(CACHE) & set(found.services) else [])}
     return tuple(user for user in found.users if (user.kind, user.name) not in along)
 
 
 def words(user: User) -> str:
-    """One user, and the way out."""
+    """One user, and how to free the driver from it."""
     detail = " (%s)" % user.detail if user.detail else ""
     return "%s %s%s: %s" % (user.kind, user.name, detail, _WAYS_OUT[user.kind])
 
 
 def ssh_user(found: Found) -> tuple[User, ...]:
-    """The connection that manages the node, where it runs over the driver."""
+    """The management connection, where it uses the driver."""
     if not found.ssh.over_rdma and not (found.ssh.client and not found.ssh.device):
         return ()
     device = found.ssh.device or "an interface that can't be told"
@@ -120,7 +120,7 @@ def ssh_user(found: Found) -> tuple[User, ...]:
 
 
 def unfit_users(found: Found) -> tuple[User, ...]:
-    """The modules that would be lost: the kernel refuses them with the installed driver, after a reboot, too."""
+    """The modules that would be lost: the kernel refuses them with the installed driver, also after a reboot."""
     return tuple(User("unfit", name, "a module of the kernel, which can't be loaded with the installed driver") for name in found.unfit)
 
 
@@ -135,7 +135,7 @@ def _of_container(found: Found) -> tuple[str, ...]:
 
 
 def _only_reboot(found: Found) -> tuple[str, ...]:
-    """Why no unloading helps."""
+    """Why unloading can't help."""
     reasons = []
     names = [module.name for module in found.modules if in_stack(module.name) and module.name != _COMPAT]
     gone = [name for name in names if found.available and name not in found.available]
@@ -150,7 +150,7 @@ def _only_reboot(found: Found) -> tuple[str, ...]:
 
 
 def _never(found: Found) -> tuple[str, ...]:
-    """What not even force overrides."""
+    """The obstacles that even force does not override."""
     reasons = [words(user) for user in found.users if user.kind == "root"]
     if found.openibd and not stop_allowed(found.conf):
         reasons.append("openib.conf has ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
@@ -173,7 +173,7 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
     others = _of_container(found) or _elsewhere(found, wanted)
     if others:
         return ReloadPlan(REFUSE if wanted.policy == "force" and wanted.allow_reload else LEAVE, others, users)
-    # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still those of before.
+    # Not even a reboot helps: the kernel would refuse the driver then, too. In check mode, the modules on disk are still the old ones.
     if found.untrusted and not wanted.assume_changed:
         return ReloadPlan(REFUSE, (words_of_trust(found.untrusted),), users)
     if wanted.policy == "never":
@@ -201,16 +201,16 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
 
 
 def not_again(before: Found, now: Found) -> tuple[str, ...]:
-    """The modules for GPU memory that went along and did not come back: they may be built for the other driver."""
+    """The GPU memory modules that were unloaded and did not come back: they may be built for the other driver."""
     loaded = {module.name for module in now.modules}
     return tuple(module.name for module in before.modules if module.name in PEERS and module.name not in loaded)
 
 
 def signature(found: Found, boot: str) -> str:
-    """What an attempt is made with. What is loaded is no part of it, for a failed attempt may leave a part of the new driver."""
+    """A digest of the conditions of an attempt. Loaded modules are not included, because a failed attempt may leave a part of the new driver."""
     return " ".join([boot, *("%s:%s" % (module.name, module.srcversion_disk) for module in found.modules if module.srcversion_disk)])
 
 
 def described(user: User) -> dict[str, str]:
-    """A user in the result."""
+    """A user in the form of the result."""
     return {"kind": user.kind, "name": user.name, "detail": user.detail, "way_out": _WAYS_OUT[user.kind]}

@@ -25,14 +25,14 @@ _SWITCHED = {
     "RDMA_UCM_LOAD": "rdma_ucm",
     "SRP_LOAD": "ib_srp",
 }
-# What openibd unloads itself. Others that stand on these, it stops at.
+# The modules that openibd unloads itself. It stops at other modules that depend on these.
 _BY_OPENIBD_TEXT = """
 eth_ipoib ib_cm ib_core ib_ipoib ib_iser ib_mad ib_sdp ib_srp ib_srp_target ib_ucm ib_umad ib_uverbs iw_cm mlx4_core mlx4_en mlx4_ib mlx5_core mlx5_ib
 mlx_compat mlxfw rdma_cm rdma_rxe rdma_ucm rds rds_rdma rds_tcp
 """
 _BY_OPENIBD = frozenset(_BY_OPENIBD_TEXT.split())
 
-# The names that must be loaded, all names in the order of unloading, then the files in the order of loading.
+# Arguments: the names that must be loaded, all names in the order of unloading, then the files in the order of loading.
 _PUT_BACK = """
 needed=$1; names=$2; shift 2; whole=yes
 for name in $needed; do [ -d /sys/module/$name ] || whole=no; done
@@ -43,7 +43,7 @@ for file; do insmod "$file"; done
 
 
 def loaded_again(found: Found) -> tuple[str, ...]:
-    """The modules to load after the driver was unloaded: those of before that there are, and what rdma-core loads."""
+    """The modules to load after the driver was unloaded: the former ones that exist, and those that rdma-core loads."""
     order = tuple(reversed(unloading(found.modules)[0]))
     off = {module for key, module in _SWITCHED.items() if found.openibd and value_of(found.conf, key) == "no"}
     names = [*order, *(() if found.openibd else found.listed)]
@@ -52,16 +52,16 @@ def loaded_again(found: Found) -> tuple[str, ...]:
 
 
 def _unload(name: str, found: Found, timeout: float) -> Step:
-    # modprobe needs the file, and the former vendor's mlx_compat no longer has one. With a module for GPU memory it would
-    # also unload the GPU's driver, if that is idle.
+    # modprobe needs the file, and the former vendor's mlx_compat no longer has one. With a GPU memory module it would also unload the
+    # GPU's driver, if that is idle.
     argv = ("modprobe", "-r", name) if name in found.available and name not in PEERS else ("rmmod", name)
     return Step(_STOPPING + name, argv, timeout=timeout)
 
 
 def _back(found: Found, former: t.Mapping[str, str], timeout: float) -> Step:
-    """Put the former driver back where a part of the new one was refused. What of the new one is loaded does not fit to it, and goes first.
+    """Restore the former driver if a part of the new one was refused. Loaded modules of the new one do not fit and are unloaded first.
 
-    A module that openib.conf switches off was not refused: it is missing because it is not wanted.
+    A module that openib.conf switches off was not refused: it is not wanted.
     """
     order = [name for name in unloading(found.modules)[0] if name in former]
     needed = [name for name in loaded_again(found) if name in former]
@@ -72,10 +72,10 @@ def _back(found: Found, former: t.Mapping[str, str], timeout: float) -> Step:
 def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str, str] | None = None) -> tuple[Step, ...]:
     """Unload, load, and repair what a failure in between would leave.
 
-    `former` are the files of the loaded modules, where all are still there.
+    `former`: the files of the loaded modules, if all still exist.
 
-    After a failed stop, openibd's start would try the stop again, and load nothing: so it is left out then, and modprobe
-    loads what there was.
+    After a failed stop, openibd's start would repeat the stop and load nothing. Therefore it is skipped then, and modprobe
+    loads the former modules.
     """
     order = unloading(found.modules)[0]
     again = loaded_again(found)
@@ -86,7 +86,7 @@ def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str
         stop = "force-stop" if wanted.policy == "force" else "stop"
         found_steps += [
             Step(_STOPPING + "the driver with openibd", (OPENIBD, stop), timeout=timeout),
-            # 2 and 3 say that a module was left out, of which there may be none on this node.
+            # Exit statuses 2 and 3 mean that a module was skipped, which may not exist on this node.
             Step("loading the driver with openibd", (OPENIBD, "start"), ok=(0, 2, 3), timeout=timeout),
         ]
         if found.aliases:
@@ -100,6 +100,6 @@ def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str
     if found.services:
         found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
     if found.gpudirect:
-        # It is active all the while, unless openibd is a unit, too: so to start it would load nothing.
+        # The unit stays active all the time, unless openibd is a unit as well, so a start would load nothing.
         found_steps.append(Step("loading the module for GPU memory", ("systemctl", "restart", found.gpudirect), ok=tuple(range(256)), always=True))
     return tuple(found_steps)

@@ -19,4 +19,4 @@ class Wanted(t.NamedTuple):
     allow_reload: bool = False
     allow_container: bool = False
     assume_changed: bool = False
-    """Whether the run of which this is the check mode would install another driver."""
+    """Whether the run that this check mode predicts would install another driver."""

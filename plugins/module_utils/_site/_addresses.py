@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What no two hosts may declare. Pure; linear in hosts."""
+"""Addresses that several hosts declare. Pure; linear in hosts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .._hosts import fold
 
 
 def addresses_of(subject: Subject) -> list[Address]:
-    """What a host declares, on the networks of its fabrics. Its variables have passed the validation."""
+    """The addresses that a host declares, on the networks of its fabrics. Expects validated variables."""
     networks = ",".join(name for concern in CONCERNS.values() for name in concern.networks(subject))
     return [each._replace(network="%s/%s" % (networks, each.network)) for concern in CONCERNS.values() for each in concern.addresses(subject)]
 
 
 def shared(declared: t.Mapping[str, t.Iterable[Address]]) -> dict[str, list[Problem]]:
-    """What is wrong by host, of the addresses by host: every host that declares the address of another."""
+    """The problems by host, from the addresses by host: each host that declares the address of another host has one."""
     holders: dict[tuple[str, str], dict[str, Address]] = {}
     for host, own in declared.items():
         for address in own:

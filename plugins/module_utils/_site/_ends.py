@@ -2,30 +2,30 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the tasks of a run have ended on one host. Pure."""
+"""How the tasks of a run ended on one host. Pure."""
 
 from __future__ import annotations
 
 import typing as t
 
 FAILED, UNREACHABLE = "failed", "unreachable"
-# Letters of a line. What is longer stands in full in the output above.
+# The maximum length of a line. Longer texts are in full in the output above.
 _MOST_LETTERS = 600
 
 
 class Record(t.NamedTuple):
-    """What the tasks of a run have left behind on one host."""
+    """What the tasks of a run recorded for one host."""
 
     changed: bool = False
     kind: str = ""
-    """FAILED or UNREACHABLE; "" where no task of the collection ended so."""
+    """FAILED or UNREACHABLE; "" where no task of the collection ended in that way."""
     task: str = ""
-    """The task that did, as it is printed."""
+    """The name of that task, as it is printed."""
     said: str = ""
 
 
 def generic(text: str, names: t.Iterable[str]) -> str:
-    """What was said of a host, in the words in which others with the same fault say it. `names` are those of the host."""
+    """The message about a host without what is specific to it, so that equal faults have equal texts. `names`: those of the host."""
     line = " ".join(text.split())
     for name in sorted({name for name in names if name}, key=len, reverse=True):
         line = line.replace(name + ": ", "", 1) if line.startswith(name + ": ") else line

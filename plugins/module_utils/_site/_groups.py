@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was found on many hosts, on a part of a screen: equal texts once, with their hosts. Pure; linear in hosts but for sorting."""
+"""Findings on many hosts, in a part of a screen: equal texts once, with their hosts. Pure; linear in hosts except for sorting."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ import typing as t
 
 from .._hosts import fold, sharing
 
-# Up to so many lines, each text is shown in full.
+# Up to this many lines, each text is shown in full.
 MOST_LINES = 24
 _MOST_NAMES = 120
-# What differs between hosts that have the same fault: GUIDs, addresses, numbers, and what stands in quotes.
+# The parts that differ between hosts with the same fault: GUIDs, addresses, numbers, and quoted text.
 _OWN = re.compile(r"0x[0-9a-fA-F]{1,64}|'[^']{0,99}'|[0-9][0-9a-fA-F.:]{0,63}")
 
 
 class Group(t.NamedTuple):
-    """Hosts with one text."""
+    """Hosts with the same text."""
 
     hosts: list[str]
     text: str
@@ -30,7 +30,7 @@ class Group(t.NamedTuple):
 
 
 def hosts_in_short(names: t.Sequence[str]) -> str:
-    """Names of hosts in short. Where even that is long, the first of them, and how many there are."""
+    """A short form of host names. If even that is long, it names the first ones and the total number."""
     text = fold(names)
     if len(text) <= _MOST_NAMES:
         return text
@@ -38,7 +38,7 @@ def hosts_in_short(names: t.Sequence[str]) -> str:
 
 
 def grouped(found: t.Mapping[str, t.Iterable[str]], most: int = MOST_LINES) -> list[Group]:
-    """What was found by host, each text once. Where that is more than `most` groups, texts that differ in values alone are one, shown by the first of them."""
+    """Group texts with their hosts. With more than `most` groups, texts that differ only in values are merged and shown by their first text."""
     exact = [Group(hosts, text) for text, hosts in sharing(found).items()]
     return exact if len(exact) <= most else _alike(found)
 
@@ -47,7 +47,7 @@ def _alike(found: t.Mapping[str, t.Iterable[str]]) -> list[Group]:
     hosts: dict[tuple[str, int], list[str]] = {}
     texts: dict[tuple[str, int], dict[str, None]] = {}
     for host, own in found.items():
-        # Texts of one host that are alike are about different objects.
+        # Similar texts on one host are about different objects.
         seen: t.Counter[str] = collections.Counter()
         for text in own:
             form = _OWN.sub("#", text)
@@ -63,7 +63,7 @@ def _shown(texts: t.Sequence[str], host: str) -> str:
 
 
 def lines(groups: t.Sequence[Group], most: int = MOST_LINES) -> list[str]:
-    """A line for each group, most hosts first where not all of them have a place."""
+    """One line per group; if they do not all fit, the groups with the most hosts come first."""
     if len(groups) <= most:
         return [group.line() for group in groups]
     kept = sorted(groups, key=lambda group: -len(group.hosts))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which Python of a node the modules run with. A shell script finds it, because a node may have none that runs a module. Pure."""
+"""Choose the Python of a node that the modules run with. A shell script looks for it, because a node may have none that can run a module. Pure."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ OLDEST: Version = (3, 8)
 NEWEST: Version = (3, 14)
 _NEEDS_39: Version = (2, 20)
 """From this ansible-core on, modules need Python 3.9."""
-# What the distribution itself uses has the bindings of its package manager. The others are tried from the newest that all versions
-# of ansible-core run with.
+# The distribution's own Python has the bindings of its package manager. The others follow, starting with the newest version that every
+# ansible-core supports.
 _COMMANDS = ("python3", *("python3.%d" % minor for minor in (11, 12, 13, 14, 10, 9, 8)), "/usr/libexec/platform-python")
 _MARK = "rdma-ofed"
 _TELL = 'import sys; print("%s python %%d.%%d.%%d %%s" %% (sys.version_info[:3] + (sys.argv[1],)))' % _MARK
@@ -46,9 +46,9 @@ exit 0
 """
 
 
-# What the engine of a container says.
+# The message of a container engine.
 _OFF = re.compile(r"\bcontainer\b.* is not running", re.IGNORECASE)
-# What ssh adds.
+# The message that ssh appends.
 _CLOSED = re.compile(r"(?:Shared c|C)onnection to \S+ closed\.?\Z")
 
 
@@ -63,7 +63,7 @@ class Python(t.NamedTuple):
 
 
 class Probed(t.NamedTuple):
-    """What the script found."""
+    """The output of the script."""
 
     root: bool
     os: t.Mapping[str, str]
@@ -78,7 +78,7 @@ class Probed(t.NamedTuple):
 
 
 def oldest_for(core: str) -> Version:
-    """The oldest Python that modules run with, by the version of ansible-core."""
+    """The oldest Python that can run modules, by the version of ansible-core."""
     return (3, 9) if _numbers(core)[:2] >= _NEEDS_39 else OLDEST
 
 
@@ -87,13 +87,13 @@ def _numbers(version: str) -> Version:
 
 
 def script(declared: str) -> str:
-    """Reports the Pythons that a node has, and changes nothing. `declared` may be a command with options, as Ansible takes it."""
+    """The script that lists the Pythons of a node. It changes nothing. `declared` may be a command with options, as in Ansible."""
     line = "%s -c %s %s 2>/dev/null" % (declared, shlex.quote(_TELL), shlex.quote(declared)) if declared else ""
     return _SCRIPT.format(mark=_MARK, identity=" ".join(IDENTITY_FILES), commands=" ".join(_COMMANDS), tell=shlex.quote(_TELL), declared=line)
 
 
 def parse(stdout: str) -> Probed:
-    """The output of the script, whatever a login shell prints around it."""
+    """Parse the output of the script, which may be surrounded by output of a login shell."""
     lines = [line.split(" ", 2)[1:] for line in stdout.splitlines() if line.startswith(_MARK + " ")]
     pythons = []
     identity = []
@@ -113,7 +113,7 @@ def parse(stdout: str) -> Probed:
 
 
 def silence(said: str, become: bool) -> str:
-    """Why nothing is known of a node where not even the script ran, in words. `said` is what came in its place."""
+    """Why not even the script ran on a node, in words. `said`: the output instead."""
     lines = [line.strip().rstrip(".") for line in said.splitlines() if line.strip() and not _CLOSED.match(line.strip())]
     how = " with become" if become else ""
     step = "see become_method, and whether the user of the connection may use it" if become else "see the shell of the user of the connection"
@@ -123,7 +123,7 @@ def silence(said: str, become: bool) -> str:
 
 
 def choose(pythons: t.Iterable[Python], declared: str = "", oldest: Version = OLDEST) -> Python | None:
-    """The declared one, else the first, of those that are new enough."""
+    """The declared Python, else the first one; it must be new enough."""
     return next((python for python in pythons if python.version >= oldest and declared in ("", python.path)), None)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run leaves out on a host that has something wrong: the role concerned, and the roles that need what that brings. Pure."""
+"""What a run leaves out on a host with a problem: the role concerned, and the roles that depend on its changes. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROLES = (WHOLE, *_registry.ROLES)
 
 
 def _needing(role: str) -> tuple[str, ...]:
-    """The roles that change the node by what a role brings. The check is never left out for another role: it tells what is missing."""
+    """The roles that depend on the changes of a role. The check is never left out because of another role: it reports what is missing."""
     return tuple(name for name in _registry.ROLES if role == WHOLE or role in _registry.CONCERNS[name].needs)
 
 
@@ -28,7 +28,7 @@ LeftOut = t.Dict[str, t.List[str]]
 
 
 def left_out(found: t.Mapping[str, t.Iterable[str]]) -> LeftOut:
-    """The roles that are left out, with the reasons, of what is wrong by role. A role that is left out for another one has the reasons of that."""
+    """The roles to leave out, with the reasons, from the problems by role. A role that depends on another one inherits its reasons."""
     result: dict[str, dict[str, None]] = {}
     for role in ROLES:
         for reason in found.get(role, ()):
@@ -38,17 +38,17 @@ def left_out(found: t.Mapping[str, t.Iterable[str]]) -> LeftOut:
 
 
 def merged(leaves: t.Mapping[str, t.Iterable[str]], role: str, reasons: t.Iterable[str]) -> LeftOut:
-    """What a host is left out of, with one more role."""
+    """Add the problems of one role to what a host is left out of."""
     more = left_out({role: reasons})
     return {name: list(dict.fromkeys([*leaves.get(name, ()), *more.get(name, ())])) for name in ROLES if name in leaves or name in more}
 
 
 def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
-    """What a host is left out of, by the result of a task that found it: of `validate_site`, or what else `role` would refuse. Nothing is known of a host
-    whose task failed.
+    """The roles that a host is left out of, from the result of a task: that of `validate_site`, or what else `role` would refuse. Nothing is known about a
+    host whose task failed.
     """
     if outcome.get("failed") or outcome.get("unreachable"):
-        # ansible-core 2.19 adds the place in the playbook and an excerpt.
+        # ansible-core 2.19 appends the position in the playbook and an excerpt.
         lines = str(outcome.get("msg") or "").split("\n")
         return left_out({WHOLE: [next((line.strip() for line in lines if line.strip()), "failed")]})
     if role:
@@ -57,7 +57,7 @@ def leaves_of(outcome: t.Mapping[str, t.Any], role: str = "") -> LeftOut:
 
 
 def causes(leaves: t.Mapping[str, t.Iterable[str]]) -> list[tuple[str, str]]:
-    """The reasons of one host, each once, with the role that it is wrong for."""
+    """The reasons of one host, each once, with the role that has the problem."""
     first: dict[str, str] = {}
     for role in ROLES:
         for reason in leaves.get(role) or ():
@@ -66,10 +66,10 @@ def causes(leaves: t.Mapping[str, t.Iterable[str]]) -> list[tuple[str, str]]:
 
 
 def words(role: str, reason: str) -> str:
-    """A cause for people."""
+    """A cause in words."""
     return reason if role == WHOLE else "left out of %s: %s" % (role, reason)
 
 
 def takes_part(role: str, tags: t.Collection[str], skipped: t.Collection[str]) -> bool:
-    """Whether a run with these tags comes to the role. With tags of the user's own, it may."""
+    """Whether a run with these tags includes the role. With the user's own tags, it may."""
     return role not in skipped and (role in tags or not tags or not set(tags) <= {*_registry.ROLES, "always"})

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The looks of all concerns in one execution on a node."""
+"""The looks of all concerns in one module execution on a node."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if t.TYPE_CHECKING:
     from .._host._node import Node
 
 IDENTITY = "identity"
-"""Beside the concerns: what tells one machine from another."""
+"""A look besides those of the concerns: what identifies the machine."""
 
 
 def look_at(node: Node, wanted: t.Mapping[str, t.Mapping[str, t.Any]]) -> dict[str, t.Any]:
-    """What the looks of the `wanted` concerns find, each with its hints.
+    """The results of the looks of the `wanted` concerns, each with its hints.
 
-    A concern that can't be looked at is left out: its module visits the node and reports why.
+    A concern whose look fails is left out: its module runs on the node and reports the reason.
     """
     found: dict[str, t.Any] = {}
     for concern, hints in wanted.items():

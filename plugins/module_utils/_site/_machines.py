@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of the inventory that lead to one machine. Each would get the addresses and the place of the other. Pure; linear in hosts."""
+"""Inventory names that lead to the same machine: each would get the addresses and the place of the other. Pure; linear in hosts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _SHOWN = 2
 
 
 def machine_marks(identity: t.Any, facts: t.Mapping[str, t.Any] | None) -> list[str]:
-    """What no other machine has, in words. `identity` is the content of IDENTITY_FILES.
+    """What identifies a machine, in words. `identity`: the content of IDENTITY_FILES.
 
-    Containers share the boot id of their host, and copies of an image the machine id, so one of them alone tells nothing. Virtual functions
-    may get any GUID.
+    Containers share the boot ID of their host, and copies of an image share the machine ID, so neither alone identifies a machine. Virtual functions
+    may have any GUID.
     """
     values = [str(value).strip() for value in identity] if isinstance(identity, (list, tuple)) else []
     found = ["machine id %s, boot id %s and host name %s" % tuple(values)] if len(values) == len(IDENTITY_FILES) and all(values) else []
@@ -32,7 +32,7 @@ def machine_marks(identity: t.Any, facts: t.Mapping[str, t.Any] | None) -> list[
 
 
 def same_machines(marks: t.Mapping[str, t.Iterable[str]]) -> dict[str, list[Problem]]:
-    """What is wrong, by host, of the marks by host: names that share any."""
+    """The problems by host, from the marks by host: names that share a mark."""
     holders: dict[str, dict[str, None]] = {}
     for host, own in marks.items():
         for mark in own:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The pending changes of hosts: reading, merging, what makes them effective, and one plain table. Pure; linear in hosts but for sorting."""
+"""The pending changes of hosts: parse, merge, choose what activates them, and render a table. Pure; linear in hosts except for sorting."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _UPGRADE = "Another stack is pending on %d of %d hosts: rdma.ofed.upgrade instal
 
 
 def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending, ...]:
-    """The inverse of `Pending.result` for a list of Ansible. Raises InvalidInput with every entry that is none; `variable` names the list."""
+    """The inverse of `Pending.result`, for an Ansible list. Raises InvalidInput with every invalid entry; `variable` names the list."""
     entries = plain(entries)
     if not isinstance(entries, list):
         raise InvalidInput([Problem(variable, entries, "a list of pending changes, as the modules return them")])
@@ -37,12 +37,12 @@ def pending_of(entries: t.Any, variable: str = "rdma_pending") -> tuple[Pending,
 
 
 def merge(*lists: Iterable[Pending]) -> tuple[Pending, ...]:
-    """All entries, one for each property of an object. The later one counts: it knows better what is declared now, and what that needs."""
+    """All entries, one per property of an object. The later entry wins: it reflects the present declaration and its needs."""
     return tuple({entry.change.key(): entry for entries in lists for entry in entries}.values())
 
 
 def other_kernel(facts: Mapping[str, t.Any]) -> tuple[Pending, ...]:
-    """That another kernel boots next, by the `rdma` facts of a node. A container or chroot boots none."""
+    """The pending boot of another kernel, from the `rdma` facts of a node. A container or chroot boots no kernel."""
     kernels = part(facts, "kernels")
     running, following = str(kernels.get("running") or ""), str(kernels.get("next_boot") or "")
     if following in ("", running) or part(facts, "machine").get("kind") in ("container", "chroot"):
@@ -51,13 +51,13 @@ def other_kernel(facts: Mapping[str, t.Any]) -> tuple[Pending, ...]:
 
 
 def render(pending: Mapping[str, Iterable[Pending]]) -> str:
-    """One line for each pending change, with the hosts that share it; `pending` is by host. "" if nothing is pending."""
+    """One line per pending change, with the hosts that share it; "" if nothing is pending. `pending`: by host."""
     hosts = sharing(pending)
     if not hosts:
         return ""
 
     def order(entry: Pending) -> tuple[t.Any, ...]:
-        """By the first host, and what needs most first."""
+        """Sort by the first host, then by the strongest need."""
         return min(natural(host) for host in hosts[entry]), -NEEDS.index(entry.change.needs), *(natural(part) for part in entry.change.key())
 
     rows = [(fold(hosts[entry]), entry.words()) for entry in sorted(hosts, key=order)]
@@ -71,9 +71,9 @@ def render(pending: Mapping[str, Iterable[Pending]]) -> str:
 
 
 def activation(needs: t.Collection[str], *, allow_reload: bool = False, allow_reboot: bool = False, prefer_reboot: bool = False) -> str:
-    """`reload`, `reboot` or "". `needs` are those of the pending changes.
+    """`reload`, `reboot` or "". `needs`: the needs of the pending changes.
 
-    One reboot makes everything effective, so nothing is reloaded before it.
+    A reboot activates everything, so nothing is reloaded before it.
     """
     reload = "driver_reload" in needs
     if allow_reboot and ("device_reset" in needs or "reboot" in needs or (reload and (prefer_reboot or not allow_reload))):

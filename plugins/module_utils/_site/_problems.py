@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Validates the variables of one host, of all concerns. Pure."""
+"""Validate the variables of one host for all concerns. Pure."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from ._names import misspelt, own_problems, unknown
 if t.TYPE_CHECKING:
     from collections.abc import Mapping
 
-# Digits beyond these are no number of hosts, and Python refuses to read very many of them.
+# A number with more digits is no number of hosts, and Python refuses to parse very long ones.
 _BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
 
 
 def _is_batch(value: t.Any) -> bool:
-    """Whether it is a percentage or a number of hosts, which is text where it comes from the command line."""
+    """Whether it is a percentage or a number of hosts. Values from the command line are text."""
     if isinstance(value, str):
         match = _BATCH.match(value)
         return match is not None and 1 <= decimal(match[1], 0) <= (100 if match[2] else 10**9)
@@ -34,7 +34,7 @@ def _is_batch(value: t.Any) -> bool:
 
 
 def serial_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """What Ansible would not take for `serial`. It would find out in the middle of a run, or not at all."""
+    """Problems of `serial` values that Ansible would reject only in the middle of a run, or never."""
     value = variables.get("rdma_serial", 1)
     batches = value if isinstance(value, (list, tuple)) else [value]
     if batches and all(_is_batch(batch) for batch in batches):
@@ -43,19 +43,19 @@ def serial_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _site_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """Consents among them: what is no boolean must not count as one."""
+    """Problems of site variables, including consents: a value that is no boolean must not count as consent."""
     accepted = _accepted.problems("rdma_accepted", variables["rdma_accepted"]) if "rdma_accepted" in variables else []
     return [*value_problems(TABLES[SITE], variables), *accepted]
 
 
 def fabric_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the variables of the playbook fabric, where no role is used."""
+    """Problems of the variables of the playbook fabric, which uses no role."""
     found = {problem.variable: problem for problem in (*misspelt(variables, "fabric_"), *unknown(variables))}
     return [*found.values(), *_site_problems(variables)]
 
 
 def host_problems(subject: Subject, parts: Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with a host's variables, on their own and, where its `rdma` facts are known, on that host. `parts`: what the surveys made of it."""
+    """Problems of a host's variables, on their own and, with `rdma` facts, on that host. `parts`: the results of the surveys."""
     variables, facts = subject.variables, subject.facts
     found = [*own_problems(variables), *unknown(variables)]
     if "rdma_ports" in variables:
@@ -63,12 +63,12 @@ def host_problems(subject: Subject, parts: Mapping[str, t.Any]) -> list[Problem]
     for name, concern in CONCERNS.items():
         found += concern.problems(subject._replace(part=parts.get(name)))
     found += [*serial_problems(variables), *_site_problems(variables)]
-    # Several concerns read a variable such as fabric: each problem is reported once.
+    # Several concerns read a variable such as fabric: report each problem once.
     return list({str(problem): problem for problem in found}.values())
 
 
 def node_problems(subject: Subject, parts: Mapping[str, t.Any]) -> dict[str, list[Problem]]:
-    """What is wrong on a host alone, by the role concerned. Its variables are right on their own."""
+    """Problems that concern only the node, by role. Its variables are valid on their own."""
     bare = _driver_comes(subject.facts or {})
     judging = {name: concern for name, concern in CONCERNS.items() if not concern.reports and not (bare and concern.of_ports)}
     found = {name: list(concern.problems(subject._replace(part=parts.get(name)))) for name, concern in judging.items()}
@@ -76,7 +76,7 @@ def node_problems(subject: Subject, parts: Mapping[str, t.Any]) -> dict[str, lis
 
 
 def _driver_comes(facts: Mapping[str, t.Any]) -> bool:
-    """Whether a node has no port because its driver is yet to be installed or loaded: a bare node, or an image that is being built."""
+    """Whether a node has no port because its driver is yet to be installed or loaded: a bare node, or an image build."""
     if facts.get("ports"):
         return False
     bare = (facts.get("stack") or {}).get("kind") == "none" or (facts.get("machine") or {}).get("kind") in ("chroot", "container")

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The end of a run on a screen, whatever the number of hosts: how many are done, which are not and why, and what to do next.
+"""The end of a run on a screen, for any number of hosts: how many are done, which are not and why, and the next step.
 
-Pure; linear in hosts but for sorting.
+Pure; linear in hosts except for sorting.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._leaving import WHOLE, causes, words
 _UNKNOWN = "failed; see its error above"
 _UNTOUCHED = "not touched: the run ended before its batch"
 _NEXT = "Next: mend what is named, and run the same command again. With --limit %s, it runs for these alone"
-# Names that a command line can take.
+# The most host names in a suggested command line.
 _MOST_LIMITED = 40
 
 
@@ -27,16 +27,16 @@ class Host(t.NamedTuple):
     """One host at the end of a run."""
 
     dropped: bool = False
-    """Whether it failed or was unreachable, and took no part in the rest of the run."""
+    """Whether it failed or was unreachable, and was dropped from the rest of the run."""
     leaves: t.Mapping[str, t.Sequence[str]] = {}
     """The roles that it was left out of, with the reasons."""
     record: Record = Record()
     deviates: bool = False
-    """Whether a table above tells what is wrong with it."""
+    """Whether a table above shows its problems."""
     deviations: t.Sequence[str] = ()
-    """What that is, where the summary repeats it."""
+    """The problems, where the summary repeats them."""
     untouched: bool = False
-    """Whether the run ends before it comes to this host."""
+    """Whether the run ends before it reaches this host."""
 
     @property
     def is_done(self) -> bool:
@@ -57,7 +57,7 @@ class Host(t.NamedTuple):
 
 
 def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
-    """The summary. `predicted`: in check mode, nothing was changed."""
+    """The summary. `predicted`: in check mode, where nothing was changed."""
     bad = {name: hosts[name].reasons() for name in sorted(hosts, key=natural) if not hosts[name].is_done}
     changed = sum(host.record.changed for host in hosts.values())
     dropped = sum(host.dropped and not host.deviates and (WHOLE in host.leaves or not host.leaves) for host in hosts.values())

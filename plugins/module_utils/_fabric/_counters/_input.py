@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of `ib_counters` beyond those that name nodes. Pure."""
+"""The options of `ib_counters`, except those that name nodes. Pure."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ._types import COUNTERS, JUDGED, Place
 from ._wanted import Wanted
 
 EFFECTIVE_BER = "EffectiveBER"
-"""The share of the bits that are wrong after error correction. No counter, but judged beside them, and not by the hour."""
+"""The bit error rate after error correction. It is no counter, but judged with them, and not per hour."""
 NOTHING, ERRORS, ALL = "nothing", "errors", "all"
 _DEFAULTS = {**{name: COUNTERS[name].per_hour for name in JUDGED}, EFFECTIVE_BER: 1e-12}
 LIMITED = tuple(_DEFAULTS)
-"""What has a threshold."""
+"""Everything that has a threshold."""
 _LAST_PORT = 254
 _LONGEST = 86400.0
 _LARGEST = 1 << 64
@@ -28,12 +28,12 @@ _LINK = "an entry of ports as rdma.ofed.mlxlink_info returns it, with port_guid,
 
 
 def limits_of(thresholds: t.Mapping[str, float], suppressed: t.Collection[str]) -> dict[str, float]:
-    """What is allowed: of a counter per hour, and of EFFECTIVE_BER however long that took. What is suppressed has no limit."""
+    """The limits: of a counter per hour, and of EFFECTIVE_BER independent of time. What is suppressed has no limit."""
     return {name: limit for name, limit in {**_DEFAULTS, **thresholds}.items() if name not in suppressed}
 
 
 def _amount(value: t.Any) -> float | None:
-    """The number from 0 on that an option holds; None for what is none. A template makes text of a number."""
+    """The non-negative number that an option holds; None for anything else. A template turns numbers into text."""
     found = real(value) if isinstance(value, str) else value
     if not isinstance(found, (int, float)) or isinstance(found, bool):
         return None
@@ -42,7 +42,7 @@ def _amount(value: t.Any) -> float | None:
 
 
 def _rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, float], dict[Place, str], list[Problem]]:
-    """The bit error rates that are known, why those of other ports could not be read, and what is wrong."""
+    """The known bit error rates, the reasons why those of other ports are unknown, and the problems."""
     rates: dict[Place, float] = {}
     unread: dict[Place, str] = {}
     broken: list[int] = []
@@ -51,7 +51,7 @@ def _rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, flo
         if not isinstance(guid, str) or not port or not isinstance(counters, t.Mapping):
             broken.append(index)
         elif guid:
-            # A port of Ethernet has no GUID, and no part in a fabric.
+            # An Ethernet port has no GUID and belongs to no fabric.
             rate = _amount(counters.get("effective_ber"))
             if rate is not None:
                 rates[guid, port] = rate
@@ -65,7 +65,7 @@ def _rates_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[dict[Place, flo
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> Wanted:
-    """Raises InvalidInput."""
+    """Parse the options. Raises InvalidInput."""
     nodes = filter_of(options)
     limits = {label(name): _amount(value) for name, value in options["thresholds"].items()}
     wrong = [

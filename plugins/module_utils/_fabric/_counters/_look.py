@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reads the counters of a fabric, and sets them to zero. What a tool does not tell is a gap, and no error."""
+"""Read the counters of a fabric, and clear them. Missing information is a gap, not an error."""
 
 from __future__ import annotations
 
@@ -18,35 +18,35 @@ if t.TYPE_CHECKING:
     from ._types import Spot
 
 _NONE: Counts = {}
-# Of these, each node that does not answer takes some seconds.
+# The time limit of these queries. Each node that does not answer takes some seconds.
 _NODE_SECONDS = 60.0
 
 
 class Ability(t.NamedTuple):
-    """What a port says of its counters."""
+    """The capabilities of a port's counters."""
 
     mask: int = 0
     """CapMask."""
     extended: bool = False
-    """Whether it has counters of 64 bits."""
+    """Whether it has 64-bit counters."""
     wide_errors: bool = False
-    """Whether errors are among them."""
+    """Whether these include error counters."""
 
 
 class Seen(t.NamedTuple):
     """One look at counters."""
 
     counts: t.Mapping[Place, Counts]
-    """Of the ports that were read. A counter that is missing is zero."""
+    """The counters of the ports that were read. A missing counter is zero."""
     abilities: t.Mapping[Place, Ability] = {}
-    """Where ports were read one by one."""
+    """Set where ports were read one by one."""
 
 
 class CounterAsking(Asking):
-    """One port to ask through."""
+    """Queries counters through one port."""
 
     def whole_fabric(self, spots: t.Mapping[Place, Spot]) -> Seen | None:
-        """The error counters of all ports; None where they are not known."""
+        """The error counters of all ports; None where they are unknown."""
         argv = _port_counters.ibqueryerrors(self._port.device, self._port.port)
         output = self._answer(argv, ok=(0, 1)) if self._has(argv[0]) else None
         if output is None:
@@ -96,7 +96,7 @@ class CounterAsking(Asking):
         return Seen(counts, abilities)
 
     def _listing(self, lid: int, group: t.Sequence[Spot], *, extended: bool, failed: list[str], unread: list[str]) -> dict[int, _port_counters.PortCounters]:
-        """By number. A port without counters of 64 bits is no failure."""
+        """The counters by port number. A port without 64-bit counters is no failure."""
         argv = _port_counters.perfquery(self._port.device, self._port.port, extended=extended, lid=lid, numbers=[spot.port for spot in group])
         try:
             output = self._run(argv, ok=None, timeout=_NODE_SECONDS)
@@ -111,7 +111,7 @@ class CounterAsking(Asking):
         return {port.port: port for port in listing.ports if port.extended == extended and port.lid == lid}
 
     def clear_fabric(self, data: bool) -> None:
-        """Sets the counters of all ports to zero; raises CommandFailed."""
+        """Clear the counters of all ports. Raises CommandFailed."""
         options = (_port_counters.CLEAR_ERRORS, *((_port_counters.CLEAR_DATA,) if data else ()))
         argv = _port_counters.ibqueryerrors(self._port.device, self._port.port, options)
         output = self._run(argv, ok=(0, 1), timeout=TIMEOUT_SECONDS)
@@ -119,7 +119,7 @@ class CounterAsking(Asking):
         self.gaps += gaps_of(Code.INCOMPLETE, argv[0], said)
 
     def clear_ports(self, spots: t.Iterable[Spot], abilities: t.Mapping[Place, Ability], data: bool) -> None:
-        """Sets the counters of these ports to zero; raises CommandFailed."""
+        """Clear the counters of these ports. Raises CommandFailed."""
         device, port = self._port.device, self._port.port
         for spot in spots:
             ability = abilities[spot.place]

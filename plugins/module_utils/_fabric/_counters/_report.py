@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The result of `ib_counters`: look, compare with an earlier look, judge, and set to zero."""
+"""The result of `ib_counters`: look, compare with an earlier look, judge, and clear."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Node(t.NamedTuple):
 
 
 def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> Measure | None:
-    """None where nothing can be said.
+    """The measured value and its limit; None where the counter can't be judged.
 
-    Less than an hour counts as one: a single event in a few seconds makes no rate. Ticks come in such numbers that they do.
+    An interval of less than an hour counts as one hour, because a single event in a few seconds makes no rate. Ticks are numerous enough.
     """
     waits = COUNTERS[name].sort == Sort.WAIT
     if hours is None:
-        # How long it took to wait so much is not known.
+        # The time in which the total accumulated is unknown.
         return None if waits else Measure(grown.total, limit)
     if grown.delta is None:
         return None
@@ -56,7 +56,7 @@ def _measure(name: str, grown: Growth, *, limit: float, hours: float | None) -> 
 
 
 def judge(spot: Spot, counters: t.Mapping[str, Growth], *, limits: t.Mapping[str, float], hours: float | None) -> t.Iterator[Finding]:
-    """Findings of one port. `hours` between the two looks; None to judge the totals."""
+    """Findings of one port. `hours`: time between the two looks; None to judge the totals."""
     for name, grown in counters.items():
         code = COUNTERS[name].code
         measure = _measure(name, grown, limit=limits[name], hours=hours) if name in limits else None
@@ -70,7 +70,7 @@ def judge(spot: Spot, counters: t.Mapping[str, Growth], *, limits: t.Mapping[str
 
 
 class Compared(t.NamedTuple):
-    """Two looks. `hours` is None where the totals count."""
+    """Two looks, compared. `hours` is None where the totals are judged."""
 
     counters: t.Mapping[Place, t.Mapping[str, Growth]] = {}
     findings: tuple[tuple[Spot, Finding], ...] = ()
@@ -94,31 +94,31 @@ class _Work:
         there = {spot.port for spot in self._named or ()}
         if nodes:
             self._gaps += gaps_of(GapCode.NO_SUCH_PORT, "", [str(number) for number in sorted(wanted.numbers - there)])
-        # Hosts have ports on other fabrics, too.
+        # Hosts may also have ports on other fabrics.
         meant = self.spots if self._named is None else {spot.place for spot in self._named}
         self.rates = {place: rate for place, rate in wanted.rates.items() if place in meant}
         unread = ["%s: %s" % (place_in_words(self.spots[place]), why) for place, why in wanted.unread.items() if place in meant]
         self._gaps += gaps_of(GapCode.UNREAD_LINKS, "", unread)
 
     def look(self) -> Sample:
-        """The counters as they are now, and when. What was seen last is kept, for `clear`."""
+        """The present counters and the time. The last look is kept for `clear`."""
         moment = self._node.now()
         seen = self._asking.whole_fabric(self.spots) if self._named is None else self._asking.single_ports(self._named)
         self._seen = seen or Seen({})
         return Sample(moment, self._seen.counts)
 
     def earlier(self) -> Sample | None:
-        """What to compare with; None where the totals count."""
+        """The sample to compare with; None where the totals are judged."""
         if self._wanted.interval:
             first = self.look()
-            # Where nothing can be read, there is nothing to wait for.
+            # If nothing can be read, waiting is useless.
             if first.counts:
                 self._node.sleep(self._wanted.interval)
             return first
         return self._saved() if self._wanted.sample_file else None
 
     def _saved(self) -> Sample:
-        """Empty where there is none that can be read, so that nothing is judged."""
+        """The saved sample; empty where no valid one exists, so that nothing is judged."""
         path = self._wanted.sample_file
         try:
             text = read_text(path)
@@ -130,7 +130,7 @@ class _Work:
         return sample or Sample(0, {})
 
     def compare(self, before: Sample | None, now: Sample) -> Compared:
-        """Without `before`, the totals are judged. Where there should be one and is none, nothing is."""
+        """Compare two samples. Without `before`, the totals are judged; an empty `before` is not judged."""
         hours = _counters.hours_between(before.time, now.time) if before and before.counts else None
         if before and before.counts and hours is None:
             self._gaps.append(Gap(GapCode.CLOCK))
@@ -149,12 +149,12 @@ class _Work:
         return Compared(counters, tuple(findings), hours, self.rates)
 
     def clear(self) -> int:
-        """Sets counters to zero that are not, and returns of how many ports; in check mode only that."""
+        """Clear counters that are not zero, and return the number of their ports; check mode only counts them."""
         if self._wanted.clear == NOTHING:
             return 0
         data = self._wanted.clear == ALL
         places = [place for place, counts in self._seen.counts.items() if _has_any(counts, data)]
-        # ibqueryerrors does not show counters of data, which are never zero for long.
+        # ibqueryerrors does not show data counters, which are never zero for long.
         count = len(self._seen.counts) if data and self._named is None else len(places)
         if not count or self._node.module.check_mode:
             return count
@@ -165,7 +165,7 @@ class _Work:
         return count
 
     def save(self, sample: Sample) -> None:
-        """A look that saw nothing does not replace one that did."""
+        """Save a sample. An empty one does not replace one with counters."""
         path = self._wanted.sample_file
         change = file_change(path, "", _counters.written(sample)) if path and sample.counts and not self._node.module.check_mode else None
         if change is not None:
@@ -176,7 +176,7 @@ class _Work:
 
     @property
     def gaps(self) -> list[Gap]:
-        # Two looks may find the same.
+        # Two looks may report the same gap.
         return list(dict.fromkeys([*self._gaps, *self._asking.gaps]))
 
 
@@ -213,7 +213,7 @@ def _finding_row(spot: Spot, finding: Finding, hours: float | None) -> dict[str,
 
 
 def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[str, t.Any]:
-    """The data in the form of a result. Findings that are worse come first."""
+    """The data in the form of a result. The worst findings come first."""
     erring = [place for place, rate in compared.rates.items() if rate]
     places = sorted({*compared.counters, *erring}, key=lambda place: (spots[place].name, place))
     findings = sorted(compared.findings, key=lambda each: (SEVERITIES.index(each[1].severity), each[0].name, each[0].place, each[1].aspect))
@@ -226,7 +226,7 @@ def shown(spots: t.Mapping[Place, Spot], compared: Compared, read: int) -> dict[
 
 
 def report(node: Node) -> dict[str, t.Any]:
-    """The result of the module; raises InvalidInput, and CommandFailed where counters can't be set to zero."""
+    """The result of the module. Raises InvalidInput, and CommandFailed where counters can't be cleared."""
     started = time.monotonic()
     options = node.module.params
     wanted = wanted_of(options)
@@ -239,7 +239,7 @@ def report(node: Node) -> dict[str, t.Any]:
         now = work.look()
         compared = work.compare(before, now)
         cleared = work.clear()
-        # Others may count on while some are set to zero, so the next run compares with a look behind that.
+        # Counters may increase while others are cleared, so the next run compares with a look taken afterwards.
         work.save(work.look() if cleared and wanted.sample_file and not node.module.check_mode else now)
         gaps, result = work.gaps, shown(work.spots, compared, len(now.counts))
     about = {"port": port.name if port else "", "seconds": round(time.monotonic() - started, 2)}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Counters of ports: which ports have them, what they count, how far they grew between two looks, and how a file keeps a look. Pure."""
+"""Port counters: which ports have them, what they count, their growth between two looks, and how a file stores a look. Pure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDE = 64
 
 class Sort(enum.Enum):
     ERROR = "error"
-    """Counts events that should not be. Stops at its maximum."""
+    """Counts events that should not happen. Stops at its maximum."""
     WAIT = "wait"
     """Counts ticks, many of them on a busy port."""
     DATA = "data"
@@ -31,19 +31,19 @@ class Sort(enum.Enum):
 class Counter(t.NamedTuple):
     sort: Sort
     bits: int
-    """In PortCounters; in PortCountersExtended all have 64."""
+    """The width in PortCounters, in bits; in PortCountersExtended all counters have 64."""
     per_hour: float = 0
-    """How much it may grow without a finding."""
+    """How much it may grow per hour without a finding."""
     code: Code | None = None
-    """That of the finding; None for what is not judged."""
+    """The code of the finding; None for a counter that is not judged."""
 
 
 _DATA = Counter(Sort.DATA, 32)
-# By the names that the diagnostics have for them, in the order of the specification.
+# By their names in infiniband-diags, in the order of the specification.
 COUNTERS: t.Mapping[str, Counter] = {
     "SymbolErrorCounter": Counter(Sort.ERROR, 16, 10, Code.SYMBOL_ERRORS),
     "LinkErrorRecoveryCounter": Counter(Sort.ERROR, 8, 1, Code.LINK_RECOVERS),
-    # A reboot takes a link down, and the loading of a driver may do it once more.
+    # A reboot takes a link down, and loading a driver may do so once more.
     "LinkDownedCounter": Counter(Sort.ERROR, 8, 2, Code.LINK_DOWNED),
     "PortRcvErrors": Counter(Sort.ERROR, 16, 10, Code.RECEIVE_ERRORS),
     "PortRcvRemotePhysicalErrors": Counter(Sort.ERROR, 16, 100, Code.REMOTE_ERRORS),
@@ -55,7 +55,7 @@ COUNTERS: t.Mapping[str, Counter] = {
     "ExcessiveBufferOverrunErrors": Counter(Sort.ERROR, 4, 0, Code.BUFFER_OVERRUNS),
     "QP1Dropped": Counter(Sort.ERROR, 16, 100, Code.MANAGEMENT_DROPS),
     "VL15Dropped": Counter(Sort.ERROR, 16, 100, Code.MANAGEMENT_DROPS),
-    # A tenth of the time where a tick is 4 ns. Its length is up to the vendor.
+    # A tenth of the time if a tick is 4 ns. Its length is up to the vendor.
     "PortXmitWait": Counter(Sort.WAIT, 32, 1e11, Code.CONGESTION),
     **dict.fromkeys(("PortXmitData", "PortRcvData", "PortXmitPkts", "PortRcvPkts"), _DATA),
     **dict.fromkeys(("PortUnicastXmitPkts", "PortUnicastRcvPkts", "PortMulticastXmitPkts", "PortMulticastRcvPkts"), _DATA),
@@ -71,25 +71,25 @@ class Reading(t.NamedTuple):
 
 Counts = t.Mapping[str, Reading]
 Place = t.Tuple[str, int]
-"""Port GUID and number."""
+"""Port GUID and port number."""
 
 
 class Course(str, enum.Enum):
-    """What became of a counter between two looks."""
+    """What happened to a counter between two looks."""
 
     NORMAL = "normal"
     RESET = "reset"
-    """It was set to zero, by whomever, and counts from there."""
+    """It was cleared, by any tool, and counts from zero."""
     SATURATED = "saturated"
-    """It is at its maximum, and may have missed any number."""
+    """It is at its maximum, and may have missed any number of events."""
     WRAPPED = "wrapped"
-    """It went beyond its maximum, and on from zero."""
+    """It exceeded its maximum, and continued from zero."""
 
 
 class Growth(t.NamedTuple):
     total: int
     delta: int | None
-    """None where nothing can be compared. The least that it can be after a reset, and of a saturated counter."""
+    """None where nothing can be compared. A lower bound after a reset, and for a saturated counter."""
     course: Course
 
 
@@ -98,18 +98,18 @@ def _maximum(name: str, reading: Reading) -> int:
 
 
 def _has_wrapped(name: str, before: int, now: Reading) -> bool:
-    """Whether a counter that is lower went around. Those of errors don't, and one that stood at its maximum did not."""
+    """Whether a counter that is lower has wrapped. Error counters don't wrap, nor do counters that were at their maximum."""
     top = _maximum(name, now)
     return COUNTERS[name].sort != Sort.ERROR and top * 3 // 4 < before < top and now.value < top // 4
 
 
 def _is_cut(name: str, before: int, now: Reading) -> bool:
-    """Whether the 64 bits that it had before could not be read this time, and the others stand at their maximum."""
+    """Whether the 64-bit counter that was read before could not be read this time, and the narrow one is at its maximum."""
     return not now.wide and before > now.value == _maximum(name, now)
 
 
 def growth(before: Counts | None, now: Counts) -> dict[str, Growth]:
-    """By counter, for each that is or was above zero. One counter that was set to zero says the same of all that are lower."""
+    """The growth of each counter that is or was above zero. If one counter was reset, all lower counters count as reset."""
     earlier = before or {}
     nothing = Reading()
     names = [name for name in COUNTERS if name in now or name in earlier]
@@ -131,18 +131,18 @@ def growth(before: Counts | None, now: Counts) -> dict[str, Growth]:
 
 
 def reading(basic: int | None, extended: int | None) -> Reading:
-    """One counter that was read with few and with 64 bits. A port that does not have the latter shows them as zero."""
+    """One counter, read in its narrow and its 64-bit form. A port without the latter shows it as zero."""
     if extended is not None and extended >= (basic or 0):
         return Reading(extended, True)
     return Reading(basic or 0)
 
 
 class Spot(t.NamedTuple):
-    """A port, and the other end of its link; "" and 0 without one."""
+    """A port, and the other end of its link; "" and 0 without a link."""
 
     node_guid: str
     name: str
-    """Of the node."""
+    """The name of the node."""
     port: int
     port_guid: str
     lid: int
@@ -160,7 +160,7 @@ class Spot(t.NamedTuple):
 
 
 def spots_of(subnet: Subnet) -> dict[Place, Spot]:
-    """All ports of switches, among them port 0, and those of other nodes that have a link."""
+    """All ports of switches, including port 0, and the ports of other nodes that have a link."""
     found: dict[Place, Spot] = {}
     for node in subnet.nodes:
         for number in range(node.port_count + 1) if node.port_guid else ():
@@ -173,7 +173,7 @@ def spots_of(subnet: Subnet) -> dict[Place, Spot]:
 
 
 def named(spots: t.Mapping[Place, Spot], nodes: t.Collection[str], numbers: t.Collection[int]) -> list[Spot]:
-    """The ports of these nodes, all of them without numbers. Port 0 is none that a cable can be in."""
+    """The ports with these numbers of these nodes; without numbers, all ports that a cable can be in, so without port 0."""
     return [spot for spot in spots.values() if spot.node_guid in nodes and spot.port and (not numbers or spot.port in numbers)]
 
 
@@ -184,7 +184,7 @@ class Sample(t.NamedTuple):
     time: float
     """Seconds since 1970."""
     counts: t.Mapping[Place, Counts]
-    """By port that was read. Counters of zero may be missing."""
+    """The counters of each port that was read. Counters with the value zero may be missing."""
 
 
 def written(sample: Sample) -> str:
@@ -197,11 +197,11 @@ def _is_number(value: t.Any, kinds: t.Any, end: float) -> bool:
 
 
 def parse_sample(content: str) -> Sample | None:
-    """None for anything that `written` did not make."""
+    """Parse a sample; None for anything that `written` did not create."""
     table = read_table(content)
     ports = table.get("ports")
     time: t.Any = table.get("time")
-    # Within thousands of years.
+    # Limit the time to some thousand years.
     if table.get("version") != _VERSION or not _is_number(time, (int, float), 1e12) or not isinstance(ports, dict):
         return None
     found = {}
@@ -216,6 +216,6 @@ def parse_sample(content: str) -> Sample | None:
 
 
 def hours_between(earlier: float, later: float) -> float | None:
-    """None where the clock did not go forward."""
+    """The hours between two times; None where the clock did not advance."""
     seconds = later - earlier
     return seconds / 3600 if math.isfinite(seconds) and seconds > 0 else None

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What `ib_counters` shall read, judge and clear. Pure."""
+"""What `ib_counters` is to read, judge and clear. Pure."""
 
 from __future__ import annotations
 
@@ -20,6 +20,6 @@ class Wanted(t.NamedTuple):
     limits: t.Mapping[str, float]
     clear: str
     rates: t.Mapping[Place, float]
-    """Bit error rates, of the ports whose hosts told them."""
+    """Bit error rates of the ports whose hosts reported them."""
     unread: t.Mapping[Place, str]
-    """Why hosts could not read those of other ports."""
+    """Why hosts could not read the rates of other ports."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with a fabric as `ib_fabric_info` shows it. Pure, and linear in nodes, ports and links."""
+"""Find the faults of a fabric in the result of `ib_fabric_info`. Pure, and linear in nodes, ports and links."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from .._choice import names_of
 from .._gap import Code as GapCode
 
 Row = t.Mapping[str, t.Any]
-# Inside of switches, for collective operations: all have one description.
+# Nodes inside of switches, for collective operations. All have the same description.
 AGGREGATION = "Aggregation Node"
 _MEMBERSHIP = 0x7FFF
-# What firmware and drivers call an adapter that no host has named: `MT4129 ConnectX7   Mellanox Technologies`.
+# The names that firmware and drivers give to an adapter without a host name: `MT4129 ConnectX7   Mellanox Technologies`.
 _OF_FIRMWARE = re.compile(r"MT[0-9]{4,6}\b|(?:Mellanox|NVIDIA)(?: Technologies)?\b|QLogic\b|Intel\b|hfi1|MLX[0-9]")
 
 
 class Rule(t.NamedTuple):
-    """What links are declared to have. "" and 0 stand for all."""
+    """The declared properties of links. "" and 0 match everything."""
 
     node: str = ""
     port: int = 0
@@ -37,18 +37,18 @@ class Rule(t.NamedTuple):
 
 
 class Expected(t.NamedTuple):
-    """What is declared of a fabric."""
+    """What is declared about a fabric."""
 
     hosts: tuple[str, ...] = ()
     managers: tuple[str, ...] = ()
-    """Hosts that may run a subnet manager, beside those of `line`; all may where it is empty."""
+    """Hosts that may run a subnet manager in addition to those of `line`; if empty, all hosts may."""
     line: tuple[str, ...] = ()
-    """Hosts that manage the fabric by the inventory, the designated one first."""
+    """Hosts that manage the fabric according to the inventory, the designated one first."""
     partitions: t.Mapping[int, tuple[str, ...]] = {}
     """Port GUIDs by P_Key."""
     rules: tuple[Rule, ...] = ()
     guids: t.Mapping[str, tuple[str, ...]] = {}
-    """Node GUIDs by host, of the hosts whose adapters are known."""
+    """Node GUIDs by host, for hosts whose adapters are known."""
 
 
 def _end(row: Row, port: int = 0) -> End:
@@ -56,7 +56,7 @@ def _end(row: Row, port: int = 0) -> End:
 
 
 def _declared(rules: t.Mapping[tuple[str, int], Rule], ends: t.Sequence[Row]) -> Rule:
-    """The most precise rule for a link."""
+    """The most specific rule for a link."""
     ports = [(name, end["port"]) for end in ends for name in names_of(end["name"])]
     places = (*ports, *((name, 0) for name, _port in ports), ("", 0))
     return next((rules[place] for place in places if place in rules), Rule())
@@ -74,7 +74,7 @@ def _links(links: t.Iterable[Row], rules: t.Iterable[Rule]) -> t.Iterator[Findin
 
 
 def _managers(data: Row, allowed: t.Collection[str], line: t.Sequence[str]) -> t.Iterator[Finding]:
-    """Nothing where the subnet administration could not be asked."""
+    """Findings about subnet managers; none where the subnet administration could not be queried."""
     managers = data["subnet_managers"]
     silent = any(gap["code"] == GapCode.NO_SUBNET_MANAGER.value for gap in data["problems"])
     masters = [manager for manager in managers if manager["state"] == STATES[MASTER]]
@@ -123,7 +123,7 @@ def _duplicates(nodes: t.Iterable[Row], ports: t.Iterable[Row]) -> t.Iterator[Fi
 
 
 def _firmware(nodes: t.Iterable[Row]) -> t.Iterator[Finding]:
-    """Those that fewer of equal switches or adapters run are the odd ones."""
+    """Findings about equal switches or adapters that run another firmware than most of them."""
     equal: dict[str, list[Row]] = {}
     for node in nodes:
         if node["firmware"]:
@@ -137,7 +137,7 @@ def _firmware(nodes: t.Iterable[Row]) -> t.Iterator[Finding]:
 
 
 def _partitions(data: Row, declared: t.Mapping[int, tuple[str, ...]]) -> t.Iterator[Finding]:
-    """Nothing where no partition is known."""
+    """Findings about partitions; none where no partition is known."""
     members = {hexadecimal(row["pkey"]): {*row["full"], *row["limited"]} for row in data["partitions"]}
     owners = {port["port_guid"]: port for port in data["ports"]}
     for pkey, guids in declared.items() if members else ():
@@ -148,12 +148,12 @@ def _partitions(data: Row, declared: t.Mapping[int, tuple[str, ...]]) -> t.Itera
 
 
 def _hosts(nodes: t.Sequence[Row], expected: Expected) -> t.Iterator[Finding]:
-    """A host is known by the GUIDs of its adapters, and where these are not known by its name."""
+    """Findings about hosts. A host is identified by the GUIDs of its adapters, or by its name where these are unknown."""
     known = {name for node in nodes if node["type"] != "switch" for text in (node["name"], node["description"]) for name in names_of(text)}
     there = {node["guid"] for node in nodes}
     absent = [host for host in expected.hosts if not names_of(host) & known and there.isdisjoint(expected.guids.get(host, ()))]
     unknown = [host for host in absent if not expected.guids.get(host)]
-    # Where nothing matches, the names are the likely cause: in a fabric with adapters, not every host is absent.
+    # If no host matches, the names are the likely cause: in a fabric with adapters, not every host is absent.
     if len(unknown) > 1 and len(unknown) == len(expected.hosts) and any(node["type"] == "ca" for node in nodes):
         yield Finding(Code.HOSTS_UNMATCHED, Topic.HOST, fold(unknown), detail=str(len(unknown)))
         return
@@ -162,7 +162,7 @@ def _hosts(nodes: t.Sequence[Row], expected: Expected) -> t.Iterator[Finding]:
 
 
 def unknown_nodes(expected: Expected, data: Row, before: t.Iterable[t.Any]) -> list[Problem]:
-    """Links that are declared of a node that neither the fabric nor the baseline has, whose nodes are `before`."""
+    """Problems of links declared for a node that neither the fabric nor the baseline has. `before`: the nodes of the baseline."""
     texts = [text for node in data["nodes"] for text in (node["name"], node["description"])] + [
         text for node in before for text in (node.name, node.description)
     ]
@@ -177,7 +177,7 @@ def unknown_nodes(expected: Expected, data: Row, before: t.Iterable[t.Any]) -> l
 
 
 def judge(data: Row, expected: Expected) -> list[Finding]:
-    """`data` is the result of the module."""
+    """All findings. `data`: the result of the module."""
     return [
         *_managers(data, expected.managers, expected.line),
         *_links(data["links"], expected.rules),

@@ -30,17 +30,17 @@ if t.TYPE_CHECKING:
     from ..._finding import Finding
 
 Row = t.Mapping[str, t.Any]
-# Tools without whose whole output a node or a link that is missing means nothing.
+# Without the complete output of these tools, a missing node or link means nothing.
 _TOPOLOGY = ("ibnetdiscover", "iblinkinfo", "")
 _HARMLESS = (GapCode.NO_SUBNET_MANAGER.value, GapCode.NAME_MAP.value)
-# Their further ends are where the node was.
+# Findings about a node. Their further ends are the former or present neighbours.
 _OF_NODE = frozenset(code.value for code in (Code.NODE_LOST, Code.NODE_NEW, Code.NODE_REPLACED))
 _TITLES = ("severity", "code", "object", "found", "expected")
 _SHOWN = 3
 
 
 def expected_of(options: Row) -> Expected:
-    """Raises InvalidInput."""
+    """Parse the options. Raises InvalidInput."""
     wrong = [Problem("name", options["name"], "a name without a slash")] if "/" in options["name"] else []
     partitions: dict[int, tuple[str, ...]] = {}
     for name, guids in options["partitions"].items():
@@ -66,23 +66,23 @@ def expected_of(options: Row) -> Expected:
 
 
 def require_whole(data: Row) -> None:
-    """Raises RdmaError where the topology was not read as a whole, so that nothing that is missing can be judged."""
+    """Raise RdmaError where the topology was not read completely, so that missing parts can't be judged."""
     broken = [gap["message"] for gap in data["problems"] if gap["tool"] in _TOPOLOGY and gap["code"] not in _HARMLESS]
-    # This explains the others.
+    # A missing link of the port explains all others.
     broken = [gap["message"] for gap in data["problems"] if gap["code"] == GapCode.NO_LINK.value] or broken
     if broken:
         raise RdmaError("the topology could not be read as a whole, so it is not judged: %s" % "; ".join(broken))
 
 
 def _is_explained(finding: Finding, changes: Changes, degraded: t.Collection[t.Any], *, gone: t.Collection[str]) -> bool:
-    """Whether another finding says the same of the same object."""
+    """Whether another finding says the same about the same object."""
     if finding.code == Code.HOST_ABSENT:
         return finding.subject in gone or any(names_of(finding.subject) & names_of(name) for name in changes.lost)
     return finding.code == Code.LINK_SLOWER and finding.ends in degraded
 
 
 def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[dict[str, t.Any]]:
-    """The worst first, and of these what has changed since the baseline `before`, which is None without one."""
+    """The findings, worst first and, at equal severity, changes since the baseline first. `before`: the baseline, None without one."""
     changes = compare(before, picture_of(data)) if before else Changes()
     new, state = [(finding, True) for finding in changes.findings], [(finding, False) for finding in judge(data, expected)]
     degraded = {finding.ends for finding, _new in new + state if finding.code == Code.LINK_DEGRADED}
@@ -90,23 +90,23 @@ def findings_of(data: Row, expected: Expected, before: Picture | None) -> list[d
     gone = {host for host, guids in expected.guids.items() if not lost.isdisjoint(guids)}
     rows = [(finding, row(finding), is_new) for finding, is_new in new + state if not _is_explained(finding, changes, degraded, gone=gone)]
     rows.sort(key=lambda each: (SEVERITIES.index(each[0].severity), not each[2], each[0].code.value, natural(each[1]["object"])))
-    # The subnet manager on the host that was asked says by itself what is wrong with its configuration.
+    # The subnet manager on the queried host reports problems of its own configuration.
     return [*({**each, "ends": []} for each in data.get("manager") or ()), *(shown for _finding, shown, _new in rows)]
 
 
 def accept(findings: t.Sequence[Row], data: Row, entries: t.Sequence[Accepted], *, today: str) -> list[dict[str, t.Any]]:
-    """The findings, with the key `accepted` where an entry fits; those that are accepted come last."""
+    """The findings, with the key `accepted` where an entry matches; accepted findings come last."""
     guids = {(port["node_guid"], port["port"]): port["port_guid"] for port in data["ports"]} if entries else {}
 
     def spot(end: Row) -> Spot:
         ports = {str(end["port"]), guids.get((end["node_guid"], end["port"]), "")}
-        # rdma-ndd puts the device behind the host: "node7 mlx5_0".
+        # rdma-ndd appends the device to the host name: "node7 mlx5_0".
         ports.update("%s/%d" % (word, end["port"]) for word in end["name"].lower().split()[1:])
         return Spot(frozenset((*names_of(end["name"]), end["node_guid"].lower())), frozenset(ports - {""}))
 
     result: list[dict[str, t.Any]] = []
     for each in findings:
-        # A host without a node is named by its object alone.
+        # A host without a node is named only by its object.
         spots = [spot(end) for end in each["ends"][: 1 if each["code"] in _OF_NODE else None]] or [Spot(frozenset(names_of(each["object"])))]
         entry = match(entries, each["code"], spots, today=today)
         result.append({**each, **({"accepted": entry.result(today)} if entry is not None else {})})
@@ -114,12 +114,12 @@ def accept(findings: t.Sequence[Row], data: Row, entries: t.Sequence[Accepted], 
 
 
 def changes_of(before: Picture, now: Picture) -> list[dict[str, t.Any]]:
-    """What differs between two pictures, as rows."""
+    """The differences between two pictures, as rows."""
     return sorted((row(finding) for finding in compare(before, now).findings), key=lambda shown: (shown["code"], natural(shown["object"])))
 
 
 def _few(objects: t.Sequence[str]) -> str:
-    """Hosts in short, and of what has longer names the first."""
+    """Host names in short form; of longer names, the first few."""
     return some(objects, _SHOWN) if any(" " in name for name in objects) else fold(objects)
 
 
@@ -128,7 +128,7 @@ def _count(number: int, one: str, many: str = "") -> str:
 
 
 def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "") -> str:
-    """A table in which equal findings are one line, then each next step once. `baseline`: what became of it, in words."""
+    """A table with one line for equal findings, then each next step once. `baseline`: what was done with it, in words."""
     totals = data["totals"]
     parts = (_count(totals["switches"], "switch", "switches"), _count(totals["cas"], "adapter"), _count(totals["links"], "link"))
     lines = ["Fabric %s: %s" % (name, ", ".join(parts)), *([baseline] if baseline else [])]
@@ -153,6 +153,6 @@ def render(name: str, data: Row, findings: t.Sequence[Row], *, baseline: str = "
 
 
 def junit(name: str, findings: t.Sequence[Row]) -> str:
-    """A test case for each finding; one that passes where there are none."""
+    """One test case per finding; without findings, one that passes."""
     cases = [Case("fabric", each["object"], each) for each in findings]
     return _junit.junit("rdma.ofed.fabric %s" % name, cases or [Case("fabric", "no findings")])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Switch a port of the fabric off or on, train its link again, or choose its widths and speeds."""
+"""Disable or enable a port of the fabric, retrain its link, or set its widths and speeds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TIMEOUT_SECONDS = 60.0
 
 
 def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> None:
-    """Raises Refused where the fabric would lose one of the `needed` nodes, which say by node GUID what they are."""
+    """Raise Refused where the fabric would lose one of the `needed` nodes. `needed`: descriptions by node GUID."""
     lost = cut_off(subnet, port, needed)
     if lost:
         raise Refused(
@@ -41,7 +41,7 @@ def require_allowed(subnet: Subnet, port: Port, needed: t.Mapping[str, str]) -> 
 
 
 def _needed(run: Runner, subnet: Subnet, local: LocalPort) -> dict[str, str]:
-    # Each port of a switch has the port GUID of the switch itself.
+    # All ports of a switch have the port GUID of the switch itself.
     owners = {port.port_guid: port.node_guid for port in subnet.ports}
     master = _sminfo.query(run, local.device, local.port) if run.has("sminfo") else None
     roles = ((local.port_guid, "this run goes through it"), (master.guid if master else "", "it is the subnet manager"))
@@ -67,7 +67,7 @@ def _subnet(run: Runner, local: LocalPort, options: t.Mapping[str, t.Any]) -> Su
 
 
 def _apply(run: Runner, local: LocalPort, port: Port, *, steps: t.Sequence[Step]) -> PortSettings:
-    """What the port says in the end. Its link is trained only once it has the settings. Raises CommandFailed and RdmaError."""
+    """Apply the steps and return the final settings. The link is retrained only after the port has the settings. Raises CommandFailed and RdmaError."""
     settings = [step for step in steps if step.change.aspect != STATE]
     states = [step for step in steps if step.change.aspect == STATE]
     for part in (settings, states):
@@ -86,7 +86,7 @@ def _apply(run: Runner, local: LocalPort, port: Port, *, steps: t.Sequence[Step]
 
 
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
-    """The result of the module; raises InvalidInput, Refused and CommandFailed."""
+    """The result of the module. Raises InvalidInput, Refused and CommandFailed."""
     options = module.params
     address, wanted = wanted_of(options)
     local = asked_port(options["port"], root)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From what a port says to the settings that it needs. Pure."""
+"""Plan the settings of a port from its present ones. Pure."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _VERBS = {ENABLED: "enable", DISABLED: "disable", RESET: "reset"}
 
 
 class Step(t.NamedTuple):
-    """One change of a port, and what carries it out."""
+    """One change of a port, and the commands that carry it out."""
 
     change: Change
     calls: tuple[tuple[str, ...], ...]
-    """The words for `ibportstate`, in order."""
+    """The arguments of `ibportstate`, in order."""
 
 
 def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
-    """What is to be set on a port, in order; raises InvalidInput for what it does not support."""
+    """The settings to make on a port, in order. Raises InvalidInput for what it does not support."""
     steps = []
     problems = []
     speeds = {_smpquery.LEAST_SPEED, *wanted.speeds} if wanted.speeds else ()
@@ -42,12 +42,12 @@ def plan(subject: str, wanted: Setting, found: PortSettings) -> list[Step]:
             steps.append(Step(change, calls(asked)))
     state = DISABLED if found.is_disabled else ENABLED
     if wanted.state == RESET and state == DISABLED:
-        # The tool would switch it on, and an administrator has switched it off.
+        # The tool would enable the port, which an administrator has disabled.
         problems.append(Problem("state", wanted.state, ENABLED, "%s is disabled, and has no link to train" % subject))
     require_none(problems)
     if wanted.state in (ENABLED, DISABLED) and wanted.state != state:
         steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, wanted.state), ((_VERBS[wanted.state],),)))
     elif wanted.state == RESET or (steps and state == ENABLED):
-        # A port takes its settings when it trains the link.
+        # A port applies its settings when it trains the link.
         steps.append(Step(Change(Kind.FABRIC_PORT, subject, STATE, state, RESET), ((_VERBS[RESET],),)))
     return steps

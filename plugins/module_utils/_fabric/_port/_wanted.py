@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The declared setting of a port of the fabric. Pure."""
+"""The declared settings of a port of the fabric. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LAST_PORT = 254
 
 
 class Setting(t.NamedTuple):
-    """How the port shall be set. Empty lists leave what is there."""
+    """The wanted settings of the port. Empty lists leave the present values."""
 
     state: str = UNCHANGED
     speeds: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Setting(t.NamedTuple):
 
 
 def wanted_of(options: t.Mapping[str, t.Any]) -> tuple[Address, Setting]:
-    """The options of the module; raises InvalidInput."""
+    """Parse the options of the module. Raises InvalidInput."""
     node, guid, number = options["node"].strip(), options["guid"].strip(), options["number"]
     problems = guid_problems("guid", guid, "a node or port GUID") if guid else []
     if bool(node) == bool(guid):
