@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What NetworkManager and netplan refuse, whose files are whose, and that every stack gives back what it was told."""
+"""What NetworkManager and netplan refuse, who owns which files, and that every stack returns the settings that it was given."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_boot_unit_puts_ports_into_connected_mode_and_leaves_the_bond() -> N
     assert _boot.recorded_mtus(_boot.render(BOND)) == {"ib0": 65520, "ib1": 65520}
 
 
-# A keyfile of NetworkManager that is not ours.
+# A NetworkManager keyfile that the collection did not write.
 def profile(connection: str, more: str = "", kind: str = "infiniband") -> str:
     return "[connection]\nid=x\ntype=%s\n%s\n%s" % (kind, connection, more)
 
@@ -127,7 +127,7 @@ def test_what_networkmanager_cannot_do(interface: Interface, words: str) -> None
 
 def test_an_old_netplan_leaves_the_mode_to_the_boot_unit_or_cannot_do_it() -> None:
     files = _netplan.render(BOND, infiniband_mode=False)
-    # Nor may the file have what came with the last release before that.
+    # Nor may the file have settings that the preceding release introduced.
     assert "infiniband-mode" not in files[_netplan.PATH] and "ignore-carrier" not in files[_netplan.PATH]
     dropins = {path: text for path, text in files.items() if path != _netplan.PATH}
     assert len(dropins) == len(BOND) and all(_netplan.is_ours(path, text) and "ConfigureWithoutCarrier=yes" in text for path, text in dropins.items())
@@ -202,7 +202,7 @@ def test_whose_files_netplan_reads() -> None:
 
 
 def test_the_boot_script_does_one_interface_for_udev(tmp_path: pathlib.Path) -> None:
-    # udev knows how it is going to call the interfaces. Two change names, so the kernel calls one ib0 that is to be ib1, and the other made room.
+    # udev knows the future names of the interfaces. Two swap names: the kernel calls one ib0 that becomes ib1, and the other has made room.
     for index, name in enumerate(("ib0", "rdma-1", "ib1.8001")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "ifindex").write_text("%d\n" % index)
@@ -226,7 +226,7 @@ MODES = st.sampled_from(("datagram", "connected"))
 
 @st.composite
 def nodes(draw: st.DrawFn) -> tuple[Interface, ...]:
-    """Parents, some of them with children, and at most one bond over some of either."""
+    """Return parents, some of them with children, and at most one bond of some of them."""
     found = []
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
         mode = draw(MODES)
@@ -244,7 +244,7 @@ def nodes(draw: st.DrawFn) -> tuple[Interface, ...]:
 
 
 def _records(stack: t.Any, files: t.Mapping[str, str]) -> dict[str, Record]:
-    """As planning has it: of every back-end, with the MTUs of the boot unit."""
+    """Return the records that planning uses: those of every back end, with the MTUs of the boot unit."""
     found = dict(stack.records(files))
     for other in (_networkd, _networkmanager):
         found.update(other.records(files))

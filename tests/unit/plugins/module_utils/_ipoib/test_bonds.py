@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Bonds, routes and interfaces known by their port: what is refused, and how the rest is understood."""
+"""Bonds, routes and interfaces identified by their port: what is refused, and how the rest is interpreted."""
 
 from __future__ import annotations
 

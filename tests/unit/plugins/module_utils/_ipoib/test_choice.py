@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Which back-end is taken, and when the choice is left to the user."""
+"""Which back end is chosen, and when the user must choose."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def presences(found: Evidence) -> dict[str, Presence]:
         ("auto", evidence("systemd-networkd", files=ETH), "systemd-networkd"),
         ("auto", evidence("networking", tools="ifup"), "ifupdown"),
         ("auto", evidence(enabled="networking", tools="ifup"), "ifupdown"),
-        # ifupdown is on every Debian; networkd runs only where somebody wants it.
+        # Every Debian has ifupdown; networkd runs only if it was enabled.
         ("auto", evidence("systemd-networkd", "networking", tools="ifup", files=LO), "systemd-networkd"),
         ("auto", evidence("systemd-networkd", "networking", tools="ifup", files=BOTH), "ifupdown"),
         ("ifupdown", evidence("systemd-networkd", tools="ifup", files=ETH), "ifupdown"),
         ("systemd-networkd", evidence("systemd-networkd", "NetworkManager"), "systemd-networkd"),
         ("auto", evidence("NetworkManager", tools="nmcli"), "networkmanager"),
-        # One that nobody has given anything to is no second one.
+        # networkd without any configuration does not compete.
         ("auto", evidence("NetworkManager", "systemd-networkd", tools="nmcli"), "networkmanager"),
         ("auto", evidence("wickedd", tools="wicked"), "wicked"),
         ("auto", evidence("systemd-networkd", tools="netplan", files=NETPLAN), "netplan"),
-        # netplan is in front of NetworkManager, which reads Red Hat's files itself.
+        # netplan configures NetworkManager, which reads Red Hat's files itself.
         ("auto", evidence("NetworkManager", tools="nmcli netplan", files=BY_NM), "netplan"),
         ("auto", evidence("network", tools="ifup", files=IFCFG), "ifcfg"),
         ("auto", evidence("NetworkManager", "network", tools="nmcli ifup", files=IFCFG), "networkmanager"),

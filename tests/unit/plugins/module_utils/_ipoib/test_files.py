@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of each network stack, whole: regenerate them with `GOLDEN=write pytest` and read the difference."""
+"""The complete files of each network stack. Regenerate them with `GOLDEN=write pytest` and review the diff."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ BOND_CHILDREN = (
     Interface("ib1.8001", "connected", mtu=65520, parent="ib1", pkey=0x8001, master="bond1"),
     Interface("bond1", "connected", mtu=65520, addresses=("10.21.0.1/24",), bond=Bond(("ib0.8001", "ib1.8001"), miimon=250)),
 )
-# A bond of two ports beside children of them, which are in a bond as well; a third port, with a default route.
+# A bond of two ports beside their children, which are in a bond as well; a third port with a default route.
 TOGETHER = (
     *BOND,
     Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001, mtu=2044, master="bond1"),
@@ -172,7 +172,7 @@ def test_ifupdown_is_told_of_our_files(main: str, ours: bool, expected: str) -> 
 
 
 def test_boot_script_sets_mode_and_mtu(tmp_path: pathlib.Path) -> None:
-    """The real script, in the real shell, on a tree that it takes for sysfs."""
+    """Runs the real script in the real shell, on a directory in place of sysfs."""
     for name in ("ib0", "ib1"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "mode").write_text("datagram\n")
@@ -182,7 +182,7 @@ def test_boot_script_sets_mode_and_mtu(tmp_path: pathlib.Path) -> None:
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
     tools = tmp_path / "bin"
     tools.mkdir()
-    # ip link set dev NAME mtu MTU
+    # Called as: ip link set dev NAME mtu MTU
     (tools / "ip").write_text('#!/bin/sh\necho "$6" > "%s/$4/mtu"\n' % tmp_path)
     (tools / "ip").chmod(0o755)
     environ = dict(os.environ, PATH="%s:%s" % (tools, os.environ["PATH"]))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files that netplan writes again with the same text are, for networkd, the same files."""
+"""Files that netplan rewrites with the same text count as unchanged for networkd."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NEW = {"10-netplan-eth0.network": "management", "10-netplan-ib0.network": "new",
 
 
 def generate(folder: pathlib.Path, files: dict[str, str]) -> None:
-    """As netplan does it: all files go, and are made anew."""
+    """Delete and recreate all files, as netplan does."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.glob("10-netplan-*"):
         path.unlink()

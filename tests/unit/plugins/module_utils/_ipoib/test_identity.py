@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Files of others that do not call an interface by its name: by the port in a hardware address, by parent and P_Key, or not at all."""
+"""Files of others that do not match an interface by name: they match the port in a hardware address, parent and P_Key, or everything."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Fou
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity, coming, identify
 
 GUID = "0xec0d9a030015e2c1"
-# As the kernel shows it, and that of an earlier load of the driver on another fabric.
+# The address that the kernel shows, and that of an earlier driver load on another fabric.
 HWADDR = "a0:00:02:20:fe:80:00:00:00:00:00:00:ec:0d:9a:03:00:15:e2:c1"
 EARLIER = "80:00:01:48:FE:C0:00:00:00:00:00:01:EC:0D:9A:03:00:15:E2:C1"
 OTHER = "a0:00:02:20:fe:80:00:00:00:00:00:00:ec:0d:9a:03:00:15:e2:c2"
@@ -45,7 +45,7 @@ mac-address=%s
 method=auto
 may-fail=false
 """
-# The example of the release of netplan that came to know such addresses.
+# The example in the netplan release that introduced such addresses.
 NETPLAN = """\
 network:
   version: 2
@@ -87,7 +87,7 @@ CASES: tuple[tuple[t.Any, str, str, Identity, bool], ...] = (
     (_networkd, "/etc/systemd/network/90-ib.network", network("MACAddress=%s %s" % (OTHER, EARLIER)), IB0, True),
     (_networkd, "/etc/systemd/network/10-ib.network", network("MACAddress=" + OTHER), IB0, False),
     (_networkd, "/etc/systemd/network/10-ib.network", network("Name=ib1\nMACAddress=" + HWADDR), IB0, False),
-    # Meant for InfiniBand and without effect behind ours; what is for all interfaces of the node is overridden on purpose.
+    # Meant for InfiniBand and without effect after the collection's file. A file for all interfaces of the node is overridden intentionally.
     (_networkd, "/etc/systemd/network/90-ib.network", network("Type=infiniband"), IB0, True),
     (_networkd, "/etc/systemd/network/90-ib.network", network("Name=ib*"), IB0, True),
     (_networkd, "/etc/systemd/network/99-dhcp.network", network("Name=*"), IB0, False),
@@ -138,7 +138,7 @@ PARENT = Netdev("ib0", "ipoib", port_guid=PORTS[0].port_guid)
         ((), "ib2", Identity("ib2")),
         ((), "bond0", Identity("bond0")),
         ((PARENT,), "ib0", Identity("ib0", PORTS[0].port_guid)),
-        # It has the first port by another name, so the name of the first port is not that of an interface to come.
+        # The first port's interface has another name, so ib0 is not the name of a future interface.
         ((PARENT._replace(name="storage"),), "ib0", Identity("ib0")),
         ((PARENT, Netdev("ib0.8001", "ipoib_child", port_guid=GUID, parent="ib0", pkey="0x8001")), "ib0.8001", CHILD),
         ((Netdev("bond0", "bond", port_guid=GUID),), "bond0", Identity("bond0")),
@@ -156,7 +156,7 @@ def test_a_declared_port_is_that_of_its_name() -> None:
 
 
 def test_the_names_that_the_kernel_will_give_count_through_ten(tmp_path: pathlib.Path) -> None:
-    """Twelve devices, some of them Ethernet: ib_ipoib makes ib1 on mlx5_3, and ib5 on mlx5_9."""
+    """Twelve devices, some of them Ethernet: ib_ipoib creates ib1 on mlx5_3, and ib5 on mlx5_9."""
     for number in range(12):
         base = tmp_path / ("sys/class/infiniband/mlx5_%d/ports/1" % number)
         (base / "gids").mkdir(parents=True)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The files of Red Hat and SUSE, whole: regenerate them with `GOLDEN=write pytest` and read the difference."""
+"""The complete files for Red Hat and SUSE. Regenerate them with `GOLDEN=write pytest` and review the diff."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ BACKENDS: dict[str, t.Any] = {"ifcfg": _ifcfg, "wicked": _wicked}
 SHELLS = [shell for shell in ("dash", "bash", "sh") if shutil.which(shell)]
 
 
-# wicked refuses a limited membership, and network-scripts add the bit: only NetworkManager is given a file for it.
+# wicked refuses limited membership, and network-scripts set the full-member bit: only NetworkManager gets a file for it.
 GOLDEN_CASES = [(backend, case) for backend in RENDERERS for case in CASES] + [("ifcfg", "limited")]
 
 
@@ -106,7 +106,7 @@ def test_golden(backend: str, case: str) -> None:
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("backend", RENDERERS)
 def test_a_shell_reads_what_we_read(backend: str, shell: str, tmp_path: pathlib.Path) -> None:
-    """network-scripts source the files: nothing may be run, and every variable has the value that our parser sees."""
+    """network-scripts source the files: they must run no command, and every variable must have the value that the collection's parser reads."""
     for case, interfaces in CASES.items():
         for path, text in RENDERERS[backend](interfaces).items():
             if not path.rsplit("/", 1)[1].startswith("ifcfg-"):
@@ -228,7 +228,7 @@ def test_own_files_are_those_of_the_administrator() -> None:
 
 
 def reader(nm: tuple[int, int] | None) -> Found:
-    """A node with this release of NetworkManager; None stands for network-scripts."""
+    """Return a node with this release of NetworkManager; None means network-scripts."""
     return Found(backends={NETWORKMANAGER.name: Presence(settings={"version": "%d.%d" % nm} if nm else {})})
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Bad input: each fault is named with variable, value and what is allowed, and all of them at once."""
+"""Bad input: all errors are reported together, each with variable, value and the allowed values."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kernel part, where others act on the same interfaces at the same time."""
+"""The kernel part, while other software changes the same interfaces."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bo
 
 
 class FakeIp:
-    """Answers with these statuses, in order; with 0 when there is none left."""
+    """Returns these statuses in order, and 0 after the last one."""
 
     def __init__(self, *statuses: int) -> None:
         self.statuses = list(statuses)
@@ -47,7 +47,7 @@ def test_what_its_network_stack_deletes_first_is_no_failure(tmp_path: pathlib.Pa
 
 
 def test_a_bond_that_its_network_stack_makes_first_is_made_anew(tmp_path: pathlib.Path) -> None:
-    """With ports, it takes no mode."""
+    """The mode of a bond with ports cannot be set."""
     run = FakeIp(2)
     Kernel(run, str(tmp_path)).bond(Interface("bond0", bond=Bond(("ib0",))), Found())
     made = "ip link add name bond0 type bond mode active-backup fail_over_mac active miimon 100"

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The planner: what it lists, what it refuses, and that a plan carried out leaves nothing to do."""
+"""The planner: what it lists, what it refuses, and that an executed plan leaves nothing to do."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DATAGRAM = Netdev("ib0", "ipoib", mode="datagram", mtu=2044, up=True)
 
 
 def carried_out(node: Found, decision: IpoibPlan, group_mtu: int = 2044) -> Found:
-    """The node after the decision: its files, its unit, and its interfaces on a fabric with that datagram MTU."""
+    """Return the node after the decision: its files, its unit, and its interfaces on a fabric with that datagram MTU."""
     files = dict(node.files)
     unit = node.boot_unit
     for change in decision.plan.changes:
@@ -54,7 +54,7 @@ def carried_out(node: Found, decision: IpoibPlan, group_mtu: int = 2044) -> Foun
 
 
 def decide(node: Found, interfaces: t.Sequence[Interface], backend: str) -> IpoibPlan:
-    """With the consent to remove all interfaces."""
+    """Decide with the consent to remove all interfaces."""
     return plan(Wanted(tuple(interfaces), backend, dismissed=None), node)
 
 
@@ -96,7 +96,7 @@ def test_what_appears_is_brought_up_by_networkmanager() -> None:
 
 @pytest.mark.parametrize("mtu", [2044, 4092])
 def test_the_mtu_before_the_first_join_is_nobodys(mtu: int) -> None:
-    """The kernel begins with what the port could, and takes the group's when it joins: check mode can't know either."""
+    """The kernel starts with the port's maximum and takes the group's MTU when it joins, so check mode cannot know either."""
     fresh = decide(Found({"ib0": DATAGRAM._replace(mtu=mtu, up=False)}, {}), [Interface("ib0", "connected", mtu=65520)], NETWORKD)
     assert words(fresh) == words(decide(Found({}, {}), [Interface("ib0", "connected", mtu=65520)], NETWORKD))
 
@@ -206,7 +206,7 @@ def test_connected_mode_is_predicted_for_the_port_that_the_name_will_be_on() -> 
         "ports": [{"name": "mlx4_0/1", "device": "mlx4_0", "link_layer": "InfiniBand"}, {"name": "mlx5_0/1", "device": "mlx5_0", "link_layer": "InfiniBand"}],
         "hcas": [{"name": "mlx4_0", "driver": "mlx4_core"}, {"name": "mlx5_0", "driver": "mlx5_core"}],
     }
-    # A name that does not tell its port may be on any.
+    # A name that does not reveal its port may be on any.
     assert [capability_of(name, "", mixed).capable for name in ("ib0", "ib1", "ibp1s0")] == [True, False, False]
     assert capability_of("storage", "ib0", mixed).capable
     seen = {**mixed, "netdevs": [{"name": "ib0", "connected_capable": False, "connected_reason": "00"}]}

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A back-end is known to its own files and to the registry, and to nothing else; its name is a choice wherever choices are listed."""
+"""A back end is known only to its own files and to the registry; its name is a choice wherever choices are listed."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from ansible_collections.rdma.ofed.plugins.modules import ipoib
 ROOT = pathlib.Path(__file__).resolve().parents[5]
 PACKAGE = ROOT / "plugins/module_utils/_ipoib"
 NAMES = tuple(backend.name.replace("systemd-", "") for backend in _registry.BACKENDS)
-# What reads or renders the files of one back-end, beside itself; most need no entry.
+# Other back ends that read or render the files of a back end; most need no entry.
 PARTNERS = {
     "netplan": ("networkd", "networkmanager"),
     "ifcfg": ("networkmanager",),
-    # Its profiles of a P_Key child and of netplan are told apart by name.
+    # Its profiles of a P_Key child and of netplan are distinguished by name.
     "networkmanager": ("netplan",),
-    # They have a format of shell variables in common, and say what is different.
+    # Both have a format of shell variables, and their texts mention the difference.
     "wicked": ("ifcfg",),
 }
 
@@ -43,7 +43,7 @@ def named(text: str) -> set[str]:
 
 
 def code_of(path: pathlib.Path) -> str:
-    """A plugin without its documentation."""
+    """Return a plugin without its documentation."""
     lines = path.read_text().splitlines()
     for node in ast.parse("\n".join(lines)).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in ("DOCUMENTATION", "EXAMPLES", "RETURN"):
@@ -81,7 +81,7 @@ def test_the_choices_are_those_of_the_registry() -> None:
 
 
 class Toy:
-    """The files of a back-end that exists in this test only: `/etc/toy/NAME`, with the addresses."""
+    """The files of a back end that exists only in this test: `/etc/toy/NAME`, with the addresses."""
 
     @staticmethod
     def is_ours(path: str, text: str) -> bool:
@@ -111,7 +111,7 @@ class ToyBackend(Backend):
 
 def test_a_further_backend_needs_an_entry_in_the_registry_and_a_declared_choice(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_registry, "BACKENDS", (*_registry.BACKENDS, ToyBackend()))
-    # As made from the argument specification of the role.
+    # As generated from the argument specification of the role.
     monkeypatch.setitem(
         t.cast("dict[str, t.Any]", VARIABLES), "ipoib_backend", {"type": "str", "choices": ["auto", *(backend.name for backend in _registry.BACKENDS)]}
     )

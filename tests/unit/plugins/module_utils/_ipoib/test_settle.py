@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How long a back-end is waited for, and when it is told again."""
+"""How long the role waits for a back end, and when it notifies it again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEFT = Plan((Change(Kind.INTERFACE, "bond0", "ports", "", "ib0"),))
 
 
 class Node:
-    """A back-end that is done at a time, and needs a while for what it is told again."""
+    """A back end that is done at a given time, and needs a while after each notification."""
 
     def __init__(self, done_at: float, nudge: float = 0, busy_until: float = 0) -> None:
         self.time = 0.0

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What ifupdown, wicked, and the reader of ifcfg files say of an interface."""
+"""The states that ifupdown, wicked, and the reader of ifcfg files report for an interface."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._todo import Ipoi
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Plan
 
-# `ifquery --state` of ifupdown 0.8.41 on Debian 12, and /run/network/ifstate there: ib0 is up, `ifup ib1=storage` as well; `ifup ib2` and `ifup ib9` failed.
+# Output of `ifquery --state` of ifupdown 0.8.41 on Debian 12, and /run/network/ifstate there: ib0 is up, `ifup ib1=storage` as well; `ifup ib2` and `ifup ib9`
+# failed.
 IFQUERY = "ib1=storage\nib0=ib0\n"
-# As client/ifstatus.c of wicked prints it.
+# As printed by client/ifstatus.c of wicked.
 IFSTATUS = "%-16s%s\n" * 5 % ("lo", "up", "eth0", "up", "ib0", "up", "ib0.8001", "setup-in-progress", "ib1", "device-unconfigured")
 
 
@@ -64,7 +65,7 @@ def test_the_status_of_wicked() -> None:
         "ib1": Standing("device-unconfigured"),
     }
     assert parse_status("") == {}
-    # Its own messages, and the lines of the long form.
+    # wicked's own messages, and the lines of the long form.
     assert parse_status("wicked: Couldn't refresh list of active network interfaces\n      link:     #3\n") == {}
 
 
@@ -77,7 +78,7 @@ def test_wicked_is_asked_where_it_is_in_use() -> None:
     run = _Runner(IFSTATUS)
     found = Found(backends={"wicked": WICKED.look(run, here, "/")})
     assert run.seen == [STATUS]
-    # It says nothing of an interface that it does not list.
+    # It reports nothing about an interface that it does not list.
     assert [WICKED.dissent(name, found) for name in ("ib0", "ib0.8001", "ib1", "ib7")] == ["", "", "device-unconfigured", ""]
     port = found._replace(netdevs={"ib1": Netdev("ib1", "ipoib", master="bond0")})
     assert WICKED.dissent("ib1", port) == ""
@@ -85,13 +86,13 @@ def test_wicked_is_asked_where_it_is_in_use() -> None:
 
 @pytest.mark.parametrize("state", ["config-changed", "no-config", "device-not-enabled"])
 def test_wicked_says_of_an_interface_that_is_there_only_two_things_against_it(state: str) -> None:
-    """The others are answers of `wicked ifcheck`, or stand for an interface that is not there."""
+    """The other states are results of `wicked ifcheck`, or stand for a missing interface."""
     found = Found(netdevs={"ib0": Netdev("ib0", "ipoib")}, backends={"wicked": Presence(standings={"ib0": Standing(state)})})
     assert WICKED.dissent("ib0", found) == ""
 
 
 def test_wicked_is_told_again_of_what_dissents() -> None:
-    """The kernel shows the declared state, so nothing is left to do."""
+    """The kernel shows the declared state, so the plan is empty."""
     run = _Runner("")
     found = Found(netdevs={name: Netdev(name, "ipoib") for name in ("ib0", "ib1")}, backends={"wicked": Presence(standings=parse_status(IFSTATUS))})
     interfaces = (Interface("ib0", "datagram"), Interface("ib1", "datagram"))
@@ -105,6 +106,6 @@ def test_wicked_is_told_again_of_what_dissents() -> None:
 
 @pytest.mark.parametrize(("settings", "words"), [({"version": "1.40"}, "unmanaged"), ({}, "")])
 def test_networkmanager_speaks_of_its_ifcfg_files(settings: dict[str, str], words: str) -> None:
-    """Without it network-scripts read them, which keep no list."""
+    """Without NetworkManager, network-scripts read them, and those keep no list."""
     presence = Presence(settings=settings, standings={"ib0": Standing("unmanaged")})
     assert IFCFG.dissent("ib0", Found(netdevs={"ib0": Netdev("ib0", "ipoib")}, backends={"networkmanager": presence})) == words

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The script that installs modules for one kernel, with the tools of the package managers replaced."""
+"""The script that installs modules for one kernel, with stand-ins for the package managers' tools."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_what_the_tool_of_doca_has_built() -> None:
 
 
 class Tools:
-    """dpkg and friends that write down what they were asked."""
+    """Stand-ins for dpkg and other tools, which record their calls."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root, self.log = root, root / "log"
@@ -141,7 +141,7 @@ def test_with_the_tool_of_doca(tools: Tools, packaging: str) -> None:
 
 
 def made_by(tools: Tools, package: pathlib.Path) -> tuple[int, str]:
-    """An attempt to install what `build_doca` is on record for."""
+    """Try to install what `build_doca` has recorded."""
     (tools.work / "repository").write_text(str(package), encoding="utf-8")
     status, said, asked = tools.call("install", "", "rpm", "6.1.0-51-amd64", str(tools.work), "mlnx-ofa_kernel-modules")
     assert not asked
@@ -149,7 +149,7 @@ def made_by(tools: Tools, package: pathlib.Path) -> tuple[int, str]:
 
 
 def test_what_others_could_have_put_there_is_not_installed(tools: Tools) -> None:
-    """Below /tmp, everyone can make a folder with the name of one of the tool's."""
+    """Below /tmp, any user can create a directory with a name that the tool uses."""
     for case in ("file of another user", "folder of another user", "folder that all may write to", "link"):
         package = touch(tools.root / case / "DOCA.x" / "doca-kernel-repo-1.rpm")
         if case.endswith("user"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A value is judged by the type that modinfo shows for its parameter, as the kernel would."""
+"""Values are checked against the type that modinfo shows for the parameter, as the kernel would."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Cata
 from hypothesis import given
 from hypothesis import strategies as st
 
-# Of rdma-core 44 on Debian 12.
+# From rdma-core 44 on Debian 12.
 INFINIBAND_CONF = """\
 # These modules are loaded by the system if any InfiniBand device is installed
 # InfiniBand over IP netdevice

@@ -13,12 +13,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOA
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look, read_live, read_loaded
 
-# Of a Debian 12 node; the second one was built without support for unloading it.
+# From a Debian 12 node; the second one was built without support for unloading it.
 PROC_MODULES = """\
 ib_ipoib 151552 0 - Live 0xffffffffc0d5a000
 ib_uverbs 188416 2 mlx5_ib,[permanent], Live 0xffffffffc0cf4000
 """
-# Of kmod 30: a description can hold a line break.
+# From kmod 30: a description can contain a line break.
 MODINFO = "send_queue_size:Number of descriptors in send queue (int)\nport_type_array:Array of port types\n\tIB by default (array of int)\n"
 
 

@@ -90,7 +90,7 @@ def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
 
 
 def applied(found: Found, todo: Plan) -> Found:
-    """The node after the plan."""
+    """Return the node after the plan."""
     for change in todo.changes:
         if change.kind == Kind.FILE:
             found = found._replace(files={**found.files, change.subject: change.after})

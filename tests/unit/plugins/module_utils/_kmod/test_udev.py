@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import lists
 
 
 class FakeRun:
-    """The units become active one question after the other."""
+    """The units become active one query after the other."""
 
     def __init__(self, states: t.Sequence[str]) -> None:
         self.states = list(states)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the health check finds on a node, and what it tells Slurm."""
+"""Findings of the health check on a node, and its reports to Slurm."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DECLARED = HealthSettings(("mlx5_0/1",), ("ib0",), 100, "n1")
 
 
 class Node:
-    """A node made of files, and its state in Slurm."""
+    """A node of files, and its state in Slurm."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -108,7 +108,7 @@ def test_what_others_drained_stays_out(node: Node) -> None:
     node.state = "IDLE"
     node.port("1: DOWN")
     node.check()
-    # An administrator has set another reason since.
+    # An administrator has set another reason since then.
     node.reason = "memory"
     node.port()
     node.check()
@@ -117,7 +117,7 @@ def test_what_others_drained_stays_out(node: Node) -> None:
 
 
 def test_a_drain_that_is_broken_off_is_taken_back(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mark is there before the node is out."""
+    """The mark is written before the node is drained."""
     node.port("1: DOWN")
     marked = []
     call = Node.__call__
@@ -152,7 +152,7 @@ def test_states_of_slurm(text: str, states: set[str]) -> None:
 def test_the_status_of_the_program(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: list[str], arguments: list[str], status: int, told: int
 ) -> None:
-    """NHC takes the status, and Slurm is told; its program ends with success."""
+    """NHC reads the status. For Slurm the program reports itself and ends with success."""
     calls: list[t.Sequence[str]] = []
     monkeypatch.setattr(_health, "read_text", lambda _path: text_of(DECLARED))
     monkeypatch.setattr(_health, "problems", lambda _settings: wrong)
@@ -180,7 +180,7 @@ def test_a_port_without_a_state_is_named(node: Node) -> None:
 
 
 def test_a_node_that_is_right_again_is_not_drained_for_nothing(node: Node) -> None:
-    """The marker of a check that was broken off before it told Slurm."""
+    """Leftover: the mark of a check that was interrupted before it reported to Slurm."""
     node.write(DRAINED[1:], "")
     assert node.check() == []
     assert (node.state, node.reason, node.asked) == ("IDLE", "", 1)

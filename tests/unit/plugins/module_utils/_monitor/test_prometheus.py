@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the role ships for Prometheus and Grafana fits the metrics, and Prometheus' own tool reads all of it."""
+"""The role's files for Prometheus and Grafana match the metrics, and Prometheus' own tool accepts them."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ CASES: dict[str, tuple[dict[str, str], list[str]]] = {
 
 @needs_promtool
 def test_alerts_fire_for_what_they_are_for_and_for_nothing_else(tmp_path: pathlib.Path) -> None:
-    """A sample every five minutes, for five hours; asked at their end."""
+    """A sample every five minutes for five hours, evaluated at the end."""
     tests = []
     for name, (series, alerts) in CASES.items():
         rows = [{"series": each, "values": values} for each, values in {**GOOD, **series}.items()]
@@ -162,7 +162,7 @@ def test_a_value_has_no_more_digits_than_it_needs(number: float, text: str) -> N
     [
         ((), True),
         ((Code.UNFINISHED,), False),
-        # A fabric without a subnet manager is a state of it, and no failure of the look.
+        # A fabric without a subnet manager is a state of the fabric, not a failure of the sample.
         ((Code.NO_SUBNET_MANAGER,), True),
         ((Code.UNFINISHED, Code.NO_SUBNET_MANAGER), True),
         ((Code.NOT_INSTALLED,), False),

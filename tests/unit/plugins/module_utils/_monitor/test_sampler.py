@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the sampler writes about a fabric, whatever the tools say."""
+"""What the sampler writes about a fabric for any output of the tools."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._monitor._metrics import
 from support import large_fabric
 
 HOSTS = 20
-# Where time grows with the square, it takes sixteen times as long.
+# With quadratic growth, it takes sixteen times as long.
 TIMES, TOO_MUCH = 4, 9
 OTHER = "0x0002c90300000fff"
 SUMMARY = "## Summary: %d nodes checked, 0 bad nodes found\n"
@@ -33,14 +33,14 @@ SETTINGS = _settings.SampleSettings((("ib", ""),), TEXTFILE, "/names", True)
 
 @functools.lru_cache(maxsize=None)
 def two_levels(hosts: int) -> large_fabric.Fabric:
-    """Without the cores, whose ports are nearly all of a small fabric."""
+    """Return the fabric without core switches, which have nearly all ports of a small fabric."""
     tree = large_fabric.fat_tree(hosts)
     count = len(tree.names) - large_fabric.HALF**2
     return large_fabric.Fabric(hosts, tree.names[:count], {one: other for one, other in tree.links.items() if max(one.node, other.node) < count})
 
 
 class Tools(large_fabric.Tools):
-    """The Runner of a host on the fabric, with errors and with tools that fail."""
+    """The Runner of a host on the fabric, with errors and failing tools."""
 
     def __init__(self, fabric: large_fabric.Fabric) -> None:
         super().__init__(fabric)
@@ -179,7 +179,7 @@ def test_a_tool_that_fails_is_no_success_and_leaves_the_rest(host: Host, tool: s
 
 
 def test_nothing_old_stays_as_if_it_was_fresh(host: Host, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Neither where systemd killed the sampler, nor where it failed in a way that was not foreseen."""
+    """Neither if systemd killed the sampler nor if it failed unexpectedly."""
 
     def fails(*_given: t.Any) -> t.Any:
         raise CommandFailed("x") if host.time < 1700000100 else ZeroDivisionError
@@ -225,7 +225,7 @@ def test_nodes_of_one_name_are_series_of_their_own(host: Host) -> None:
 
 
 def seconds(work: t.Callable[[], t.Any]) -> float:
-    """The shortest of several: what others do on the machine only adds to it."""
+    """Return the minimum of several measurements: other load on the machine only adds time."""
     found = []
     for _count in range(3):
         begun = time.process_time()

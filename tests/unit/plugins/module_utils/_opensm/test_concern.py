@@ -33,7 +33,7 @@ UNCHANGED = {
         ({"instances": [], "wait_timeout": 60}, RESTING),
         ({"instances": []}, RESTING),
         ({"state": "absent"}, Found()),
-        # What others run, wrote or masked is not taken away.
+        # What others run, wrote or masked stays.
         ({"state": "absent"}, RESTING),
         ({"state": "absent"}, Found(running=("opensm.service",), strays=(7,), unmaskable=("opensmd.service",))),
     ],

@@ -61,7 +61,7 @@ def test_each_log_is_rotated_and_opened_anew() -> None:
 
 
 class Counted(str):
-    """A text that counts how often it is compared."""
+    """A text that counts its comparisons."""
 
     compared = 0
     __hash__ = str.__hash__
@@ -73,7 +73,7 @@ class Counted(str):
 
 @pytest.mark.parametrize("size", [200, 800])
 def test_redaction_takes_as_long_as_the_text(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key that stands on each line was compared as a whole for each line."""
+    """Regression: a key on each line was compared as a whole for each line."""
     Counted.compared = 0
     monkeypatch.setattr(_conf, "_normal", Counted)
     old = "".join("m_key %d\n" % number for number in range(size))
@@ -82,7 +82,7 @@ def test_redaction_takes_as_long_as_the_text(size: int, monkeypatch: pytest.Monk
 
 
 def test_a_configuration_that_goes_is_shown_by_what_tells_it() -> None:
-    """Of the 960 lines that the installed opensm generated, a few say which one it was."""
+    """Of the 960 lines that the installed opensm generated, a few identify the configuration."""
     folder = "/etc/rdma-ofed/opensm/ib/"
     conf = TEMPLATE.replace("sweep_interval 10\n", "sweep_interval 30\n").replace("guid 0x0000000000000000\n", "guid 0x0000000000000011\n")
     planned = Plan((Change(Kind.FILE, folder + "opensm.conf", "", conf, ""), Change(Kind.FILE, folder + "declared-keys", "", "# x\nsweep_interval\n", "")))

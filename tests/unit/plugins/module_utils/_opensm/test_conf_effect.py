@@ -97,7 +97,7 @@ def test_secrets_are_hidden_and_still_seen_to_change() -> None:
 
 
 def test_the_diff_shows_what_is_declared_or_changes() -> None:
-    """666 lines were shown by the run, and 10 by check mode before the package was there."""
+    """Regression: the run showed 666 lines, and check mode 10 before the package was installed."""
     declared = {"sm_priority": 13, "guid": "0x0000000000000001", "no_partition_enforcement": True, "sm_key": "0x5"}
     path = "/etc/rdma-ofed/opensm/ib/opensm.conf"
 
@@ -117,7 +117,7 @@ def test_the_diff_shows_what_is_declared_or_changes() -> None:
             "sm_priority 13",
         ]
     )
-    # A key of the package's defaults that is another one in a new release changes, too.
+    # A key whose package default differs in a new release changes too.
     newer = render(TEMPLATE.replace("sweep_interval 10", "sweep_interval 11"), {**declared, "sm_priority": 12})
     before, after = shown(render(TEMPLATE, declared), newer)
     assert {*after.splitlines()} - {*before.splitlines()} == {"sm_priority 12", "sweep_interval 11"}

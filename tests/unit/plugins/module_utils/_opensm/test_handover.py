@@ -40,15 +40,15 @@ class Module:
 
 
 class Fabric:
-    """We are master, until systemd tells our process to read a file that has a lower priority than the standby."""
+    """The own subnet manager is master until systemd makes it read a file with a priority below the standby's."""
 
     def __init__(self, conf: pathlib.Path | None = None, standby: int | None = 13, answers: bool = True) -> None:
         self.conf, self.standby, self.answers = conf, standby, answers
         self.master = OURS
         self.gone = False
-        """Whether the standby has ended, and the master still has its record."""
+        """Whether the standby has exited, while the master still has its record."""
         self.missed: int | None = None
-        """Priority of a standby that only a sweep finds."""
+        """Priority of a standby that only a sweep detects."""
         self.calls: list[str] = []
 
     def has(self, tool: str) -> bool:
@@ -101,7 +101,7 @@ def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> N
 
 
 def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> None:
-    """It sweeps between the word of the old master and its own."""
+    """The new master sweeps between the log messages of the old master and its own."""
 
     class Sweeping(Fabric):
         looks = 3
@@ -119,7 +119,7 @@ def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> No
 
 
 class Joined(Fabric):
-    """Theirs is master. Ours discovers the fabric for a while, and stands by then."""
+    """The other subnet manager is master. The own one discovers the fabric for a while, then stands by."""
 
     looks = 3
 
@@ -127,7 +127,7 @@ class Joined(Fabric):
         super().__init__(conf)
         self.master, self.priority = THEIRS, priority
         self.told: list[tuple[str, str]] = []
-        """What systemd was told, and the priority in the file at that time."""
+        """Commands to systemd, each with the priority in the file at that time."""
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
         if argv[0] == "systemctl":
@@ -146,7 +146,7 @@ def start(fabric: Joined) -> None:
 
 
 def test_one_that_shall_take_over_starts_with_the_lowest_priority(conf: pathlib.Path) -> None:
-    """A master hands over too early otherwise, and both stand by."""
+    """Otherwise a master hands over too early, and both stand by."""
     fabric, before = Joined(conf), conf.read_text()
     start(fabric)
     assert fabric.told == [("start", "0"), ("reload", "14")]
@@ -173,9 +173,9 @@ def test_a_standby_tells_of_itself_by_a_priority_that_rises(conf: pathlib.Path) 
     assert seen == [("systemctl reload " + UNIT, "0"), ("systemctl reload " + UNIT, "14")]
     assert conf.read_text() == before
     handover(run).announce(UNIT, 1)
-    # The starts that the role itself makes do not count towards the limit.
+    # Starts by the role itself do not count towards the limit.
     assert seen[2:] == [("systemctl reset-failed " + UNIT, "14"), ("systemctl restart " + UNIT, "14")]
-    # None can rise above the lowest, whose own is that.
+    # From the lowest priority, no lower one is left to rise from.
     conf.write_text(before.replace("14", "0"))
     handover(run).announce(UNIT)
     assert seen[4:] == [("systemctl reset-failed " + UNIT, "0"), ("systemctl restart " + UNIT, "0")]
@@ -264,7 +264,7 @@ def test_a_standby_that_was_missed_is_found() -> None:
 
 
 class Stopped(Fabric):
-    """A master that no standby takes over from when it is stopped: the standby notices by itself, after some polls."""
+    """A master that hands over to no standby when it is stopped: the standby notices by itself after some polls."""
 
     ended = False
 
@@ -281,7 +281,7 @@ class Stopped(Fabric):
         return super().__call__(argv, ok, timeout)
 
     def seconds(self, *stops: Change) -> float:
-        """How long the end of these is waited for."""
+        """Return the seconds that the role waits for these to exit."""
         begun = time.monotonic()
         with handover(self, Found(strays=(7,)), ports=[PORT, OTHER]).followed(stops, (), timeout=60):
             self.ended = True
@@ -292,9 +292,9 @@ def test_what_is_stopped_and_was_master_is_waited_for() -> None:
     stray = Change(Kind.PROCESS, "7", "opensm", "running", "stopped")
     assert Stopped(80).seconds(stray) == 40
     assert Stopped(80).seconds() == 0
-    # Where the fabric could not be asked, it is not known that one was master.
+    # Without an answer of the fabric, it is unknown whether one was master.
     assert Stopped(80, answers=False).seconds(stray) == 0
-    # The standbys poll for up to 50 s, and sweep after that.
+    # The standbys poll for up to 50 s and sweep after that.
     assert Stopped(210).seconds(stray) == 105
     with pytest.raises(CommandFailed, match=r"the fabric of port mlx5_0/1 has had no master for 110 s"):
         Stopped(1000).seconds(stray)

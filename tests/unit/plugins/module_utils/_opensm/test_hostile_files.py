@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""No text of a host, an inventory or a fabric adds a line, a key, a name or a member to a file of opensm, or it is refused with its name.
+"""No text from a host, an inventory or a fabric can add a line, key, name or member to an opensm file: such a text is refused by name.
 
-The files are read here as opensm does, in C: bytes, lines of a bounded length, of which the rest is a line of its own.
+The tests read the files as opensm's C code does: bytes, in lines of limited length, where the rest of a long line is a line of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from hypothesis import strategies as st
 CORPUS = pathlib.Path(__file__).parents[4] / "corpus/opensm_template"
 TEMPLATE = (CORPUS / "debian_3_3_23.conf").read_text(encoding="utf-8")
 TEXTS = sorted(key for key, option in parse_template(TEMPLATE).items() if option.kind == "text")
-# What ends a line, a name, a value or a definition; and what is longer in bytes than in letters.
+# Texts that end a line, a name, a value or a definition, and text with more bytes than letters.
 PIECES = [
     "\n",
     "\r",
@@ -60,7 +60,7 @@ LONG = "x" * 4075 + "0x1=full;\u00e9"
 
 
 def lines(text: str, size: int) -> list[bytes]:
-    """`fgets` with a buffer of so many bytes."""
+    """Return lines as `fgets` reads them with a buffer of that size."""
     found: list[bytes] = []
     for line in re.findall(rb"[^\n]*\n|[^\n]+\Z", text.encode("utf-8")):
         found += [line[at : at + size - 1] for at in range(0, len(line), size - 1)]
@@ -68,20 +68,20 @@ def lines(text: str, size: int) -> list[bytes]:
 
 
 def conf(text: str) -> list[tuple[bytes, bytes]]:
-    """The keys of opensm.conf with their values."""
+    """Return the keys of opensm.conf with their values."""
     rows = (line.partition(b"#")[0].split(None, 1) for line in lines(text, 1024))
     return [(row[0], row[1].strip() if len(row) == 2 else b"") for row in rows if row]
 
 
 def members(text: str) -> list[tuple[bytes, list[bytes]]]:
-    """The definitions of partitions.conf, each with its members."""
+    """Return the definitions of partitions.conf, each with its members."""
     whole = b"".join(line.partition(b"#")[0] for line in lines(text, 4095))
     parts = [part.partition(b":") for part in whole.split(b";") if part.strip()]
     return [(head.strip(), [member.strip() for member in rest.split(b",")]) for head, _colon, rest in parts]
 
 
 def names(text: str) -> list[tuple[bytes, bytes]] | None:
-    """The names of ib-node-name-map; None where the tools drop the file."""
+    """Return the names of ib-node-name-map, None if the tools drop the file."""
     found = []
     for line in lines(text, 256):
         bare = line.strip()
@@ -114,7 +114,7 @@ def test_a_value_of_opensm_conf_is_one_value(key: str, value: str) -> None:
 @example("console off\nsm_priority", "15")
 @example("console", "off # and a remark")
 def test_options_are_refused_before_a_template_is_known(key: str, value: str) -> None:
-    """In the validation of the site, which names the variable; without a template, the file is the declared keys alone."""
+    """The validation of the site refuses them and names the variable. Without a template, the file has only the declared keys."""
     if problems({"opensm_options": {key: value}}):
         return
     assert len(conf(render_conf("", {key: value}))) == 1
@@ -138,7 +138,7 @@ def test_a_host_adds_no_member(host: str, other: str) -> None:
 
     text = made(host, other)
     assert members(text) == members(made("plain1", "plain2"))
-    # A later run takes from the file the ports of that host and of no other one.
+    # A later run takes from the file only the ports of that host.
     found = recall(render_partitions([declared[0]], Inventory({})) + "\n# p1=0x0001 has no members.\n", text, [Absentee(1, host, "full")])
     assert found.missing == (host,) or members(found.text)[-1] == (b"p1=0x0001", [b"0x0002c90300001011=full", b"0x0002c90300001012=full"])
 

@@ -60,7 +60,7 @@ anything = st.recursive(
 )
 
 
-# The first text of a fresh machine makes a table of Unicode, which takes a second.
+# The first text on a fresh machine builds a Unicode table, which takes a second.
 @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(NAMES), anything))
 def test_any_value_is_answered_with_problems_at_most(variables: dict[str, t.Any]) -> None:

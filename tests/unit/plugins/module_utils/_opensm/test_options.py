@@ -113,7 +113,7 @@ def test_a_value_takes_the_place_of_the_generated_one(key: str) -> None:
 
 @pytest.mark.parametrize("value", [-1, "-1", "0", 0, "0x10", 255])
 def test_a_number_may_be_a_text(value: t.Any) -> None:
-    """-1 is the default of opensm, which a site may have in quotes as it stands in opensm.conf."""
+    """-1 is opensm's default, which a site may quote as it appears in opensm.conf."""
     assert "\nqos_high_limit %d\n" % (int(value, 0) if isinstance(value, str) else value) in render(TEMPLATE, {"qos_high_limit": value})
 
 
@@ -205,7 +205,7 @@ def test_any_value_is_refused_or_read_back(declared: dict[str, t.Any]) -> None:
     for key, option in again.items():
         if key not in declared:
             assert option.default == OPTIONS[key].default
-    # It is a template of the same kinds, too: what was taken once is taken again.
+    # The result is a template with the same kinds of keys: an accepted value is accepted again.
     assert problems(declared, OPTIONS) == []
     assert effect(written, render(TEMPLATE, declared)) == "running"
 
@@ -215,11 +215,11 @@ def test_opensm_reads_what_is_written() -> None:
     assert written == render(TEMPLATE, {key: value for key, (value, _text) in GOOD.items()})
     transcript = (CORPUS / "debian_3_3_23_all_kinds.txt").read_text(encoding="utf-8")
     assert not [line for line in transcript.splitlines() if "Unrecognized" in line or "-E-" in line or "Invalid" in line]
-    # What it writes after reading that file.
+    # Output of opensm after it has read that file.
     read = values((CORPUS / "debian_3_3_23_all_kinds_reread.conf").read_text(encoding="utf-8"))
     assert read == values(written)
 
 
 def test_opensm_prints_the_secrets_that_it_reads() -> None:
-    """Why its unit must not pass its output on."""
+    """This is why the unit must not pass on the output of opensm."""
     assert "sm_key = 0x0000000000123456" in (CORPUS / "secret_on_stdout.txt").read_text(encoding="utf-8")

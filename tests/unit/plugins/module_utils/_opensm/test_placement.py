@@ -91,7 +91,7 @@ def test_an_empty_group_and_a_forgotten_fabric_are_problems() -> None:
 
 
 class OnlyTheGroup(t.Dict[str, t.Any]):
-    """Groups and hostvars of a big site: looking at another group or another host's variables is an error."""
+    """Groups and hostvars of a large site: reading another group or another host's variables is an error."""
 
     def __missing__(self, name: str) -> t.NoReturn:
         raise AssertionError("%s was read" % name)

@@ -63,19 +63,19 @@ STORAGE = "storage=0x0001,ipoib%s :\n    ALL=full;\n"
             [("ib/storage", "mtu", "4096", "2048"), ("ib/storage", "rate", "10", "100")],
         ),
         (DEFAULT % ",sl=1", DEFAULT % "", [("ib/Default", "sl", "1", "0")]),
-        # The default rate is another one in each build.
+        # The default rate differs between builds.
         (DEFAULT % "", DEFAULT % ",rate=3", [("ib/Default", "rate", "default", "10")]),
-        # Without a file there is a group for the default partition.
+        # Without a file, opensm creates a group for the default partition.
         ("", DEFAULT % ",mtu=5", [("ib/Default", "mtu", "2048", "4096")]),
         (DEFAULT % ",mtu=5", "", [("ib/Default", "mtu", "4096", "2048")]),
-        # A group that did not exist is made at the next sweep, and so are members.
+        # A new group is created at the next sweep, and members are added.
         (DEFAULT % "", DEFAULT % "" + STORAGE % ",mtu=5", []),
         ("Default=0x7fff : ALL=full;\n", DEFAULT % ",mtu=5", []),
         (DEFAULT % "", (DEFAULT % ",mtu=4").replace("ALL", "ALL=full, SELF"), []),
     ],
 )
 def test_a_broadcast_group_gets_another_mtu_only_with_a_restart(before: str, after: str, changes: list[tuple[str, ...]]) -> None:
-    """opensm reads the file again and keeps the group as it was, and so does a standby that has been master."""
+    """opensm rereads the file and keeps the existing group, and so does a standby that has been master."""
     for role in ("master", "standby"):
         old, new = (INSTANCE._replace(role=role, partitions=text) for text in (before, after))
         found = applied(Found(), planned(Found(), old))
@@ -84,7 +84,7 @@ def test_a_broadcast_group_gets_another_mtu_only_with_a_restart(before: str, aft
         assert {change.needs for change in made.about(Kind.BROADCAST_GROUP)} <= {"restart"}
         assert [change.before for change in made.about(Kind.UNIT, "state")] == ["restart" if changes else "reload"]
         assert started(made) == ([new.unit] if changes else [])
-        # It is effective when the run ends.
+        # It is in effect when the run ends.
         assert made.late == ()
         assert not planned(applied(found, made), new)
 
@@ -101,7 +101,7 @@ def planned(found: Found, *instances: Instance, stay: t.Sequence[str] = ()) -> P
 
 
 def applied(found: Found, plan: Plan) -> Found:
-    """The node after a plan, in the model: what the applier does, without a node."""
+    """Return the node after a plan: a model of the applier, without a node."""
     masked, running, enabled, strays, texts = set(found.masked), set(found.running), set(found.enabled), set(found.strays), dict(found.files)
     replaced, recorded = set(found.replaced), found.recorded
 
@@ -132,7 +132,7 @@ def applied(found: Found, plan: Plan) -> Found:
 
 
 def on_record(found: Found) -> tuple[str, ...]:
-    """What the role is on record for once all is masked: what it was, and the masks that were not there."""
+    """Return the role's record once everything is masked: the previous record, and the masks that were missing."""
     return tuple(sorted({*found.recorded, *PACKAGED} - ({*found.masked} - {*found.recorded})))
 
 
@@ -165,7 +165,7 @@ def test_less_tells_whether_a_resting_host_has_anything_to_do(found: Found, name
     found = found._replace(node_names=names, template="secret", files=dict.fromkeys(found.files, "sm_key 0xsecret\n"))
     for wanted in (Wanted(), ABSENT):
         assert bool(plan(wanted, found.public())) == bool(plan(wanted, found))
-    # The made-up texts of predecessors may have any word.
+    # The generated texts of predecessors may contain any word.
     assert "secret" not in str(found._replace(predecessors=()).public())
 
 
@@ -260,12 +260,12 @@ def test_a_fresh_node() -> None:
 def test_the_unit_is_one_that_systemd_can_watch() -> None:
     assert "Type=simple" in UNIT_TEXT and "Restart=always" in UNIT_TEXT
     assert "pidfile" not in UNIT_TEXT and " -B" not in UNIT_TEXT
-    # Nothing remains between systemd and the process, and one that ends again and again does not return each time.
+    # No process remains between systemd and opensm, and an opensm that keeps exiting is not restarted forever.
     assert "exec /usr/sbin/opensm --config /etc/rdma-ofed/opensm/%i/opensm.conf" in UNIT_TEXT
     seconds = {name: int(re.search(r"^%s=(\d+)$" % name, UNIT_TEXT, re.MULTILINE)[1]) for name in ("StartLimitBurst", "StartLimitIntervalSec", "RestartSec")}
     assert seconds["StartLimitIntervalSec"] > 10 * seconds["StartLimitBurst"] * seconds["RestartSec"] > 0
     assert INSTANCE.path("opensm.conf") == "/etc/rdma-ofed/opensm/ib/opensm.conf"
-    # The driver is the installed one, and loaded, before opensm opens it.
+    # The installed driver is loaded before opensm opens it.
     (after,) = [line.split("=")[1].split() for line in UNIT_TEXT.splitlines() if line.startswith("After=")]
     assert {"openibd.service", "rdma-load-modules@rdma.service", "rdma-load-modules@infiniband.service"} < set(after)
 
@@ -277,7 +277,7 @@ def test_the_package_stays_on_record_until_it_is_removed() -> None:
     assert not plan(ABSENT._replace(package_installed=True), Found(recorded=(PACKAGE,)))
     (record,) = plan(ABSENT, Found(recorded=(PACKAGE,))).about(Kind.FILE)
     assert record.after == ""
-    # What is not on record was there before.
+    # What is not on record existed before.
     assert not plan(ABSENT._replace(package_installed=True), Found())
 
 

@@ -241,7 +241,7 @@ BY_HAND = "Default=0x7fff, ipoib : ALL=full;\nstorage=0x8001, ipoib : ALL=full;\
 
 
 def lost_partitions(before: str, entries: list[dict[str, t.Any]], **more: t.Any) -> list[str]:
-    """The names of what a file would lose, which are the same in the module and in what the look tells."""
+    """Return the names of what a file would lose, which are the same in the module and in the look."""
     found = Found(predecessors=(Predecessor("x", {}, before, "/etc/opensm/partitions.conf"),))
     text = render(entries, Inventory({}))
     outlined = {"keys": [], "partitions": {"ib": outline(entries)}}
@@ -287,7 +287,7 @@ def test_the_broadcast_group_that_opensm_makes_without_a_file_counts(root: pathl
     process(root, 7)
     found = look(Opensm(), str(root))
     assert names(refused_of(Wanted((INSTANCE._replace(partitions=render(ENTRIES, Inventory({}))),)), found)) == ["partition Default ipoib"]
-    # Without a file of ours, opensm goes on as before.
+    # Without a file of the collection, opensm continues as before.
     assert inherit(Wanted((INSTANCE,)), found) == Wanted((INSTANCE,))
     assert inherit(Wanted(), found) == Wanted()
 
@@ -298,10 +298,10 @@ def test_a_manager_of_another_fabric_does_not_count_against_the_declared_one() -
     instance = INSTANCE._replace(partitions="Default=0x7fff,ipoib : ALL=full;\n", known=Known(elsewhere=frozenset([other])))
     wanted = Wanted((instance,), adopt=True, declared=frozenset(["routing_engine"]), partitions=instance.partitions + DECLARED)
     assert inherit(wanted._replace(give_up=frozenset(["partition storage mtu", "partition storage"])), found).instances == (instance,)
-    # Nor is it lost unnamed, and what is adopted does not come into another fabric.
+    # Nor is it lost silently, and adopted settings do not enter another fabric.
     refused = refused_of(wanted._replace(declared=frozenset(), give_up=frozenset(["partition storage"])), found)
     assert names(refused) == ["routing_engine"] and "can't keep them" in refused.msg
-    # The same port without a fabric of its own may be on this one.
+    # The same port without a declared fabric may be on this one.
     (adopted,) = inherit(wanted._replace(instances=(INSTANCE,), declared=frozenset()), found).instances
     assert adopted.adopted == {"routing_engine": ("updn",)}
 
@@ -323,7 +323,7 @@ def test_what_the_installed_opensm_does_not_take_is_dropped_by_name() -> None:
     assert misfits == {"ar_mode": "2", "sweep_interval": "often", "vendor_key": "(hidden)"}
     ours = "guid 0x0000000000000000\nsubnet_prefix 0xfe80000000000000\nsm_priority 0\nlog_file x\nlog_max_size 0\ndump_files_dir x\nnode_name_map_name x\n"
     assert "\nmax_wire_smps 16\n" in fitted.conf(TEMPLATE + ours)
-    # Before opensm is installed, nothing is known.
+    # Before opensm is installed, its keys are unknown.
     assert fit(INSTANCE._replace(adopted=adopted), "")[0].adopted == adopted
 
 
@@ -336,7 +336,7 @@ def test_files_of_a_build_that_was_replaced_count(root: pathlib.Path, folder: st
     assert (found.runs, found.keys["routing_engine"], found.partitions) == (False, ("updn",), PARTITIONS)
     assert (found.source, found.partitions_source) == (folder + "/opensm.conf" + end, folder + "/partitions.conf" + end)
     if end:
-        # The package brings its own files.
+        # The package installs its own files.
         put(root, "/etc/opensm/opensm.conf", TEMPLATE)
         put(root, "/etc/opensm/partitions.conf", "Default=0x7fff, ipoib : ALL=full;\n")
         assert ("updn",) in [predecessor.keys.get("routing_engine") for predecessor in look(Opensm(), str(root)).predecessors]
@@ -351,7 +351,7 @@ def test_an_idle_node_starts_no_opensm(root: pathlib.Path) -> None:
 
     put(root, "/etc/opensm/opensm.conf", CONF)
     assert look(Idle(), str(root), public=True, manages=False) == Found()
-    # Nor does one that has no files of others.
+    # Nor does a process without files of others.
     (root / "etc/opensm/opensm.conf").unlink()
     assert look(Idle(), str(root), public=True) == Found()
 
@@ -362,14 +362,14 @@ def test_what_is_adopted_stays_in_later_runs() -> None:
     (instance,) = inherit(wanted, found).instances
     files = instance.files()
     assert "\nrouting_engine updn\n" in files[instance.path("opensm.conf")]
-    # Without the rule for the default partition all ports would be limited members of it.
+    # Without the rule for the default partition, all ports would be limited members of it.
     assert [rule.name for rule in parse_partitions(files[instance.path("partitions.conf")])] == ["Default", "storage"]
     later = Found(files={path: text for path, text in files.items() if text})
     (again,) = inherit(wanted, later).instances
     assert again.files() == files
-    # It goes like a predecessor: where it is no longer kept, it is named.
+    # It is treated like a predecessor: if it is no longer kept, it is reported.
     assert sorted(names(refused_of(Wanted((INSTANCE,)), later))) == ["max_wire_smps", "partition storage", "routing_engine", "sm_key"]
-    # What is declared later is the declaration's.
+    # A later declaration takes precedence.
     (declared,) = inherit(wanted._replace(declared=frozenset(["routing_engine"])), later).instances
     assert "routing_engine" not in declared.adopted and "max_wire_smps" in declared.adopted
 
@@ -395,7 +395,7 @@ OURS = "Default=0x7fff,ipoib :\n    ALL=full;\n\nstorage=0x0001,ipoib :\n    ALL
 
 
 def left(instance: Instance) -> Found:
-    """A host after a run with this instance."""
+    """Return a host after a run with this instance."""
     return Found(files={path: text for path, text in instance.files().items() if text})
 
 
@@ -426,7 +426,7 @@ def test_a_partition_that_is_no_longer_declared_is_named_and_goes_by_name() -> N
     ],
 )
 def test_the_controller_counts_the_members_as_the_host_does(members: list[str], words: str) -> None:
-    """It has no GUID of them."""
+    """The controller does not get the members' GUIDs."""
     found = left(INSTANCE._replace(partitions="Default=0x7fff,ipoib :\n    ALL=full;\n\nstorage=0x0001,ipoib :\n    %s;\n" % ",\n    ".join(members)))
     for seen in (found, found.public(), found.public().public()):
         assert "partition storage: 0x0001, %s (" % words in refused_of(Wanted((INSTANCE,)), seen).msg
@@ -434,7 +434,7 @@ def test_the_controller_counts_the_members_as_the_host_does(members: list[str], 
 
 
 def test_members_that_opensm_drops_are_named() -> None:
-    """A multicast group takes the rest of its line, whatever is meant."""
+    """A multicast group takes the rest of its line, whatever the author meant."""
     text = "storage=0x8001, ipoib, mtu=5 :\n mgid=ff12:401b::1, sl=1, ALL=full, 0x11\n 0x12=full, mgid=ff12:401b::2, SELF;\n"
     refused = refused_of(Wanted((INSTANCE,)), Found(predecessors=(Predecessor("x", {}, text, "/etc/opensm/partitions.conf"),)))
     said = "partition storage: 0x0001, mtu=5, 1 member; opensm drops ALL=full, 0x11, SELF: behind mgid= on one line, they are flags of the group"
@@ -456,12 +456,12 @@ def test_keys_that_the_inventory_has_lost_are_named() -> None:
     refused = refused_of(Wanted((lost,), declared=lost.declared), found)
     assert sorted(names(refused)) == ["max_wire_smps", "routing_engine"]
     assert "routing_engine: updn (declared in an earlier run)" in refused.msg and "opensm_give_up: [max_wire_smps, routing_engine]" in refused.msg
-    # The controller knows the names, before the first change on any host.
+    # The controller knows the names before the first change on any host.
     (said,) = foreseen(found.public(), {}, manages=["ib"], declared=lambda: {"keys": ["sweep_interval"], "partitions": {}})
     assert "routing_engine (declared in an earlier run)" in said
     wanted = Wanted((lost,), declared=lost.declared, give_up=frozenset(["max_wire_smps", "routing_engine"]))
     assert inherit(wanted, found) == wanted
-    # Nothing is left to be given up after that run.
+    # After that run, nothing is left to give up.
     again = left(lost)
     assert inherit(wanted._replace(give_up=frozenset()), again).instances == (lost,)
 
@@ -471,7 +471,7 @@ def test_keys_that_the_inventory_has_lost_can_be_adopted() -> None:
     (kept,) = inherit(Wanted((INSTANCE,), adopt=True), found).instances
     assert kept.adopted == {"routing_engine": ("updn",), "sm_key": ("7",)}
     assert foreseen(found.public(), {"opensm_adopt": True}, manages=["ib"], declared=nothing) == []
-    # The record has the names alone, since others may read it.
+    # The record has only the names, because other users may read it.
     record = found.files[INSTANCE.path("declared-keys")]
     assert [line for line in record.splitlines() if not line.startswith("#")] == ["routing_engine", "sm_key"]
 
@@ -482,7 +482,7 @@ def test_what_was_declared_for_a_subnet_manager_that_moves_away_is_declared_ther
     assert sorted(names(refused)) == ["partition storage", "routing_engine"] and "the designated host is another one" in refused.msg
     elsewhere = Wanted(declared=frozenset(["routing_engine"]), partitions=OURS)
     assert inherit(elsewhere, found) == elsewhere
-    # Consent to the removal of all is consent to this.
+    # Consent to remove everything includes this.
     assert inherit(Wanted(allow_removal=True), found) == Wanted(allow_removal=True)
 
 
@@ -516,7 +516,7 @@ def test_the_look_tells_what_the_module_would_refuse() -> None:
     assert foreseen(found, {"opensm_adopt": True}, manages=["ib"], declared=nothing) == []
     assert foreseen(found, {"opensm_state": "unmanaged"}, manages=["ib"], declared=nothing) == []
     assert foreseen(found, {}, manages=["ib"], declared=lambda: {"keys": list(PREDECESSOR.keys), "partitions": {"ib": DECLARED}}) == []
-    # What is declared is looked up only where that matters: it takes the variables of another host.
+    # The declaration is looked up only if it matters: that reads the variables of another host.
     assert foreseen(Found(), {}, manages=[], declared=lambda: pytest.fail("looked up")) == []
     (adopted,) = inherit(Wanted((INSTANCE,), adopt=True), Found(predecessors=(PREDECESSOR,))).instances
     kept = Found(files={path: text for path, text in adopted.files().items() if text}).public()

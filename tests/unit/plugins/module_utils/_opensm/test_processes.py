@@ -88,7 +88,7 @@ def test_whose_it_is(path: str, program: str, owner: str) -> None:
 
 
 def test_the_ports_that_it_has(root: pathlib.Path) -> None:
-    """What a process has opened says more than how it was started. A node may itself be a container."""
+    """The devices that a process has opened are more reliable than its command line. A node may itself be a container."""
     process(root, 10, "/docker/abc" + SLICE + "/opensm@x.service", "--guid", ONE, opened=["/dev/infiniband/umad1", "/dev/infiniband/issm1", "/dev/null"])
     process(root, 11, "/docker/abc/user.slice/session-1.scope", "-g", TWO, opened=["socket:[1]"])
     process(root, 12, "/docker/abc/system.slice/ufm.service", "-B")
@@ -111,7 +111,7 @@ UNITS = ("opensm.service", "opensm@%s.service" % ONE, "opensm@%s.service" % TWO)
 
 
 def test_units_of_packages_by_port(root: pathlib.Path) -> None:
-    """The first one starts the others, and has no process of its own."""
+    """The first unit starts the others and has no process of its own."""
     (root / "run/systemd/system").mkdir(parents=True)
     process(root, 10, SLICE + "/" + UNITS[1], "--guid", ONE)
     process(root, 12, "/system.slice/ufm.service", "--guid", TWO)
@@ -126,7 +126,7 @@ FOUND = Found(running=UNITS, bound={UNITS[0]: (ONE, TWO), UNITS[1]: (ONE,), UNIT
 
 
 def test_what_serves_a_port_of_no_declared_fabric_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both stayed once, with success: two subnet managers on the declared port."""
+    """Regression: both kept running and the run succeeded, with two subnet managers on the declared port."""
     stops = stopped(plan(Wanted((BOUND.instance,)), FOUND))
     lost = _plan.undeclared(stops, FOUND, ports=PORTS, declared={ONE})
     assert {stop.subject: [port.name for port in ports] for stop, ports in lost.items()} == {UNITS[0]: ["mlx5_1/1"], UNITS[2]: ["mlx5_1/1"]}
@@ -135,7 +135,7 @@ def test_what_serves_a_port_of_no_declared_fabric_is_refused(monkeypatch: pytest
     with pytest.raises(Refused, match=r"port mlx5_1/1 \(port GUID %s\).*rdma_fabrics" % TWO) as caught:
         handover.require_declared(lost)
     assert ONE not in caught.value.msg
-    # Where another one follows, as on the second rail of one fabric, it is stopped.
+    # If another one takes over, as on the second rail of one fabric, it is stopped.
     monkeypatch.setattr(handover, "_alone", lambda *_arguments: "")
     handover.require_declared(lost)
     assert _plan.undeclared(stops, FOUND, ports=PORTS, declared={ONE, TWO}) == {}
@@ -155,12 +155,12 @@ def test_a_port_takes_one(guids: tuple[str, ...], ports: tuple[Port, ...], free:
         return
     with pytest.raises(RdmaError, match=r"unit ufm\.service, process 7"):
         require_free(found, [BOUND], ports)
-    # One of ours that runs has the port.
+    # A running subnet manager of the collection owns the port.
     require_free(found._replace(running=(BOUND.instance.unit,)), [BOUND], ports)
 
 
 def test_a_resting_host_leaves_others_alone_and_names_them() -> None:
-    """The standby of UFM was stopped."""
+    """Regression: the standby of UFM was stopped."""
     found = Found(masked=PACKAGED, foreign=(Foreign(7, "unit ufm.service", (ONE,)),))
     assert not plan(Wanted(()), found)
     options = {"state": "present", "instances": [], "wait_timeout": 60, "options": {}, "secret_options": {}, "known_hosts": [], "allow_foreign_master": False}

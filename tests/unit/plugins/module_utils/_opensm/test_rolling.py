@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The order of hosts in a rolling run, and what makes pending changes effective."""
+"""The order of hosts in a rolling run, and what puts pending changes into effect."""
 
 from __future__ import annotations
 

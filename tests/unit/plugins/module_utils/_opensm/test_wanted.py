@@ -35,7 +35,7 @@ PORT = Port("mlx5_0/1", "mlx5_0", 1, port_guid="0x0002c90300001001", link_layer=
 
 
 def wanted(**options: t.Any) -> Wanted:
-    """The state that these options declare on a node with one port."""
+    """Return the state that these options declare on a node with one port."""
     read = read_wanted({**OPTIONS, **options})
     return read._replace(instances=tuple(each.instance for each in bind(read.instances, [PORT])))
 
@@ -97,7 +97,7 @@ def test_files_that_mean_the_same_are_the_same() -> None:
 
 
 def test_a_vendors_master_keeps_the_priority_by_which_it_was_elected() -> None:
-    """Otherwise it would announce 14, and hand over to no host with less."""
+    """Otherwise it would announce 14 and hand over to no host with less."""
     conf = parse_conf(only(wanted()).conf(VENDOR))
     assert (conf["sm_priority"], conf["master_sm_priority"]) == ("14", "0")
     assert "master_sm_priority" not in parse_conf(only(wanted()).conf(TEMPLATE))
@@ -156,7 +156,7 @@ def test_names_of_hosts_that_are_not_known_stay() -> None:
 
 
 def named(state: Wanted, before: str) -> str:
-    """The file of the names of nodes after the plan."""
+    """Return the node name file after the plan."""
     changes = [change for change in plan(state, Found(node_names=before)).about(Kind.FILE) if change.subject == DEFAULT_PATH]
     return changes[0].after if changes else before
 
@@ -178,7 +178,7 @@ def test_partitions_name_hosts() -> None:
     )
     assert "0x0002c90300001001=full" in data["partitions"]["ib"] and data["partitions"]["storage"] == ""
     assert data["node_names"] == {"node1": {"mlx5_0": "0x0002c90300001000"}, "node2": None}
-    # A fact cache has those of another run.
+    # Facts in a fact cache are from another run.
     facts["rdma"]["run"] = "ansible-local-yesterday"
     data = opensm_data(groups, hostvars, ["ib"], hosts=["node1", "node2"], variables={"opensm_partitions": partitions})
     assert "0x0002c90300001001" not in str(data) and data["node_names"] == {"node1": None, "node2": None}

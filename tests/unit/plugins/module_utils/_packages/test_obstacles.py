@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages that another process works on, and a database that one left half written."""
+"""Packages locked by another process, and a database left half-written by one."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def manager_of(family: str) -> Manager:
 
 @pytest.fixture
 def lock(tmp_path: pathlib.Path) -> collections.abc.Iterator[collections.abc.Callable[[str, str], int]]:
-    """Has a process lock a file, for itself or shared; its number."""
+    """Run a process that locks a file, exclusively or shared. Returns its process ID."""
     running = []
 
     def take(path: str, kind: str) -> int:

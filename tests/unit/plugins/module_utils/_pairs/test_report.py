@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Results of pairs are judged, and shown as a matrix."""
+"""Results of pairs are judged and shown as a matrix."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def result(test: str = WRITE, number: int = 2, rate: float = 100, **figure: t.An
         (result(PING, usec=200.0, loss=0.0), Limits(usec=1), None),
         (result(gbps=79.9), Limits(), Code.PAIR_SLOW),
         (result(gbps=80.0), Limits(), None),
-        # A declared limit counts in place of the rate.
+        # A declared limit replaces the rate.
         (result(gbps=70.0), Limits(gbps=60), None),
         (result(gbps=95.0), Limits(gbps=96), Code.PAIR_SLOW),
-        # Nothing is known of the link.
+        # The link is unknown.
         (result(rate=0, gbps=0.1), Limits(), None),
         (result(gbps=0.1), Limits(share=0), None),
         (result(STREAM, gbps=9.0), Limits(), None),
@@ -51,11 +51,11 @@ def test_a_pair_unlike_the_others_is_an_outlier() -> None:
     unrated = [each._replace(rate=0.0) for each in alike]
     (found,) = judge([*unrated, odd], Limits())
     assert (found.code, found.severity.value, found.detail, [end.name for end in found.ends]) == (Code.PAIR_OUTLIER, "warning", "97", ["node9", "node1"])
-    # Fewer tell little, and other links are other pairs.
+    # Too few results mean little, and pairs with other links are not compared.
     assert judge([*unrated[:2], odd], Limits()) == []
     assert judge([*alike, odd], Limits()) == []
     assert judge([*unrated, odd], Limits(outlier=0)) == []
-    # What is a finding by itself is none again.
+    # A result that is already a finding causes no second one.
     assert [each.code for each in judge([*alike, odd._replace(rate=100)], Limits())] == [Code.PAIR_SLOW]
     late = [result(LATENCY, number=number, usec=1.0) for number in range(2, 6)]
     assert [each.code for each in judge([*late, result(LATENCY, number=9, usec=1.5)], Limits())] == [Code.PAIR_OUTLIER]

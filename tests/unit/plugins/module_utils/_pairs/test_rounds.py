@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Each pair is measured once, and no host twice at a time."""
+"""Each pair is measured once, and each host takes part in one measurement at a time."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Upper-layer protocols: what may be declared, what it needs, and what is to be done for it."""
+"""Upper-layer protocols: what may be declared, its requirements, and the resulting actions."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_the_facts_tell_of_every_module() -> None:
         {**INSTALLER, "ofed_ulps": ["ibacm"], "ofed_packages": "user-space-only"},
         {**DOCA, "ofed_ulps": ["ibacm", "srp", "iser", "nfsrdma", "nvmf"]},
         {**DOCA, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_ulps": ["nvmf"]},
-        # It is removed, and what it lacks does no harm.
+        # It is removed, so its missing requirements do not matter.
         {**INSTALLER, "ofed_state": "absent", "ofed_ulps": ["rds"]},
     ],
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose driver is loaded, and which modules the installed one would not take."""
+"""Whose driver is loaded, and which modules the installed driver would not load."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ VENDOR, KERNEL = "updates/dkms/%s.ko", "kernel/drivers/%s.ko"
     ("core", "differs", "module", "need", "found"),
     [
         (VENDOR, True, KERNEL, VENDOR, ("rpcrdma",)),
-        # The module needs nothing of the vendor, or comes from the vendor itself.
+        # The module uses nothing of the vendor, or comes from the vendor itself.
         (VENDOR, True, KERNEL, KERNEL, ()),
         (VENDOR, True, VENDOR, VENDOR, ()),
-        # The core is the kernel's own, is nowhere on disk, or is loaded as it is on disk.
+        # The core is the kernel's own, is not on disk, or is loaded as it is on disk.
         (KERNEL, True, KERNEL, VENDOR, ()),
         ("", True, KERNEL, VENDOR, ()),
         (VENDOR, False, KERNEL, VENDOR, ()),
@@ -37,7 +37,7 @@ def test_what_the_installed_core_would_not_take(core: str, differs: bool, module
 def test_modules_for_gpu_memory_fit_any_core_and_what_needs_nothing_does_too() -> None:
     paths = {"ib_core": VENDOR % "ib_core", "nvidia_peermem": KERNEL % "nvidia_peermem", "dummy": KERNEL % "dummy"}
     assert unfit((CORE, Module("nvidia_peermem"), Module("dummy")), paths, {"nvidia_peermem": ("ib_core",)}) == ()
-    # What is built into the kernel has no file.
+    # Built-in modules have no file.
     assert unfit((CORE, Module("dummy")), paths, {"dummy": ("built_in",)}) == ()
 
 

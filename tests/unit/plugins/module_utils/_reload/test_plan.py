@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the planner of the reload decides, and what is loaded again."""
+"""Decisions of the reload planner, and what is loaded afterwards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_host_needs_no_consent_for_containers() -> None:
 
 
 def test_check_mode_of_an_installation_judges_no_modules_that_are_still_those_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither their signatures nor whether they are on disk."""
+    """Neither their signatures nor their presence on disk."""
     monkeypatch.setattr(_plan, "words_of_trust", lambda untrusted: "not trusted")
     refused = LOADED._replace(untrusted=t.cast(t.Any, ("ib_core",)))
     assert plan(ALLOWED, refused)[:2] == (REFUSE, ("not trusted",))
@@ -53,7 +53,7 @@ def test_modules_of_others_and_of_unknown_files_do_not_count_as_gone() -> None:
         (SshPath(), None),
         (SshPath(client="192.0.2.1", device="eth0"), None),
         (SshPath(client="192.0.2.1", device="ib0", over_rdma=True), "ib0"),
-        # Nothing tells which way it takes: it may be the driver.
+        # The path of its traffic is unknown: it may be the driver.
         (SshPath(client="192.0.2.1"), "an interface that can't be told"),
     ],
 )

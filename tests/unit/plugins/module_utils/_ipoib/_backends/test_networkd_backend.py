@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How systemd-networkd is told that its files have changed."""
+"""How systemd-networkd is notified of changed files."""
 
 from __future__ import annotations
 

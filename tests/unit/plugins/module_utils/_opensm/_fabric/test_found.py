@@ -22,7 +22,7 @@ LINE = "sminfo: sm lid 1 sm guid 0x100001, activity count %d priority 14 state %
 
 
 class Fabric:
-    """One subnet manager, which counts what it is asked."""
+    """One subnet manager, which counts the queries."""
 
     def __init__(self, state: int = 3, error: str = "", records: str = "") -> None:
         self.state, self.error, self.records = state, error, records

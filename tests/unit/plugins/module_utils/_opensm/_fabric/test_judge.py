@@ -39,7 +39,7 @@ def bound(known: Known = KNOWN, instance: Instance = MASTER) -> Bound:
 
 
 class Fabric:
-    """sminfo and smpquery of a fabric whose master changes with each question of sminfo; the last one stays, and is alive."""
+    """sminfo and smpquery of a fabric whose master changes with each sminfo query; the last master stays and answers."""
 
     def __init__(self, *masters: SmInfo | None, description: str = "node2 mlx5_0", hangs: bool = False) -> None:
         self.masters, self.description, self.hangs = list(masters), description, hangs
@@ -132,7 +132,7 @@ def test_a_name_alone_makes_no_known_host_where_the_port_guids_are_known() -> No
     for mine in ({"node2": (THEIRS,)}, {"node2": ()}, {"node1": (OURS,)}):
         found = _fabric.guard(bound(KNOWN._replace(guids_of=mine)), FabricFound(stranger, PORT))
         assert found is not None and found.host == "node2"
-    # A GUID says it whatever the description.
+    # A GUID decides regardless of the description.
     found = _fabric.guard(bound(KNOWN._replace(guids_of={"node2": (THEIRS,)})), FabricFound(Fabric(THEM, description="MT4119 ConnectX5"), PORT))
     assert found is not None and found.name == "node2"
 
@@ -149,7 +149,7 @@ CONF = MASTER.path("opensm.conf")
         (ALLOWED._replace(outranked=True), THEM._replace(priority=4), "MF0;sw1", 14, 14),
         (ALLOWED, THEM._replace(priority=4), "node2 mlx5_0", 14, 14),
         (ALLOWED, US, "node1 mlx5_0", 14, 14),
-        # The foreign master is away: it finds one that it wins over when it returns.
+        # The foreign master is away: when it returns, it finds a subnet manager that it outranks.
         (ALLOWED, US._replace(priority=0), "node1 mlx5_0", 0, 0),
         (ALLOWED, None, "", 0, 0),
         (KNOWN, THEM._replace(priority=4), "MF0;sw1", 0, 14),
@@ -188,7 +188,7 @@ BELOW = THEM._replace(priority=13)
 
 
 def test_of_two_new_ones_that_meet_the_lower_gives_way_whichever_is_master(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Otherwise each may see the other as master while it hands over, and both stop."""
+    """Otherwise each may see the other as master during the handover, and both stop."""
     met = View("ACTIVE", "LinkUp", BELOW, (BELOW,))
     view, _note = settle(monkeypatch, Fabric(US), MASTER, met, met, GOOD, known=SWAPPED)
     assert view == GOOD
@@ -199,7 +199,7 @@ def test_of_two_new_ones_that_meet_the_lower_gives_way_whichever_is_master(monke
 
 
 def test_two_that_both_stand_by_meet_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each may take the other for the master, until it has polled it for a while."""
+    """Each may take the other for the master until it has polled it for a while."""
     higher = THEM._replace(priority=15, state=2)
     with pytest.raises(Misplaced, match="and sees the standby port GUID %s" % THEIRS):
         settle(monkeypatch, Fabric(higher), MASTER, View("ACTIVE", "LinkUp", higher), known=SWAPPED)
@@ -217,7 +217,7 @@ def test_a_standby_of_another_fabric_counts_while_it_answers(alive: bool, monkey
 
 
 def settle(monkeypatch: pytest.MonkeyPatch, fabric: Fabric, instance: Instance, *views: View, known: Known = KNOWN, new: bool = True) -> tuple[View, str]:
-    """The views are what is seen one after the other; the last one stays. The one that it ends with."""
+    """Settle with these successive views, of which the last one stays. Returns the final view and the note."""
     left = list(views)
     monkeypatch.setattr(_settle, "see", lambda run, port: seen(port, left.pop(0) if len(left) > 1 else left[0], run))
     running = () if new else (instance.unit,)
@@ -246,7 +246,7 @@ def test_the_master_is_told_of_a_standby_that_it_does_not_know(monkeypatch: pyte
     unknown = View("ACTIVE", "LinkUp", THEM, (THEM,))
     _view, note = settle(monkeypatch, fabric, STANDBY, *[unknown] * 3, unknown._replace(managers=(THEM, WE_STAND_BY)))
     assert (note, fabric.told) == ("", ["announced 0"])
-    # It may ask too early again.
+    # It may query too early again.
     with pytest.raises(RdmaError, match="is not known to it"):
         settle(monkeypatch, fabric, STANDBY, unknown)
     assert fabric.told[1:4] == ["announced 0", "announced 1", "announced 2"]

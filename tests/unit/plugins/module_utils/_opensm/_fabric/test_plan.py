@@ -66,7 +66,7 @@ def test_nothing_is_left_where_ours_is_master_and_alive() -> None:
 
 
 def test_a_wait_comes_before_the_question_whether_the_master_is_alive() -> None:
-    """That takes a query in each look."""
+    """That question takes a query in each look."""
     fabric = seen(PORT, OURS_LEADS._replace(state="INIT"))
     assert _fabric_plan.plan(Bound(MASTER._replace(known=KNOWN), PORT), fabric, new=True).wait == "the port is in state INIT, not ACTIVE"
 
@@ -77,7 +77,7 @@ def test_who_is_met_gives_way_or_is_refused() -> None:
         planned(MET, SWAPPED, new=False)
     with pytest.raises(Misplaced, match="declared on another fabric"):
         planned(MET, SWAPPED, instance=STANDBY)
-    # Ours is master already, and the other one stands by until it has left.
+    # The own subnet manager is master already, and the other one stands by until it exits.
     beside = OURS_LEADS._replace(managers=(US, THEY_STAND_BY._replace(priority=13)))
     assert planned(beside, SWAPPED).wait == "%s, which is declared on another fabric, still runs" % THEIRS
 
@@ -96,12 +96,12 @@ def test_whose_master_it_is_is_asked_at_the_end() -> None:
     [
         (US, [], [], "it is master, and no other", False),
         (US, [HEIR], [HEIR], "", True),
-        # It never hands over to the lowest priority, and keeps records of those that have ended.
+        # opensm never hands over to the lowest priority, and keeps records of subnet managers that have exited.
         (US, [HEIR._replace(priority=0)], [HEIR], "it is master, and no other", False),
         (US, [HEIR], [], "it is master, and no other", False),
         (US, [HEIR], [HEIR._replace(state=1)], "it is master, and no other", False),
         (THEY_LEAD, [], [], "", False),
-        # Neither a silent fabric nor one whose managers are all about to be something tells who follows.
+        # Neither a silent fabric nor one whose subnet managers are all discovering shows the successor.
         (None, [], [], "no subnet manager answers", False),
         (US._replace(state=2), [], [], "no subnet manager answers", False),
     ],

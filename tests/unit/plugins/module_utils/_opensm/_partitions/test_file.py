@@ -37,7 +37,7 @@ ONE, TWO = "0x0000000000000011", "0x0000000000000012"
         ("0x12 : SELF=both;", (Rule("", 0x12, (), (("SELF", "both"),)),)),
         ("noKey : ALL;", (Rule("noKey", 0, (), (("ALL", "limited"),)),)),
         ("a=1, defmember=full : 0x11, 18=limited ;", (Rule("a", 1, (("defmember", "full"),), ((ONE, "full"), (TWO, "limited"))),)),
-        # Words may be cut short, and a word that opensm doesn't know is limited membership.
+        # Words may be abbreviated, and a word unknown to opensm means limited membership.
         ("a=1 : ALL_S=f, A=bo, S=whole;", (Rule("a", 1, (), (("ALL_SWITCHES", "full"), ("ALL", "both"), ("SELF", "limited"))),)),
         ("a=1 :\n  0x11=full, # one\n  # two\n  0x12=full; # three\n", (Rule("a", 1, (), ((ONE, "full"), (TWO, "full"))),)),
         ("a=1:ALL; b=2:SELF=full;", (Rule("a", 1, (), (("ALL", "limited"),)), Rule("b", 2, (), (("SELF", "full"),)))),

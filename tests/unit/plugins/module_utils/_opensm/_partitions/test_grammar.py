@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from support import partition_file
 
 CORPUS = pathlib.Path(__file__).resolve().parents[5] / "corpus"
-# The form of Red Hat's networking guide.
+# The form in Red Hat's networking guide.
 PACKAGED = """\
 Default=0x7fff, rate=3, mtu=4, scope=2, defmember=full:
         ALL, ALL_SWITCHES=full;
@@ -31,7 +31,7 @@ ib0_2=0x0002, ipoib, rate=7, mtu=4, scope=2:
 
 
 def test_statements_are_kept_as_they_are_written() -> None:
-    """A multicast group takes the rest of its line, so the lines of others stay."""
+    """A multicast group takes the rest of its line, so lines of others stay unchanged."""
     default, other = parse_partitions(PACKAGED)
     assert default.text + other.text == PACKAGED
     assert [statement.groups for statement in read_file(PACKAGED).statements] == [
@@ -69,7 +69,7 @@ def test_a_group_that_is_none_is_left_out_with_its_line() -> None:
     [
         ("mgid=ff12:401b::1, ALL=full, 0x11=full", (), ("ALL=full", "0x11=full")),
         ("ALL=full, mgid=ff12:401b::1,17", (("ALL", "full"),), ("17",)),
-        # Flags of the group, cut short as well, what opensm ignores, and a comma at the end.
+        # Flags of the group, also abbreviated, words that opensm ignores, and a trailing comma.
         ("mgid=ff12:401b::1, sl=2, Q=5, m=4, T=1, strange=3, 0x0,", (), ()),
         ("mgid=ff12:401b::1 # ALL=full", (), ()),
     ],
@@ -80,18 +80,18 @@ def test_what_is_behind_a_group_on_its_line_is_no_member(line: str, members: t.A
 
 
 def test_blanks_do_not_separate_members() -> None:
-    """They did once: `ALL=full SELF=full` was read as two."""
+    """Regression: `ALL=full SELF=full` was parsed as two members."""
     assert read_file("a=1 : ALL=full SELF=full;").statements[0].members == (("ALL", "limited"),)
 
 
 def test_a_long_line_is_two() -> None:
     cut = "a=1 : # %s\n 0x11=full;" % ("x" * LINE)
-    # The end of a comment that is cut is no comment.
+    # A truncated end of a comment is no comment.
     assert read_file(cut).error.startswith("line 2: bad PortGUID")
 
 
 def agree(text: str) -> None:
-    """With the grammar that the tests have for what is written."""
+    """Check the result against the tests' own grammar of the written file."""
     found = read_file(text)
     try:
         rules = partition_file.parse(text)

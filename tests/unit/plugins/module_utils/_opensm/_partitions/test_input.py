@@ -82,7 +82,7 @@ def test_every_golden_file_is_expected() -> None:
 
 
 def effective(text: str) -> dict[int, dict[str, str]]:
-    """Who is what in the end, as opensm works it out: by P_Key, the last word on each member. A model of its own."""
+    """Return the effective membership as opensm computes it: by P_Key, the last word for each member. An independent model."""
     found: dict[int, dict[str, str]] = {}
     for rule in parse(text):
         members = found.setdefault(rule.pkey, {})
@@ -181,7 +181,7 @@ def test_default_is_the_name_of_one_partition() -> None:
 
 
 def without(*hosts: str) -> Inventory:
-    """The inventory in a run that does not reach these hosts."""
+    """Return the inventory of a run that does not reach these hosts."""
     return Inventory(GROUPS, {host: guids for host, guids in GUIDS.items() if host not in hosts})
 
 
@@ -202,7 +202,7 @@ def test_an_absent_host_still_counts_as_the_full_member() -> None:
 @pytest.mark.parametrize("name", GOLDEN)
 @pytest.mark.parametrize("away", [[], ["node1"], ["node2", "nas1"], [*GUIDS]])
 def test_an_absent_host_keeps_the_ports_that_the_last_file_has(name: str, away: list[str]) -> None:
-    """The file stays as it is, to the byte, so that nothing is applied."""
+    """The file stays identical byte for byte, so nothing is applied."""
     whole, blind = render(GOLDEN[name], INVENTORY), without(*away)
     found = recall(render(GOLDEN[name], blind), whole, absentees(GOLDEN[name], blind))
     if "port_guid" not in str(GOLDEN[name]):
@@ -352,7 +352,7 @@ def test_a_name_of_a_host_breaks_no_line() -> None:
 
 
 def rendered(count: int) -> tuple[str, float]:
-    """The file for so many hosts, and the time of this process that it took."""
+    """Return the file for that many hosts, and the processor time that it took."""
     hosts = ["node%05d" % number for number in range(count)]
     guids = {host: ("0x%016x" % (number + 1), "0x%016x" % (number + 100001)) for number, host in enumerate(hosts)}
     inventory = Inventory({"all": hosts, "compute": hosts}, guids)
@@ -364,7 +364,7 @@ def rendered(count: int) -> tuple[str, float]:
 
 def test_the_time_for_ten_thousand_hosts_is_in_proportion() -> None:
     text, _seconds = rendered(10000)
-    # Ten times as long, where everything is in proportion; a hundred times, where each host looks at all others.
+    # Proportional work takes ten times as long; if each host inspected all others, it would take a hundred times as long.
     assert any(rendered(10000)[1] < 40 * min(rendered(1000)[1] for _count in range(3)) for _attempt in range(5))
     assert text.count("\n") > 40000
     assert max(len(line) for line in text.splitlines()) < 100

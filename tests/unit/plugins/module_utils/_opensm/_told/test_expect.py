@@ -50,7 +50,7 @@ def told(name: str, *engines: str, **more: t.Any) -> Told:
         (told("minhop", "minhop"), []),
         (told("ftree_falls_back"), []),
         (told("ftree_falls_back", "ftree"), [Code.ROUTING_FALLBACK]),
-        # They are tried in their order, so the second one is as declared.
+        # Engines are tried in order, so the second one is still as declared.
         (told("second_engine_and_bad_roots", "ftree", "updn"), [Code.OPENSM_OBJECTS]),
         (told("no_fallback", "ftree", "no_fallback"), [Code.ROUTING_FALLBACK]),
         (told("unknown_engine", "nosuchengine"), [Code.ROUTING_FALLBACK]),
@@ -59,7 +59,7 @@ def told(name: str, *engines: str, **more: t.Any) -> Told:
         (told("groups_on_one_line"), [Code.PARTITIONS_REFUSED]),
         (told("missing_port"), [Code.OPENSM_UNBOUND]),
         (told("missing_port", restarts=4, seconds=3.0), [Code.OPENSM_UNBOUND, Code.OPENSM_RESTARTS]),
-        # It has been restarted, and has stayed since.
+        # It was restarted and has run since.
         (told("minhop", restarts=4, seconds=4000.0), []),
         (told("minhop", differences=(Difference(1, "mlx5_0/1", FULL, NONE),)), [Code.PKEY_DIFFERS]),
     ],
@@ -85,7 +85,7 @@ def test_a_standby_has_read_nothing() -> None:
 
 def test_it_travels() -> None:
     state = told("ftree_falls_back", "ftree", differences=(Difference(1, "mlx5_0/1", FULL, NONE),))
-    # What travels is read on the controller.
+    # The controller reads the transferred data.
     assert sys.version_info < (3, 10) or decode(Told, encode(state)) == state
 
 
@@ -93,14 +93,14 @@ def test_it_travels() -> None:
     ("text", "guid", "own", "table"),
     [
         ("", ONE, False, {0x7FFF: True}),
-        # opensm goes on as without the file.
+        # opensm continues as if without the file.
         ("Default=0x7fff ALL=full;", ONE, False, {0x7FFF: True}),
         (FILE, ONE, False, {0x7FFF: True, 1: True}),
         (FILE, TWO, False, {0x7FFF: True, 1: False}),
         (FILE, "0x0000000000000013", False, {0x7FFF: True}),
         ("a=1 : SELF=full;", ONE, True, {0x7FFF: True, 1: True}),
         ("a=1 : SELF=full;", ONE, False, {0x7FFF: False}),
-        # The last one that a port is in counts.
+        # The last entry of a port counts.
         ("a=1 : %s=full, ALL=limited;" % ONE, ONE, False, {0x7FFF: False, 1: False}),
         ("a=1 : ALL_CAS; a=1 : %s=both;" % ONE, ONE, False, {0x7FFF: False, 1: True}),
         ("a=1 : ALL_SWITCHES=full;", ONE, False, {0x7FFF: False}),
@@ -134,11 +134,11 @@ def test_a_log_is_read_from_a_mark_on(tmp_path: pathlib.Path) -> None:
     with path.open("a") as stream:
         stream.write("new\n")
     assert (read_log(str(path)), read_log(str(path), place)) == ("old\nnew\n", "new\n")
-    # It was rotated: what is there now is new.
+    # The log was rotated: its present content is new.
     os.rename(path, tmp_path / "opensm.log.1")
     path.write_text("other\n")
     assert read_log(str(path), place) == "other\n"
-    # It was cut off, as opensm does at log_max_size.
+    # The log was truncated, as opensm does at log_max_size.
     place = mark(str(path))
     path.write_text("cut\n")
     assert read_log(str(path), place._replace(inode=path.stat().st_ino)) == "cut\n"
@@ -147,7 +147,7 @@ def test_a_log_is_read_from_a_mark_on(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_is_no_file_is_no_log(tmp_path: pathlib.Path) -> None:
-    """Others may write to the folder that a site puts its logs in."""
+    """Other users may write to the directory that a site chose for its logs."""
     (tmp_path / "secret").write_text("x")
     os.symlink("secret", tmp_path / "link")
     os.mkfifo(tmp_path / "pipe")
@@ -192,7 +192,7 @@ def test_listening(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_fabric_is_told_of_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`fabric` said "No findings." of a fabric whose subnet manager had gone back to its default routing."""
+    """Regression: `fabric` reported "No findings." for a fabric whose subnet manager had fallen back to its default routing."""
     monkeypatch.setattr(_report, "listen", lambda run, fabric, port, root: told("ftree_falls_back", "ftree"))
     conf = tmp_path / "etc/rdma-ofed/opensm/ib/opensm.conf"
     conf.parent.mkdir(parents=True)
@@ -243,7 +243,7 @@ TABLE = """PKeyTableRecord dump:
 
 
 class Fabric(Tools):
-    """A fabric of many members, in which opensm remembers one table that is not as in the file."""
+    """A fabric of many members, in which opensm remembers one table that differs from the file."""
 
     def __init__(self, odd: int, absent: int) -> None:
         super().__init__()
@@ -277,7 +277,7 @@ def member(number: int) -> str:
 def test_of_many_members_the_port_whose_table_is_wrong_is_read_first(
     tmp_path: pathlib.Path, conf: str, trusts: bool, keys: list[str], first: list[int]
 ) -> None:
-    """The first 8 of the file were read, so a later one was never found. A key that is secret is in no command line."""
+    """Regression: only the first 8 members of the file were read, so a later one was never found. A secret key must not be on a command line."""
     numbers = range(0x20, 0x40)
     folder = tmp_path / "etc/rdma-ofed/opensm/ib"
     folder.mkdir(parents=True)
@@ -291,7 +291,7 @@ def test_of_many_members_the_port_whose_table_is_wrong_is_read_first(
     assert tools.keys == keys
     assert tools.asked[:2] == [member(number) for number in first] and len(tools.asked) == 8
     assert member(tools.absent) not in tools.asked
-    # What the port itself has counts.
+    # The table of the port itself counts.
     assert Difference(1, "port GUID %s" % member(first[0]), LIMITED, NONE) in found.differences
 
 

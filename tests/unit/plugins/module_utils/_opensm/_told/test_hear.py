@@ -39,17 +39,17 @@ Nov 27 07:05:00 475200 [4B002740] 0x80 -> Entering STANDBY state
 
 
 class Host:
-    """A host with an opensm that is master and has just got a signal: its files, its log, and the port of one member. Each sleep is a step of what happens."""
+    """A host whose opensm is master and has just received a signal: its files, its log, and the port of one member. Each sleep runs the next step."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root, self.now, self.sleeps = root, 0.0, 0
         self.steps: list[t.Callable[[], object]] = []
         self.asked: list[tuple[str, float]] = []
-        """What queries the fabric got, and their time limits."""
+        """Queries to the fabric, with their time limits."""
         self.member = "0xffff 0x8001"
         self.rc = 0
         self.slow: dict[str, float] = {}
-        """Seconds that a query takes."""
+        """Duration of a query in seconds."""
         self.write("/etc/rdma-ofed/opensm/ib/opensm.conf", "guid %s\nlog_file %s\n" % (OWN, BOUND.instance.log))
         self.write(BOUND.instance.path("partitions.conf"), "Default=0x7fff : ALL=full;\na=1 : %s=full, %s=full;\n" % (OWN, MEMBER))
         self.write(BOUND.instance.log, BEFORE)
@@ -127,14 +127,14 @@ def test_one_that_goes_on_is_heard_once(host: Host) -> None:
 
 
 def test_the_next_sweep_is_waited_for(host: Host) -> None:
-    """After a signal, nothing tells that it is master but what it said before."""
+    """After a signal, only older log lines show that it is master."""
     host.steps = [lambda: None, lambda: host.says(SWEPT)]
     told = host.hear()
     assert (told.log.engine, told.is_master, told.differences, host.sleeps) == ("updn", True, (), 2)
 
 
 def test_the_tables_are_waited_for_after_a_signal(host: Host) -> None:
-    """Behind the mark nothing says that it is master, so no table was read: a sweep that was under way at the signal ended the wait."""
+    """Regression: nothing after the mark says that it is master, so no table was read. A sweep in progress at the signal ended the wait."""
     host.own("0xffff", "0x0000")
     host.gives("0xffff")
     host.steps = [lambda: host.says(SWEPT), lambda: host.own("0xffff", "0x8001"), lambda: host.gives("0xffff 0x8001")]
@@ -166,12 +166,12 @@ def test_no_table_is_read_before_a_sweep_has_ended(host: Host) -> None:
     host.many()
     host.own("0xffff", "0x0000")
     told = host.hear()
-    # The tables are those of the former file.
+    # The tables still belong to the previous file.
     assert (told.log, told.differences, host.asked) == (MASTER, (), [])
 
 
 def test_the_records_of_the_fabric_are_read_once(host: Host) -> None:
-    """They were read in each round, which is every half second."""
+    """Regression: they were read in each round, every half second."""
     host.many()
     host.gives("0xffff")
     host.says(SWEPT)
@@ -182,7 +182,7 @@ def test_the_records_of_the_fabric_are_read_once(host: Host) -> None:
 
 @pytest.mark.parametrize("tool", ["saquery", "smpquery"])
 def test_queries_keep_to_the_time_that_is_left(host: Host, tool: str) -> None:
-    """Each had a limit of its own, which goes past that of the role. timeout(1) takes 0 for none."""
+    """Regression: each query had a limit of its own, beyond that of the role. timeout(1) treats 0 as no limit."""
     host.many()
     host.slow = {tool: 100.0}
     host.gives("0xffff")
@@ -258,7 +258,7 @@ def test_what_opensm_refuses_is_taken_back(former: str, words: str, applied: lis
 
 @pytest.mark.parametrize(("told", "changes"), [(Told("ib", log=MASTER), (Change(Kind.FILE, PATH, "", FORMER, NEW),)), (REFUSED, ())])
 def test_nothing_is_taken_back_otherwise(told: Told, changes: tuple[Change, ...], applied: list[Change]) -> None:
-    """What this run did not write is a finding, and nothing to take back."""
+    """Data that this run did not write is a finding; there is nothing to revert."""
     run = Calls()
     _hear.take_back_refused(t.cast(t.Any, None), t.cast(t.Any, run), BOUND, told=told, planned=Plan(changes), found=Found())
     assert (applied, run.made) == ([], [])
