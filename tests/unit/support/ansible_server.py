@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A process that has loaded Ansible and this collection, and becomes a run of Ansible for each request: a line of JSON with `Request`.
+"""A process that has loaded Ansible and this collection, and turns into an Ansible run for each request: a line of JSON with `Request`.
 
-Most of the time of a short run goes into loading the same files, in the run and in the process that Ansible forks for each task of each host.
+A short run spends most of its time on loading the same files, both in the run and in the process that Ansible forks for each task of each host.
 """
 
 from __future__ import annotations
@@ -42,33 +42,33 @@ class Request(t.NamedTuple):
 
 
 def preload() -> None:
-    """What runs load in any case, and the plugins of the collection."""
+    """Load what every run needs, and the plugins of the collection."""
     if hasattr(loader, "init_plugin_loader"):
         loader.init_plugin_loader()
-        # Each run tries to do the same.
+        # Each run would try to do the same.
         warnings.filterwarnings("ignore", message="AnsibleCollectionFinder has already been configured")
     own = os.path.join(os.environ["ANSIBLE_COLLECTIONS_PATH"], "ansible_collections/rdma/ofed/plugins")
     for kind in ("action", "filter", "lookup"):
         for name in os.listdir(os.path.join(own, kind)):
-            # An ansible-core that is too old for a plugin refuses it in the run as well.
+            # An ansible-core too old for a plugin refuses it in the run as well.
             with contextlib.suppress(Exception):
                 getattr(loader, kind + "_loader").get("rdma.ofed." + name[: -len(".py")])
     for kind in ("action", "become", "cache", "callback", "connection", "filter", "inventory", "shell", "strategy", "test", "vars"):
         list(getattr(loader, kind + "_loader").all(class_only=True))
-    # Collecting garbage would copy the memory that the runs share.
+    # Garbage collection would copy the memory that the runs share.
     gc.collect()
     gc.freeze()
 
 
 def become(request: Request) -> t.NoReturn:
-    """The run, without what Python does at the end of a program: what is to be cleaned up then is of all runs."""
+    """Become the run and skip Python's exit handlers: they would clean up what all runs share."""
     signal.alarm(request.seconds)
     os.chdir(request.folder)
     os.environ.clear()
     os.environ.update(request.environ)
     for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, request.output, os.O_WRONLY), (2, request.errors, os.O_WRONLY)):
         os.dup2(os.open(path, flags), number)
-    # The collection knows a run by this folder. The modules as they are sent are the same for all runs.
+    # The collection identifies a run by this directory. All runs share the modules in their transferred form.
     shared = str(constants.DEFAULT_LOCAL_TMP)
     constants.DEFAULT_LOCAL_TMP = tempfile.mkdtemp(dir=os.path.dirname(shared))
     os.makedirs(os.path.join(shared, MODULES), exist_ok=True)

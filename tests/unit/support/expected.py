@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Wanted and found states of a check, by the names of the concerns."""
+"""Wanted and found states of a check, by concern."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if t.TYPE_CHECKING:
 
 
 def wanting(wanted: Wanted, **concerns: t.Any) -> Wanted:
-    """With that of the concerns; None for what is not checked."""
+    """Return a wanted state with these concerns; None means that a concern is not checked."""
     return wanted._replace(concerns={name: value for name, value in {**wanted.concerns, **concerns}.items() if value is not None})
 
 
 def having(found: Found, **concerns: t.Any) -> Found:
-    """With that of the concerns; of kernel modules, a found state has the limits that are there."""
+    """Return a found state with these concerns; kernel modules get the limits that are present."""
     modules = concerns.get("kernel_modules")
     if isinstance(modules, Modules):
         concerns["kernel_modules"] = found.concerns.get("kernel_modules", Seen())._replace(found=modules)
@@ -34,7 +34,7 @@ def having(found: Found, **concerns: t.Any) -> Found:
 
 
 def limited(found: Found, **limits: t.Any) -> Found:
-    """With those limits of locked memory, or daemons."""
+    """Return a found state with these limits of locked memory, or these daemons."""
     return having(found, kernel_modules=found.concerns.get("kernel_modules", Seen())._replace(**limits))
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at a fabric that were taken: plain data for the plans."""
+"""Prepared looks at a fabric: plain data for the plans."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._sminfo import Sm
 
 
 class View(t.NamedTuple):
-    """What one look tells."""
+    """Result of one look."""
 
     state: str = ""
     phys_state: str = ""
@@ -24,7 +24,7 @@ class View(t.NamedTuple):
 
 
 class Silent:
-    """Asks nothing: a plan that reads more than a look has fails."""
+    """Refuses all queries: a plan that needs more than the look fails."""
 
     def has(self, tool: str) -> bool:
         return True
@@ -34,7 +34,7 @@ class Silent:
 
 
 def seen(port: Port, view: View, run: Runner | None = None, *, replies: t.Sequence[SmInfo] | None = None) -> FabricFound:
-    """The look with these parts. `run` answers what is not in them; `replies`: of the subnet managers that answer themselves, none else does."""
+    """Return a look with these parts. `run` answers for missing parts; `replies` are the subnet managers that answer themselves."""
     found = FabricFound(run or Silent(), port)
     vars(found).update(now=port._replace(state=view.state, phys_state=view.phys_state), answer=view.answer, managers=view.managers)
     if replies is not None:

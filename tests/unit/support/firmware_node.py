@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A node with adapters in its sysfs, and mlxconfig and mstconfig as they answer for them."""
+"""A node with adapters in its sysfs, and stand-ins for mlxconfig and mstconfig that answer for them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TYPES = {"0x1017": "ConnectX5", "0x101b": "ConnectX6"}
 
 
 class Parameter:
-    """One parameter of a card; `names` are those of an enumeration by number, values are numbers."""
+    """A parameter of a card; `names` maps the numbers of an enumeration to names, values are numbers."""
 
     def __init__(self, value: int, default: int = 0, names: t.Mapping[int, str] | None = None, **more: t.Any) -> None:
         self.default = default
@@ -28,7 +28,7 @@ class Parameter:
         self.bits: int = more.get("bits", 32)
         self.read_only: bool = more.get("read_only", False)
         self.needs: str = more.get("needs", "")
-        """The parameter that must not be 0 for this one to exist."""
+        """Another parameter, which must be nonzero for this one to exist."""
         self.array: str = more.get("array", "")
 
     def shown(self, value: int) -> str:
@@ -79,7 +79,7 @@ CONFS = """List of configurations the device 0000:03:00.0 may support:
 
 
 class Card:
-    """What is behind one slot."""
+    """The card in one slot."""
 
     def __init__(self, pci: str) -> None:
         self.pci = pci
@@ -87,9 +87,9 @@ class Card:
         self.refusals: list[str] = []
         """Errors for the next accesses, one each."""
         self.dry_refusals: list[str] = []
-        """The same for dry runs alone."""
+        """The same for dry runs only."""
         self.fail_after = -1
-        """How many parameters a set still writes before it fails."""
+        """Number of parameters that a set writes before it fails."""
         self.knows_states = True
 
     def visible(self) -> dict[str, Parameter]:
@@ -104,7 +104,7 @@ class Card:
 
 
 class Node:
-    """A root directory with PCI functions, the tools, and AnsibleModule as far as the code uses it."""
+    """A root directory with PCI functions, the tools, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -113,15 +113,15 @@ class Node:
         self.cards: dict[str, Card] = {}
         self.tools = {"mstconfig"}
         self.blind: set[str] = set()
-        """Programs that don't know the cards."""
+        """Programs that do not know the cards."""
         self.clash: frozenset[str] = frozenset({"no such parameter"})
-        """Parameters that a set does not take together."""
+        """Parameters that cannot be set together."""
         self.calls: list[list[str]] = []
         self.environ: dict[str, str] = {}
         self.links: dict[str, dict[str, t.Any]] = {}
-        """What `ip` shows of interfaces."""
+        """Output of `ip` about interfaces."""
         self.routes: list[dict[str, t.Any]] = []
-        """What `ip route get` shows."""
+        """Output of `ip route get`."""
         self._lock = threading.Lock()
 
     def write(self, path: str, text: str) -> None:
@@ -130,7 +130,7 @@ class Node:
         target.write_text(text, encoding="utf-8")
 
     def add(self, pci: str, rdma: str, device: str = "0x1017", psid: str = "MT_0000000008", image: str = "") -> Card:
-        """One PCI function with a driver; the first function of a slot brings the card."""
+        """Add a PCI function with a driver; the first function of a slot brings the card."""
         base = "sys/bus/pci/devices/%s/" % pci
         for name, text in (("vendor", "0x15b3"), ("device", device), ("class", "0x020700")):
             self.write(base + name, text + "\n")
@@ -198,7 +198,7 @@ class Node:
             else:
                 rows[name] = (one.shown(one.default), one.shown(one.current), one.shown(one.next), one.read_only)
         if wanted and any(row[-1] for row in rows.values()):
-            # mstconfig 4.31: one such parameter marks all that were asked for by name.
+            # mstconfig 4.31: one such parameter marks all parameters that were queried by name.
             rows = {name: (*row[:-1], True) for name, row in rows.items()}
         header = "Default         Current         Next Boot" if card.knows_states else "Next Boot"
         text = "\nDevice #1:\n----------\n\nDevice:         %s\n\nConfigurations:            %s\n" % (card.pci, header)

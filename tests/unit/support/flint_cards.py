@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Cards that answer as mstflint does."""
+"""Cards that answer like mstflint."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Default Update Method: %(method)s
 
 
 class Cards:
-    """mstflint in front of some cards. Image files hold `PSID VERSION`; faults are exit status 1 with the text."""
+    """mstflint in front of some cards. Image files hold `PSID VERSION`; a fault is exit status 1 with its text."""
 
     def __init__(self, *functions: str, version: str = "16.35.2000", method: str = "fw_ctrl") -> None:
         self.flash = {pci: ["MT_1", version] for pci in functions}

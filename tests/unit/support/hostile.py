@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names that somebody else chose, and what they would do where they are taken for more than text."""
+"""Names chosen by others, and what they would do if treated as more than text."""
 
 from __future__ import annotations
 
-# A name that is run as a template makes this file.
+# A name that creates this file if it is evaluated as a template.
 MARK = "/tmp/rdma-ofed-hostile"
 
 TEMPLATES = (

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A node of files for the module ipoib: sysfs and /etc below a directory, and tools that act on them as the real ones do."""
+"""A node of files for the module ipoib: sysfs and /etc below a directory, and tools that act on them like the real ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ TOOLS = {
 
 
 class FakeNode:
-    """A node with one HCA; `argv` collects what was run that changes anything."""
+    """A node with one HCA; `argv` collects commands that change something."""
 
     def __init__(self, root: pathlib.Path, stack: str, hwaddr: str = ENHANCED, driver: str = "mlx5_core", ports: int = 1, bonding: bool = True) -> None:
         self.root, self.stack, self.hwaddr = root, stack, hwaddr
@@ -53,7 +53,7 @@ class FakeNode:
         self.services = [UNITS.get(stack, stack)]
         self.break_at = 0
         self.nm_states: dict[str, str] = {}
-        # What ifupdown says of its interfaces, instead of what it did.
+        # ifupdown's report on its interfaces, in place of the real state.
         self.ifstate = ""
         device = root / "sys/bus/pci/drivers" / driver
         device.mkdir(parents=True)
@@ -83,7 +83,7 @@ class FakeNode:
         return self.root / "sys/class/net" / name
 
     def get(self, name: str, file: str) -> str:
-        # Asked a hundred thousand times: without pathlib.
+        # Called a hundred thousand times, therefore without pathlib.
         try:
             with open("%s/sys/class/net/%s/%s" % (self.root, name, file), encoding="ascii") as opened:
                 return opened.read().strip()
@@ -101,7 +101,7 @@ class FakeNode:
         return [name for name in sorted(self.addresses) if self.master(name) == bond]
 
     def appear(self, name: str, parent: str = "", mode: str = "datagram", mtu: int = 2044) -> None:
-        """What ib_ipoib makes."""
+        """Create what ib_ipoib creates."""
         own = self.hwaddr
         if name.startswith("ib") and name[2:3].isdigit():
             own = self.hwaddr[:-2] + "%02x" % (int(name[2]) + 1)
@@ -165,7 +165,7 @@ class FakeNode:
             self.set(name, "mtu", "65520" if mode == "connected" else str(self.group_mtu))
 
     def change_stack(self, stack: str) -> None:
-        """Another one takes over; the former one still runs."""
+        """Switch to another network stack; the former one keeps running."""
         self.stack = stack
         self.tools |= TOOLS[stack]
         self.services.append(UNITS.get(stack, stack))
@@ -201,7 +201,7 @@ class FakeNode:
         self.argv.append(" ".join(words))
         if len(self.argv) == self.break_at:
             raise CommandFailed("broken off")
-        # sysfs of the kernel answers to a mode at once; files do not, so each step catches up first.
+        # sysfs of the kernel follows a mode change at once; files do not, so each step updates them first.
         self._catch_up()
         try:
             getattr(self, "_" + words[0].replace("-", "_"))(words[1:])
@@ -295,7 +295,7 @@ class FakeNode:
         self.timers.add(words[0].partition("=")[2] + ".timer")
 
     def _netplan(self, words: list[str]) -> None:
-        """It touches no interface. The real thing reads the same file elsewhere in the tests."""
+        """Generate files only; it changes no interface. Other tests read the same file with the real netplan."""
 
     def _networkctl(self, words: list[str]) -> None:
         if self.lazy and words[0] == "reload":
@@ -305,7 +305,7 @@ class FakeNode:
         for path in sorted((self.root / "etc/systemd/network").glob("*.network")):
             parsed = sections(path.read_text())
             if "Match" not in parsed:
-                # A mask.
+                # A masked file.
                 continue
             name = dict(parsed["Match"])["Name"]
             netdev = path.with_suffix(".netdev")
@@ -324,7 +324,7 @@ class FakeNode:
             )
 
     def _generated(self) -> None:
-        """What netplan has told networkd."""
+        """Return the files that netplan generated for networkd."""
         path = self.root / _netplan.PATH[1:]
         for record in _netplan.records({_netplan.PATH: path.read_text()}).values() if path.exists() else ():
             if record.name in self.addresses:
@@ -458,7 +458,7 @@ class FakeNode:
             self.unlink(name)
 
     def call(self, check: bool = False, environ: t.Mapping[str, str] | None = None, **options: t.Any) -> dict[str, t.Any]:
-        """Run the module. It has the consent to remove everything, unless `options` say otherwise."""
+        """Run the module, with the consent to remove everything unless `options` say otherwise."""
         self.argv = []
         module = t.cast(t.Any, FakeModule(check))
         return converge(module, self, Options(**{"allow_removal": True, **options}), environ=environ or {}, root=str(self.root))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A pretended node with two kernels, of which one came after the driver."""
+"""A simulated node with two kernels, one of which was installed after the driver."""
 
 from __future__ import annotations
 
@@ -39,20 +39,20 @@ class Node:
         self.steps: list[list[str]] = []
         self.fault: tuple[int, str] | None = None
         self.faulty = ""
-        """The program that the fault is of; "" for the first step."""
+        """Program that has the fault; "" for the first step."""
         self.signer = ""
         self.image = False
         self.packages: dict[str, str] = {}
-        """Those of the vendor."""
+        """Packages of the vendor."""
         self.ofed_info = ""
         self.tools = {"gcc", "make", "perl", "tar"}
         self.offered = True
-        """Whether the package manager has the packages that it is told to install."""
+        """Whether the package manager offers the packages to install."""
         self.refreshed = 0
         self.flavour = ""
-        """The beginning of the names of the packages of the kernels, where it is none of the ordinary ones."""
+        """Prefix of the kernel package names, if it is not the ordinary one."""
         self.compiled: set[str] = set()
-        """Kernels that no package has."""
+        """Kernels without a package."""
         self.save()
 
     def write(self, name: str, text: str) -> None:
@@ -73,7 +73,7 @@ class Node:
         self.write("etc/zypp/locks", "".join("\ntype: package\nsolvable_name: %s\n" % name for name in sorted(self.held)))
 
     def ready_made(self, kind: str = "mlnx_ofed") -> None:
-        """Installed without DKMS, for the old kernel."""
+        """Make it an installation without DKMS, for the old kernel."""
         (self.dkms / "23.10/source").unlink()
         self.packages = {"mlnx-ofed-kernel-modules": VERSION % OLD, "iser-modules": VERSION % OLD, "mlnx-tools": "23.10-0.2310055"}
         if kind == "doca":
@@ -110,7 +110,7 @@ class Node:
         return Output(0, "".join("%s\t%s\n" % row for row in rows.items()), "")
 
     def owners(self, argv: t.Sequence[str]) -> Output:
-        """Whose the files of a kernel are. Not all of the paths exist on any distribution."""
+        """Return the owners of a kernel's files. No distribution has all of these paths."""
         release = next(path for path in argv if path.startswith("/boot/vmlinuz-"))[len("/boot/vmlinuz-") :]
         if release in self.compiled:
             return Output(1, "", "dpkg-query: no path found matching pattern /boot/vmlinuz-%s\n" % release)
@@ -155,7 +155,7 @@ class Node:
         self.save()
 
     def install(self, argv: list[str]) -> None:
-        """dpkg has a package in one version."""
+        """Install a package; dpkg has each package in one version."""
         if argv[2] == "doca":
             return
         _verb, _tree, packaging, kernel, _work, *names = argv[2:]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the tools print about a large fabric: a fat tree of three levels of switches with 36 ports, and an adapter on each host."""
+"""Output of the tools for a large fabric: a fat tree with three levels of 36-port switches, and one adapter per host."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Place(t.NamedTuple):
 
 
 class Fabric(t.NamedTuple):
-    """Nodes are numbered: hosts first, then leaves, spines and cores."""
+    """A fabric with numbered nodes: hosts first, then leaves, spines and cores."""
 
     hosts: int
     names: t.Sequence[str]
     links: t.Mapping[Place, Place]
-    """In both directions."""
+    """Links in both directions."""
 
     def guid(self, node: int) -> str:
         return "%016x" % (0x0002C90300000000 + 16 * node + 1)
@@ -115,7 +115,7 @@ def sm_records(fabric: Fabric) -> str:
 
 
 def mc_members(fabric: Fabric, trusted: bool) -> str:
-    """The broadcast group of IPoIB, with all hosts in it."""
+    """Return the broadcast group of IPoIB with all hosts as members."""
     form = (
         "MCMember Record dump:\n\t\tMGID....................ff12:401b:ffff::ffff:ffff\n\t\tPortGid.................%s\n\t\tqkey....................0xb1b\n"
         "\t\tmlid....................0xc000\n\t\tmtu.....................0x84\n\t\tTClass..................0x0\n\t\tpkey....................0xffff\n"
@@ -128,7 +128,7 @@ def mc_members(fabric: Fabric, trusted: bool) -> str:
 
 
 def pkey_tables(fabric: Fabric) -> str:
-    """Of all ports: those of switches have tables, too."""
+    """Return the tables of all ports, including those of switches."""
     form = (
         "PKeyTableRecord dump:\n\t\tLID........................%d\n\t\tPort.......................%d\n\t\tBlock......................0\n\t\tPKey Table:\n%s\n"
     )

@@ -33,6 +33,6 @@ def converge(node: Node, entries: t.Any, check: bool = False, **params: t.Any) -
 
 
 def verbs(node: Node) -> list[str]:
-    """What was asked of cards, in order."""
+    """Return the verbs of the calls for cards, in order."""
     known = ("query", "set", "backup", "show_confs")
     return [("dry " if word == "set" and "-y" not in call else "") + word for call in node.calls for word in call if word in known]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""As much of AnsibleModule as the code of modules uses."""
+"""The part of AnsibleModule that the code of modules uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import typing as t
 
 
 class ModuleFiles:
-    """Of a node without SELinux."""
+    """The file methods on a node without SELinux."""
 
     @staticmethod
     def selinux_enabled() -> bool:
@@ -28,12 +28,12 @@ class ModuleFiles:
         created = not os.path.exists(target)
         os.replace(source, target)
         if created:
-            # The real one does the same: what the source was allowed to do is lost.
+            # Like the real one, it drops the permissions of the source.
             os.chmod(target, 0o644)
 
 
 class FakeModule(ModuleFiles):
-    """With parameters: those of a test over what most of its tests have."""
+    """A module with parameters: those of a test override those that most of its tests share."""
 
     defaults: t.Mapping[str, t.Any] = {}
     check_mode = False
@@ -51,7 +51,7 @@ class FakeModule(ModuleFiles):
 
 
 class FileNode(ModuleFiles):
-    """The root directory of a node with systemd, and the module on it. A test has its own commands."""
+    """The root directory of a node with systemd, and the module on it. Tests add their own commands."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Results of modules in words."""
+"""Results of modules as text."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from ansible_collections.rdma.ofed.plugins.module_utils._plan import Pending
 
 
 def pending_words(result: t.Mapping[str, t.Any]) -> list[str]:
-    """What is pending, one line each."""
+    """Return the pending changes, one per line."""
     return [Pending.of_result(entry).words() for entry in result["pending"]]

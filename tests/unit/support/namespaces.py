@@ -27,7 +27,7 @@ def command(*argv: str) -> None:
 
 
 def unshare() -> None:
-    """Leave the namespaces of the parent; /sys shows the new one."""
+    """Leave the parent's namespaces; /sys shows the new one."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.unshare(_NEW_NETWORK_AND_MOUNTS) != 0:
         raise OSError(ctypes.get_errno(), "unshare")
@@ -37,7 +37,7 @@ def unshare() -> None:
 
 
 def in_namespace(work: t.Callable[[], t.Any]) -> t.Any:
-    """What `work` returns, as JSON has it, from a process with namespaces of its own."""
+    """Return the result of `work`, passed as JSON from a process in namespaces of its own."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
@@ -61,7 +61,7 @@ def in_namespace(work: t.Callable[[], t.Any]) -> t.Any:
 
 @contextlib.contextmanager
 def container(name: str) -> t.Iterator[int]:
-    """Another process with namespaces of its own; its number. It does nothing until it is ended."""
+    """Start another process in namespaces of its own and return its process ID. It idles until it is ended."""
     ready, ready_writer = os.pipe()
     end_reader, end = os.pipe()
     pid = os.fork()

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files of nodes as the kernel, the distribution and dpkg write them, and the output of modinfo."""
+"""Files of nodes as written by the kernel, the distribution and dpkg, and the output of modinfo."""
 
 from __future__ import annotations
 

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Small root directories of nodes: a dictionary of paths that is written below a temporary directory.
+"""Small root directories of nodes: a dictionary of paths, written below a temporary directory.
 
-The shape of the trees (symbolic links from the classes into /sys/devices, which files there are) is that of the kernel;
-values come from recorded outputs where a function says so.
+The shape of the trees (the files, and symbolic links from the classes into /sys/devices) is the kernel's. Values come from recorded outputs where a function
+says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Tree = t.Dict[str, t.Union[str, bytes, Link]]
 
 
 def write(root: pathlib.Path, tree: Tree) -> str:
-    """Write the tree; returns the root as the readers want it."""
+    """Write the tree. Returns the root in the form that the readers expect."""
     for name, content in tree.items():
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -47,7 +47,7 @@ def write(root: pathlib.Path, tree: Tree) -> str:
 
 
 class FakeRunner:
-    """A Runner with recorded outputs; a command that was not recorded fails the test."""
+    """A Runner with recorded outputs. A command that was not recorded fails the test."""
 
     def __init__(self, outputs: t.Mapping[str, str | Output] | None = None) -> None:
         self.outputs = outputs or {}
@@ -64,13 +64,13 @@ class FakeRunner:
 
 
 def grouped(guid: str) -> str:
-    """0x0c42a10300000011 -> 0c42:a103:0000:0011"""
+    """Convert 0x0c42a10300000011 to 0c42:a103:0000:0011."""
     digits = guid[2:]
     return ":".join(digits[at : at + 4] for at in range(0, 16, 4))
 
 
 def hwaddr(guid: str, first: str = "00") -> str:
-    """The 20 byte address of an IPoIB interface on the port."""
+    """Return the 20-byte address of the port's IPoIB interface."""
     digits = guid[2:]
     return ":".join([first, "00", "02", "08", "fe", "80", *["00"] * 6, *[digits[at : at + 2] for at in range(0, 16, 2)]])
 
@@ -89,7 +89,7 @@ def rdma(
     firmware: str = "16.35.2000",
     vpd: bytes = b"",
 ) -> Tree:
-    """One RDMA device on a PCI function."""
+    """Return one RDMA device on a PCI function."""
     device = pci_path(pci)
     base = "%s/infiniband/%s" % (device, name)
     return {
@@ -112,7 +112,7 @@ def rdma(
 
 
 def port(name: str, pci: str, guid: str, link_layer: str = "InfiniBand", netdev: str = "", **values: str) -> Tree:
-    """One port, `mlx5_0/1`, on a function that `rdma` made."""
+    """Return one port, such as `mlx5_0/1`, of a function that `rdma` created."""
     device, _slash, number = name.partition("/")
     base = "%s/infiniband/%s/ports/%s" % (pci_path(pci), device, number)
     found = {
@@ -144,12 +144,12 @@ def netdev(name: str, pci: str = "", type: int = 32, address: str = "", **values
 
 
 def link(name: str, **values: t.Any) -> dict[str, t.Any]:
-    """One row of `ip -j -d addr`."""
+    """Return one row of `ip -j -d addr`."""
     return {"ifname": name, "addr_info": [], **values}
 
 
 def address(local: str, **values: t.Any) -> dict[str, t.Any]:
-    """One address of such a row."""
+    """Return one address of such a row."""
     host, _slash, length = local.partition("/")
     return {"family": "inet6" if ":" in host else "inet", "local": host, "prefixlen": int(length), "scope": "global", **values}
 
@@ -163,7 +163,7 @@ CX5_GUIDS = ("0x0c42a10300000011", "0x0c42a10300000012")
 
 
 def connectx5() -> Tree:
-    """A ConnectX-5 VPI of two ports: two PCI functions, two RDMA devices, Enhanced IPoIB."""
+    """Return a ConnectX-5 VPI with two ports: two PCI functions, two RDMA devices, Enhanced IPoIB."""
     tree: Tree = {}
     for index, (pci, guid) in enumerate(zip(CX5, CX5_GUIDS)):
         tree.update(rdma("mlx5_%d" % index, pci, guid[:-1] + "0", vpd=vpd("MCX556A-ECAT")))
@@ -177,7 +177,7 @@ CX3_GUIDS = ("0x0002c90300a4e721", "0x0002c90300a4e722")
 
 
 def connectx3() -> Tree:
-    """A ConnectX-3 of two ports on one function, values as recorded in corpus/ibstat/cx3_mt4099_dual_ib_active.txt."""
+    """Return a ConnectX-3 with two ports on one function, values as recorded in corpus/ibstat/cx3_mt4099_dual_ib_active.txt."""
     tree = rdma("mlx4_0", CX3, "0x0002c90300a4e720", "mlx4_core", "MT4099", "MT_1090120019", "2.42.5000")
     for index, guid in enumerate(CX3_GUIDS):
         tree.update(port("mlx4_0/%d" % (index + 1), CX3, guid, rate="56 Gb/sec (4X FDR)", lid=hex(3 - index), sm_lid=hex(3 - index)))
@@ -186,7 +186,7 @@ def connectx3() -> Tree:
 
 
 def vpd(part: str, name: str = "ConnectX-5 VPI adapter card") -> bytes:
-    """Vital Product Data with a name, a part number and an end tag."""
+    """Return Vital Product Data with a name, a part number and an end tag."""
 
     def large(tag: int, data: bytes) -> bytes:
         return bytes([tag]) + len(data).to_bytes(2, "little") + data
@@ -200,7 +200,7 @@ _FILES = {"default gid": "gids/0", "base lid": "lid", "sm lid": "sm_lid", "phys 
 
 
 def recorded_ports(text: str) -> Tree:
-    """The attribute files behind an output of ibstatus(8), which prints them word for word."""
+    """Return the attribute files behind an output of ibstatus(8), which prints them verbatim."""
     tree: Tree = {}
     for device, number, lines in _STATUS.findall(text):
         for line in lines.splitlines():

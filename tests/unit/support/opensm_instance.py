@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The subnet manager of a fabric as the role opensm hands it over."""
+"""The subnet manager of a fabric in the form that the role opensm passes."""
 
 from __future__ import annotations
 

@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""partitions.conf as opensm reads it, for comparing what was written with what is meant.
+"""partitions.conf as opensm reads it, to compare the written file with its intended meaning.
 
-Grammar: partition-config.txt and osm_prtn_config.c of opensm 3.3.24 (https://github.com/linux-rdma/opensm). A file with
-one error is dropped whole, and opensm falls back to one partition with everybody as a full member; so is a file without
-a rule. A word may be cut short (`f` is `full`), and one that opensm doesn't know makes a limited member.
+Grammar: partition-config.txt and osm_prtn_config.c of opensm 3.3.24 (https://github.com/linux-rdma/opensm). opensm drops a file with one error, or without a
+rule, as a whole and falls back to one partition with all ports as full members. A word may be abbreviated (`f` is `full`), and a word unknown to opensm means
+limited membership.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _GUID = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|0[0-7]*|[1-9][0-9]*)\Z")
 
 
 class Rule(t.NamedTuple):
-    """One definition of a partition. The same P_Key can have several, which add up."""
+    """One definition of a partition. Several definitions of the same P_Key add up."""
 
     name: str
     pkey: int
-    """15 bits; 0 where opensm makes one up."""
+    """15 bits; 0 if opensm chooses it."""
     flags: tuple[tuple[str, str], ...] = ()
     members: tuple[tuple[str, str], ...] = ()
-    """A keyword or a GUID (`0x` and 16 digits), and its membership, in order: the last one counts."""
+    """Keyword or GUID (`0x` and 16 digits) of each member, and its membership, in order: the last one counts."""
     groups: tuple[str, ...] = ()
     """Multicast groups as written."""
 
@@ -41,7 +41,7 @@ def _pair(text: str) -> tuple[str, str | None]:
 
 
 def _meant(word: str, known: t.Sequence[str]) -> str:
-    """The first of `known` that the word begins; "" for none."""
+    """Return the first of `known` that begins with the word, "" for none."""
     return next((name for name in known if name.startswith(word)), "")
 
 
@@ -60,7 +60,7 @@ def _head(number: int, text: str) -> Rule:
     for word in rest:
         flag, value = _pair(word)
         meant = _meant(flag, _FLAGS)
-        # The one that must not be cut short.
+        # The only word that must not be abbreviated.
         if meant and (meant != "indx0" or flag == meant):
             flags.append((meant, value or ""))
     return Rule(name, int(key, 0) & DEFAULT_PKEY if key is not None else 0, tuple(flags))
@@ -88,7 +88,7 @@ def _body(number: int, rule: Rule, text: str) -> Rule:
     words = text.split(",")
     for index, word in enumerate(words):
         if _pair(word)[0] == "mgid":
-            # It takes the rest of the line: what follows are its flags.
+            # It takes the rest of the line: the following words are its flags.
             groups.append(",".join(words[index:]).strip())
             break
         member = _member(number, word, default)
@@ -98,7 +98,7 @@ def _body(number: int, rule: Rule, text: str) -> Rule:
 
 
 def parse(text: str) -> tuple[Rule, ...]:
-    """All definitions in order; raises UnexpectedOutput where opensm would drop the file."""
+    """Return all definitions in order. Raises UnexpectedOutput if opensm would drop the file."""
     rules: list[Rule] = []
     rule: Rule | None = None
     for number, line in enumerate(text.splitlines(), 1):
@@ -110,7 +110,7 @@ def parse(text: str) -> tuple[Rule, ...]:
                 continue
             if rule is None:
                 if not rest:
-                    # A lone semicolon: opensm misses the definition that it ends.
+                    # A lone semicolon: opensm misses the definition that it should end.
                     raise _error(number, line, "no definition of a partition")
                 head, colon, rest = rest.partition(":")
                 if not colon:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The playbooks as Ansible runs them: with the plays and the tasks that they import in place."""
+"""The playbooks as Ansible runs them, with imported plays and tasks in place."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ FOLDER = pathlib.Path(__file__).resolve().parents[3] / "playbooks"
 
 
 def judges_controller(play: dict[str, t.Any]) -> bool:
-    """Whether it is a play of the controller: on localhost, or, within a limit, on a host that stands in for it."""
+    """Return whether this play checks the controller: it runs on localhost or, within a limit, on a host in its place."""
     return play["hosts"] == "localhost" or "['localhost'] if ansible_limit is not defined" in play["hosts"]
 
 
 def plays(name: str) -> list[dict[str, t.Any]]:
-    """The plays of `site`. Tasks of roles are not among their tasks."""
+    """Return the plays of `site`. Their tasks do not include those of roles."""
     return list(_plays(FOLDER / (name + ".yml")))
 
 
@@ -47,7 +47,7 @@ def _tasks(tasks: list[dict[str, t.Any]], folder: pathlib.Path, variables: dict[
 
 
 def _filled(value: t.Any, variables: dict[str, t.Any]) -> t.Any:
-    """Arguments that are one variable of the import have its value."""
+    """Replace arguments that are a single variable of the import by its value."""
     if isinstance(value, dict):
         return {key: _filled(each, variables) for key, each in value.items()}
     return variables.get(value.strip("{} "), value) if isinstance(value, str) and value.startswith("{{") else value

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs of Ansible on this machine, by a process that has loaded it. One run with a host for each case costs less than one for each."""
+"""Ansible runs on this machine, by a process that has loaded Ansible. One run with a host per case is cheaper than one run per case."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ import typing as t
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 CHECKOUT = ROOT / "build/checkout"
-"""The collection as it is here, with a name that Ansible finds."""
+"""This checkout of the collection, under a path where Ansible finds it."""
 
 
 class Done(t.NamedTuple):
-    """What a run ended with."""
+    """Result of a run."""
 
     status: int
     shown: str
@@ -36,18 +36,18 @@ class Done(t.NamedTuple):
 
     @property
     def said(self) -> str:
-        """In one line: where Ansible breaks lines is not compared."""
+        """Return the output as one line, because Ansible wraps lines."""
         return " ".join(self.output.split())
 
     @property
     def failed(self) -> t.Dict[str, str]:
-        """What each host that failed ended with."""
+        """Return the final message of each failed host."""
         return dict(re.findall(r"^fatal: \[([^]]+)\]: FAILED! => (.*?)(?=^\S|^$|\Z)", self.output, re.MULTILINE | re.DOTALL))
 
 
 @functools.lru_cache(maxsize=None)
 def _server(collections: pathlib.Path, settings: t.Tuple[t.Tuple[str, str], ...]) -> subprocess.Popen[str]:
-    """Ansible reads its settings as it is loaded. The temporary files of its runs are in a folder that goes with this process."""
+    """Start the server. Ansible reads its settings while it loads. Temporary files of its runs are in a directory that is removed with this process."""
     home = tempfile.mkdtemp(prefix="rdma-ansible-")
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     env = {"PATH": os.environ["PATH"], "HOME": home, "LC_ALL": "C.UTF-8", "ANSIBLE_COLLECTIONS_PATH": str(collections), **dict(settings)}
@@ -58,7 +58,7 @@ def _server(collections: pathlib.Path, settings: t.Tuple[t.Tuple[str, str], ...]
 
 
 def run(program: str, *arguments: str, folder: pathlib.Path, collections: pathlib.Path = CHECKOUT, **environment: str) -> Done:
-    """A program of Ansible, `playbook` or `inventory`, in a folder; it has the variables of environment of this process, and these."""
+    """Run an Ansible program, `playbook` or `inventory`, in a directory, with the environment of this process and these variables."""
     settings = {"ANSIBLE_LOCALHOST_WARNING": "false", "ANSIBLE_NOCOLOR": "true", "ANSIBLE_PIPELINING": "true"}
     settings.update({name: value for name, value in environment.items() if name.startswith("ANSIBLE_")})
     server = _server(collections, tuple(sorted(settings.items())))
@@ -78,7 +78,7 @@ def run(program: str, *arguments: str, folder: pathlib.Path, collections: pathli
 
 
 def collection_of(folder: pathlib.Path, stand_ins: t.Mapping[str, str]) -> pathlib.Path:
-    """The collection in links, with other text in some files below `plugins`."""
+    """Create a copy of the collection from links, with other text in some files below `plugins`."""
     collection = folder / "ansible_collections/rdma/ofed"
     for each in ("plugins/action", "plugins/modules"):
         (collection / each).mkdir(parents=True)

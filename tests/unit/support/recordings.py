@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the firmware tools printed, as it is kept in tests/corpus."""
+"""Recorded output of the firmware tools in tests/corpus."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def files() -> list[pathlib.Path]:
 
 
 def recorded(path: pathlib.Path) -> str:
-    """The text as the tool wrote it: carriage returns stand as ^M in the files, and escapes as ^[."""
+    """Return the text as the tool wrote it: the files show carriage returns as ^M and escapes as ^[."""
     return path.read_text(encoding="utf-8").replace("^M", "\r").replace("^[", "\x1b")
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Fabrics of several sizes in the form of a result of ib_fabric_info, what goes wrong in them, and the report about that."""
+"""Fabrics of several sizes in the form of ib_fabric_info's result, faults in them, and the report about them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _of(nodes: dict[str, str], cables: list[tuple[Plug, Plug]]) -> Data:
 
 
 def lab(hosts: int = 3) -> Data:
-    """All on one switch."""
+    """Return a fabric with all hosts on one switch."""
     names = ["node%d" % (number + 1) for number in range(hosts)]
     return _of({"leaf1": "switch", **dict.fromkeys(names, "ca")}, [(("leaf1", number + 1), (name, 1)) for number, name in enumerate(names)])
 
@@ -60,7 +60,7 @@ def two_levels(hosts: int, down: int = 18, spines: int = 18) -> Data:
 
 
 def three_levels(hosts: int, half: int = 18) -> Data:
-    """A fat tree with pods of `half` leaves and `half` spines, and a quarter of the cores that it could have."""
+    """Return a fat tree with pods of `half` leaves and `half` spines, and a quarter of the possible cores."""
     nodes: dict[str, str] = {}
     cables: list[tuple[Plug, Plug]] = []
     leaves = -(-hosts // half)
@@ -82,7 +82,7 @@ def three_levels(hosts: int, half: int = 18) -> Data:
 
 
 def broken(found: Data) -> Data:
-    """The same with a slow link, one that is gone, other firmware, and a name that two nodes have."""
+    """Return the fabric with a slow link, a missing link, other firmware, and a name that two nodes share."""
     now = copy.deepcopy(found)
     slow = now["links"][-3]
     slow["degraded"] = True

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Results of `node_check` on several hosts, and the page that is made of them."""
+"""Results of `node_check` on several hosts, and the page generated from them."""
 
 from __future__ import annotations
 

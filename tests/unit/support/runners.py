@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runners of commands that answer without a command."""
+"""Runners that answer without running a command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 
 
 class Says:
-    """One answer to all commands; remembers them. It has each of `tools`, or all."""
+    """Gives one answer to all commands and records them. It has only the given `tools`, or all tools."""
 
     def __init__(self, rc: int, stdout: str = "", stderr: str = "", tools: t.Optional[t.Collection[str]] = None) -> None:
         self.output = Output(rc, stdout, stderr)
@@ -21,7 +21,7 @@ class Says:
 
     @property
     def argv(self) -> t.List[str]:
-        """The last one."""
+        """Return the last command."""
         return self.calls[-1] if self.calls else []
 
     def __call__(self, argv: t.Sequence[str], ok: t.Optional[t.Collection[int]] = (0,), timeout: float = 60) -> Output:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Signs modules as scripts/sign-file of the kernel does, with keys that openssl makes."""
+"""Signs modules as the kernel's scripts/sign-file does, with keys from openssl."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ class Signer(t.NamedTuple):
 
     key: pathlib.Path
     certificate: pathlib.Path
-    """In PEM."""
+    """Certificate in PEM format."""
     name: str
 
     def der(self) -> bytes:
         return _openssl("x509", "-in", self.certificate, "-outform", "DER")
 
     def listed(self, flags: str = "I------") -> str:
-        """Its line in /proc/keys."""
+        """Return its line in /proc/keys."""
         text = _openssl("x509", "-in", self.certificate, "-noout", "-ext", "subjectKeyIdentifier").decode()
         number = text.split()[-1].replace(":", "").lower() if ":" in text.split()[-1] else self.serial()
         return "0a5bd1a3 %s     1 perm 1f030000     0     0 asymmetri %s: %s: X509.rsa %s []\n" % (flags, self.name, number, number[-8:])
@@ -40,7 +40,7 @@ class Signer(t.NamedTuple):
         return _openssl("x509", "-in", self.certificate, "-noout", "-serial").decode().strip().partition("=")[2].lower()
 
     def sign(self, *options: str) -> bytes:
-        """A module; `-keyid` names the signer by the identifier of the key."""
+        """Sign a module; `-keyid` names the signer by the identifier of the key."""
         cms = ["cms", "-sign", "-binary", "-noattr", "-nosmimecap", "-md", "sha256", "-outform", "DER", "-signer", self.certificate, "-inkey", self.key]
         message = _openssl(*cms, *options, stdin=_CODE)
         return _CODE + message + struct.pack(">BBBBB3xI", 0, 0, 2, 0, 0, len(message)) + MARKER
@@ -50,7 +50,7 @@ UNSIGNED = _CODE
 
 
 def make_signer(folder: pathlib.Path, name: str) -> Signer:
-    """A new key, as `dkms` makes one at its first use: self-signed, with an identifier."""
+    """Create a self-signed key with an identifier, as `dkms` does at its first use."""
     files = folder / ("%s.key" % name.replace(" ", "_")), folder / ("%s.pem" % name.replace(" ", "_"))
     _openssl("req", "-new", "-x509", "-nodes", "-days", "36500", "-newkey", "rsa:2048", "-subj", "/CN=%s" % name, "-keyout", files[0], "-out", files[1])
     return Signer(*files, name)

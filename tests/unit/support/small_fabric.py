@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A small fabric in the form of a result of ib_fabric_info, to break in one way or another."""
+"""A small fabric in the form of ib_fabric_info's result, in which tests cause faults."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def guid(name: str) -> str:
 
 
 def data(nodes: t.Mapping[str, str] | None = None, cables: t.Sequence[tuple[Plug, Plug]] = tuple(CABLES), **more: t.Any) -> Data:
-    """All links are 4X EDR, as both of their ends can do."""
+    """Return the fabric. All links are 4X EDR, the maximum of both ends."""
     rows = []
     for name, kind in (NODES if nodes is None else nodes).items():
         rows.append(
@@ -74,7 +74,7 @@ def _peer(peer: Plug) -> Data:
 
 
 def recabled(*pairs: tuple[int, tuple[Plug, Plug] | None]) -> Data:
-    """The fabric with other cables in place of those of these numbers; None pulls one. One that comes behind the last is new."""
+    """Return the fabric with the cables of these numbers replaced; None unplugs one, and a number after the last adds one."""
     cables: list[tuple[Plug, Plug] | None] = [*copy.copy(CABLES)]
     for number, cable in pairs:
         cables[number : number + 1] = [cable]
@@ -82,6 +82,6 @@ def recabled(*pairs: tuple[int, tuple[Plug, Plug] | None]) -> Data:
 
 
 def without(*names: str) -> Data:
-    """The fabric without these nodes."""
+    """Return the fabric without these nodes."""
     nodes = {name: kind for name, kind in NODES.items() if name not in names}
     return data(nodes, [(one, other) for one, other in CABLES if one[0] in nodes and other[0] in nodes])

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The syntax trees of the sources, each read once for all tests. Whoever changes one changes it for the others."""
+"""The syntax trees of the sources, each parsed once for all tests. The trees are shared, so tests must not change them."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A pretended node that packages of three stacks can be installed on: apt, the installer and the job behave as theirs do."""
+"""A simulated node that can have packages of three stacks: apt, the installer and the job behave like the real ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Module(FakeModule):
 
 
 class Node:
-    """Packages by name, what ofed_info says, and what goes wrong next."""
+    """Packages by name, the output of ofed_info, and the next fault."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -73,24 +73,24 @@ class Node:
         self.broken: dict[str, str] = {}
         self.ofed_info = ""
         self.dependants: dict[str, str] = {}
-        """Foreign packages that need libibverbs1."""
+        """Foreign packages that depend on libibverbs1."""
         self.offers: dict[str, str] = {}
-        """DOCA of the repository: profile and version."""
+        """DOCA in the repository: profile and version."""
         self.tools: tuple[str, ...] = ()
         self.listing = ""
-        """What is in every initramfs."""
+        """Content of every initramfs."""
         self.calls: list[list[str]] = []
         self.steps: list[list[str]] = []
         self.faults: dict[str, tuple[int, str]] = {}
-        """By a word of the command line: exit status and output, or -9 for a kill of the job itself."""
+        """Faults by a word of the command line: exit status and output, or -9 to kill the job itself."""
         self.mirror: dict[str, str] = {}
-        """What the distribution has besides."""
+        """Further packages of the distribution."""
         self.pulled: dict[str, str] = {}
-        """What any installation takes along, by dependencies."""
+        """Packages that any installation also installs, as dependencies."""
         self.help = ""
-        """What the installer of every bundle says."""
+        """Help text of every bundle's installer."""
         self.served = b""
-        """What every server has."""
+        """Content of every server."""
         self.asked: list[str] = []
         for path, text in {
             "etc/os-release": 'ID=debian\nVERSION_ID="12"\nPRETTY_NAME="Debian GNU/Linux 12 (bookworm)"\n',
@@ -144,7 +144,7 @@ class Node:
         return "\n".join(lines)
 
     def launch(self, run: t.Any, name: str, directory: str, *, script: str, root: str) -> None:
-        """Work the job off at once, in place of a process of its own."""
+        """Run the job at once, instead of as a process of its own."""
         with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
             job = json.load(stream)
         state = {"id": job["id"], "started": time.time(), "finished": 0, "rc": 0, "failed": "", "stage": "", "step": 0}
@@ -164,7 +164,7 @@ class Node:
         jobs.runner.save(os.path.join(directory, "state.json"), state)
 
     def perform(self, argv: list[str], environment: t.Mapping[str, str]) -> tuple[int, str]:
-        """One step: what it does to the packages."""
+        """Apply one step's effect on the packages."""
         self.steps.append(argv)
         fault = next((fault for word, fault in self.faults.items() if any(word in part for part in argv)), None)
         if fault is not None:
@@ -229,7 +229,7 @@ class Node:
 
 
 def with_bundles(root: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """A node with two unpacked releases. Its jobs run at once."""
+    """Return a node with two unpacked releases. Its jobs run at once."""
     found = Node(root)
     monkeypatch.setattr(jobs, "_launch", found.launch)
     monkeypatch.setattr(jobs, "_LOOK_EVERY", 0.01)

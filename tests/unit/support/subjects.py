@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Hosts as the validation of a site knows them."""
+"""Hosts as the site validation sees them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Variables = t.Mapping[str, t.Any]
 
 
 def parts(manages: bool) -> dict[str, t.Any]:
-    """The host runs a subnet manager, or none."""
+    """Return the parts of a host that runs a subnet manager or none."""
     return {"opensm": Placement([Place("ib", MASTER if manages else RESTING, "")], [], [], Election())}
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every role judges a boolean in the same way, and in that of ansible-core."""
+"""Every role interprets a boolean in the same way as ansible-core."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole module on a pretended node, whose kernel loads and unloads modules as theirs does."""
+"""The whole module on a simulated node, whose kernel loads and unloads modules like a real one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from support.module_files import FakeModule
 from support.module_results import pending_words
 
 RELEASE = "6.1.0-50-amd64"
-# What each module needs, as in modules.dep.
+# Dependencies of each module, as in modules.dep.
 NEEDS = {
     "mlx5_core": ("mlx_compat",),
     "ib_core": ("mlx_compat",),
@@ -65,14 +65,14 @@ class Module(FakeModule):
 
 
 class Node:
-    """A node: builds of modules in the kernel and on disk."""
+    """A node: module builds in the kernel and on disk."""
 
     def __init__(self, root: pathlib.Path, loaded: t.Sequence[str] = LOADED, openibd: bool = False) -> None:
         self.root = root
         self.disk = dict.fromkeys(NEEDS, "new")
         self.kernel = dict.fromkeys(loaded, "old")
         self.of_kernel: set[str] = set()
-        """Those of which the kernel's own build is on disk. It does not load with another core."""
+        """Modules whose kernel's own build is on disk. It does not load with another core."""
         self.held: dict[str, int] = {}
         self.steps: list[list[str]] = []
         self.users: tuple[User, ...] = ()
@@ -175,7 +175,7 @@ class Node:
         return 0, ""
 
     def put_back(self, needed: list[str], names: list[str], files: list[str]) -> None:
-        """What the shell does; the script itself runs in a test of its own."""
+        """Do what the shell script does; the script itself has a test of its own."""
         if all(name in self.kernel for name in needed):
             return
         self.save()
@@ -227,7 +227,7 @@ def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
 
 
 def converge(node: Node, **params: t.Any) -> dict[str, t.Any]:
-    """Check mode and the run say the same, and a second run nothing."""
+    """Check that check mode and the run agree, and that a second run changes nothing."""
     before = dict(node.kernel)
     foretold = ask(node, True, **params)
     assert node.kernel == before
@@ -245,7 +245,7 @@ CHANGE = "driver: as loaded -> as installed"
 
 
 def test_the_former_driver_comes_back_where_the_new_one_is_refused(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel's own modules stay on disk beside those of the vendor."""
+    """The kernel's own modules stay on disk beside the vendor's."""
     for name in LOADED:
         node.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
     before, real = dict(node.kernel), node.load
@@ -256,7 +256,7 @@ def test_the_former_driver_comes_back_where_the_new_one_is_refused(node: Node, m
 
 
 def test_a_module_that_is_switched_off_is_not_taken_for_refused(vendors: Node) -> None:
-    """It was loaded with the former driver, and openib.conf leaves it out of the new one."""
+    """It was loaded with the former driver, and openib.conf excludes it from the new one."""
     for name in LOADED:
         vendors.write("lib/modules/%s/kernel/drivers/%s.ko" % (RELEASE, name), "")
     vendors.write("etc/infiniband/openib.conf", "ONBOOT=yes\nIPOIB_LOAD=yes\nUMAD_LOAD=no\n")
@@ -273,7 +273,7 @@ def test_half_of_the_former_driver_is_not_put_back(node: Node) -> None:
 
 
 def test_the_script_that_puts_the_former_driver_back(tmp_path: pathlib.Path) -> None:
-    """Run by a shell on a kernel made of folders: one module of the new driver was loaded, the other refused."""
+    """A shell runs it on a kernel made of directories: one module of the new driver was loaded, the other refused."""
     sys_module, tools = tmp_path / "sys", tmp_path / "bin"
     (sys_module / "ib_core").mkdir(parents=True)
     (sys_module / "ib_core/new").touch()
@@ -305,7 +305,7 @@ def demand_signatures(node: Node, module: bytes, keys: str) -> None:
 
 @pytest.mark.parametrize("policy", ["if_idle", "force", "reboot", "never"])
 def test_a_driver_whose_signature_is_not_trusted_replaces_none(node: Node, signer: signing.Signer, policy: str) -> None:
-    """Signed by a key that nobody enrolled: the kernel would refuse it, after a reboot as well."""
+    """Signed with a key that is not enrolled: the kernel would refuse it, even after a reboot."""
     before = dict(node.kernel)
     for module in (signer.sign("-nocerts"), signing.UNSIGNED):
         demand_signatures(node, module, "")
@@ -323,7 +323,7 @@ def test_a_driver_whose_signature_is_trusted_is_loaded(node: Node, signer: signi
 
 @pytest.mark.parametrize("openibd", [False, True])
 def test_what_the_kernel_does_not_load_is_no_success(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
-    """modprobe's exit status is that of its last module only, and openibd's tells nothing."""
+    """modprobe's exit status is that of its last module only, and openibd's is meaningless."""
     node = prepared(Node(tmp_path, openibd=openibd), monkeypatch)
     real = node.load
     monkeypatch.setattr(node, "load", lambda name: None if name in ("mlx5_core", "mlx5_ib") else real(name))
@@ -373,7 +373,7 @@ def test_a_driver_that_is_for_the_next_kernel_waits_for_it(node: Node) -> None:
     assert answer["reboot_required"] is True
     assert answer["reasons"] == ["the installed driver is for kernel 6.9, which boots next, and not for the running one"]
     assert node.steps == []
-    # Without such a kernel, it is the way back to what the distribution has.
+    # Without such a kernel, it is the return to the distribution's driver.
     node.write("lib/modules/6.9/modules.dep", inbox)
     assert ask(node, check=True)["changes"] == [CHANGE]
 
@@ -400,7 +400,7 @@ def test_what_openibd_does_not_know_goes_first(tmp_path: pathlib.Path, monkeypat
 
 @pytest.mark.parametrize("openibd", [False, True])
 def test_the_cache_of_addresses_pauses(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
-    """Its socket alone holds ib_core, and the kernel starts it at the first packet."""
+    """Only its socket holds ib_core, and the kernel starts it at the first packet."""
     node = prepared(Node(tmp_path, LOADED, openibd), monkeypatch)
     node.write("run/systemd/system/README", "")
     node.active, node.held = ("ibacm.service", "ibacm.socket"), {"ib_core": 1}
@@ -420,7 +420,7 @@ def test_a_cache_that_somebody_started_by_hand_is_a_user(node: Node) -> None:
 def test_gpu_memory_is_no_user_and_comes_back(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, openibd: bool) -> None:
     node = prepared(Node(tmp_path, (*LOADED, "nvidia_peermem"), openibd), monkeypatch)
     assert converge(node)["changes"] == [CHANGE]
-    # modprobe -r would take the driver of the GPU along.
+    # modprobe -r would also unload the GPU driver.
     assert node.steps[0] == ["rmmod", "nvidia_peermem"]
     assert node.kernel["nvidia_peermem"] == "new"
 
@@ -576,11 +576,11 @@ def test_container(node: Node) -> None:
     node.kernel = dict.fromkeys(LOADED, "old")
     result = converge(node, allow_container=False)
     assert "container" in result["reasons"][0]
-    # The driver that waits is the host's.
+    # The pending driver is the host's.
     assert (result["changes"], result["pending"], result["waits"]) == ([], [], True)
     with pytest.raises(Refused, match="container"):
         ask(node, policy="force", allow_container=False)
-    # Without consent to a reload there is nothing to refuse.
+    # Without consent to a reload, nothing is refused.
     assert ask(node, policy="force", allow_container=False, allow_reload=False)["pending"] == []
 
 
@@ -613,7 +613,7 @@ def test_a_driver_that_does_not_come_back(vendors: Node) -> None:
 
 
 def test_still_another_build(node: Node) -> None:
-    # As where the image that the node booted from holds it, and udev is faster.
+    # As when the image from which the node booted contains it, and udev is faster.
     node.load = lambda name: node.kernel.setdefault(name, "old") and None  # type: ignore[method-assign, assignment, func-returns-value]
     with pytest.raises(CommandFailed, match="still another build") as caught:
         ask(node)
@@ -654,7 +654,7 @@ def test_what_the_new_core_does_not_take_is_named_before_anything_is_unloaded(
         assert node.steps == [] and not result["changed"] and result["waits"]
         assert {"kind": "unfit", "name": name} in [{key: user[key] for key in ("kind", "name")} for user in result["users"]]
         assert any(why.startswith("unfit %s (a module of the kernel, which can't be loaded with the installed driver): " % name) for why in result["reasons"])
-    # Without the module, the same driver is loaded.
+    # Without that module, the same driver is loaded.
     assert set(node.kernel) == {*LOADED, name}
     done = ask(node, policy="force")
     assert done["changed"] and name not in node.kernel and set(node.kernel.values()) == {"new"}
@@ -663,7 +663,7 @@ def test_what_the_new_core_does_not_take_is_named_before_anything_is_unloaded(
 
 def test_a_module_that_the_new_stack_brings_fits(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     node = prepared(Node(tmp_path, loaded=(*LOADED, "irdma")), monkeypatch)
-    # Of the kernel's own modules, nothing stands on the core but what is not loaded.
+    # Only an unloaded module of the kernel's own depends on the core.
     node.of_kernel = {"rpcrdma"}
     node.save()
     assert ask(node)["changed"] and node.kernel["irdma"] == "new"
@@ -677,7 +677,7 @@ def test_the_kernels_own_modules_fit_the_kernels_own_core(tmp_path: pathlib.Path
 
 
 def test_the_same_build_keeps_a_module_that_is_loaded_with_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is loaded with the core that is on disk fits it, wherever its file is."""
+    """A module loaded with the core that is on disk fits it, wherever its file is."""
     node = prepared(Node(tmp_path, loaded=(*LOADED, "irdma")), monkeypatch)
     node.of_kernel = {"irdma"}
     node.kernel = dict.fromkeys(node.kernel, "new")
@@ -702,7 +702,7 @@ def test_the_driver_of_a_container_is_left_alone(node: Node, sign: str) -> None:
 
 
 def test_the_folder_of_a_container_alone_says_nothing_of_the_driver(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The container has gone, and with it its driver: the kernel's own is loaded."""
+    """The container is gone, and its driver with it: the kernel's own is loaded."""
     node = prepared(Node(tmp_path, loaded=[name for name in LOADED if name != "mlx_compat"]), monkeypatch)
     node.write("run/mellanox/drivers/.driver-ready", "")
     assert ask(node)["changed"]
@@ -803,7 +803,7 @@ def test_what_only_openibd_starts_stops_with_openibd_alone(tmp_path: pathlib.Pat
 
 
 def test_what_only_looks_like_the_root_file_system_is_a_user(node: Node) -> None:
-    """Another overlay, a disk below root, a swap partition, and a process in the place of a mount."""
+    """Another overlay, a disk below root, a swap partition, and a process in place of a mount."""
     node.write("proc/mounts", "/dev/vda1 / ext4 rw 0 0\noverlay /var/lib/containers overlay rw 0 0\n")
     node.write("proc/swaps", "Filename Type Size Used Priority\n/dev/vda2 partition 1 0 -2\n")
     for user in (User("mount", "/scratch", "nfs"), User("mount", "/dev", "nfs"), User("process", "/", "")):
@@ -850,7 +850,7 @@ def test_an_attempt_that_ended_well_or_with_other_builds_is_none_that_failed(nod
 
 
 def test_the_modules_of_the_stack_alone_are_put_back(tmp_path: pathlib.Path) -> None:
-    """From files of modules, of the loaded ones, and of the same build."""
+    """From module files, loaded modules, and the same build."""
     node = Node(tmp_path, loaded=("ib_core", "beegfs"))
     for name in ("kernel/ib_core.ko", "kernel/ib_core.txt", "updates/dkms/ib_core.ko", "kernel/ib_umad.ko"):
         node.write("lib/modules/%s/%s" % (RELEASE, name), "")
@@ -871,11 +871,11 @@ def test_the_modules_of_the_stack_alone_are_put_back(tmp_path: pathlib.Path) -> 
     ("following", "stacks", "loaded", "meant_for"),
     [
         ("6.9", {"6.9": "ofed", RELEASE: "inbox"}, "mlx_compat", "6.9"),
-        # The running kernel has the modules as well, or the next one has none, or it is the running one.
+        # The running kernel has the modules too, or the next one has none, or the next one is the running one.
         ("6.9", {"6.9": "ofed", RELEASE: "ofed"}, "mlx_compat", ""),
         ("6.9", {"6.9": "inbox", RELEASE: "inbox"}, "mlx_compat", ""),
         (RELEASE, {"6.9": "ofed", RELEASE: "ofed"}, "mlx_compat", ""),
-        # What is loaded is the kernel's own: nothing went.
+        # The kernel's own modules are loaded: none was replaced.
         ("6.9", {"6.9": "ofed", RELEASE: "inbox"}, "ib_core", ""),
     ],
 )

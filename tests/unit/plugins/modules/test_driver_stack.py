@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole module on a pretended node: from any stack to any other, and what is in the way."""
+"""The whole module on a simulated node: from any stack to any other, and obstacles on the way."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
 
 
 def ask(node: Node, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
-    # These tests are about how a stack is replaced, not whether it may be.
+    # These tests check how a stack is replaced, not whether it may be.
     return _converge.converge(Module(check, **{"allow_upgrade": True, **params}), node, str(node.root))  # type: ignore[arg-type]
 
 
@@ -67,7 +67,7 @@ def offers(name: str) -> dict[str, str]:
 
 
 def converge(node: Node, name: str) -> list[str]:
-    """Check mode, the run, and a second run; what the first changed."""
+    """Run check mode, the run, and a second run. Returns the result of the first run."""
     node.offers = offers(name)
     wish = wishes(node)[name]
     before = dict(node.packages)
@@ -123,7 +123,7 @@ def test_the_bundle_is_asked_for_what_the_tables_lack(node: Node, packed: bool) 
     path = node.root / (BUNDLE + ".tgz")
     make_archive(path, "23.10-0.5.5.0")
     wish = {"bundle": str(path if packed else node.root / BUNDLE), "packages": "hpc", "installer_options": ["--brand-new fast"]}
-    # An archive is asked by the job, once it is unpacked, and before anything of the system is changed.
+    # The job checks an archive after it has unpacked it and before it changes the system.
     with pytest.raises(CommandFailed if packed else InvalidInput, match="ofed_installer_options is '--brand-new'"):
         ask(node, **wish)
     assert not any("mlnxofedinstall" in argv[0] for argv in node.steps)
@@ -188,7 +188,7 @@ def test_the_way_back_keeps_what_others_need(node: Node) -> None:
 
 @pytest.mark.parametrize("tools", [("update-initramfs", "lsinitramfs"), ("dracut", "lsinitrd")])
 def test_images_with_the_former_modules_are_rebuilt_both_ways(node: Node, tools: tuple[str, str]) -> None:
-    """They would be loaded before the installed ones."""
+    """They would be loaded before the installed modules."""
     release = "6.1.0-50-amd64"
     for path in ("lib/modules/%s/modules.dep" % release, "boot/initrd.img-" + release):
         (node.root / path).parent.mkdir(parents=True, exist_ok=True)
@@ -199,7 +199,7 @@ def test_images_with_the_former_modules_are_rebuilt_both_ways(node: Node, tools:
         node.steps.clear()
         assert expected in converge(node, name)
         assert node.steps[-1][0] == tools[0] and release in node.steps[-1]
-    # An image without any is left alone.
+    # An image without such modules is left alone.
     node.listing = "usr/lib/modules/%s/kernel/fs/ext4/ext4.ko\n" % release
     assert expected not in converge(node, "new")
 
@@ -256,7 +256,7 @@ def test_an_upgrade_that_failed_is_done_again_even_if_the_release_looks_right(no
         ask(node, **installer(node))
     node.faults, node.ofed_info = {}, "OFED-internal-23.10-0.5.5"
     stack = "stack: mlnx_ofed 23.10-0.5.5.0, failed while installing MLNX_OFED 23.10-0.5.5.0 -> mlnx_ofed 23.10-0.5.5.0"
-    # The packages were no longer protected when the installer began.
+    # The packages were no longer protected when the installer started.
     assert converge(node, "new") == [stack, PROTECTED]
 
 
@@ -320,7 +320,7 @@ def test_packages_of_upper_layer_protocols_come_along_and_later(node: Node) -> N
 
 
 def test_what_is_added_leaves_the_release_alone(node: Node) -> None:
-    """The repository went on to a newer release, and none is declared."""
+    """The repository has a newer release, and no version is declared."""
     node.offers = {**offers("doca"), "ibacm": "2504mlnx1-1"}
     wish = {**wishes(node)["doca"], "ulps": []}
     ask(node, **wish)
@@ -339,7 +339,7 @@ def test_what_is_added_leaves_the_release_alone(node: Node) -> None:
 
 
 def archive(node: Node, name: str = BUNDLE) -> tuple[pathlib.Path, str]:
-    """A bundle as a file."""
+    """Return a bundle as a file."""
     path = node.root / (name + ".tgz")
     make_archive(path, parse_name(name).version)
     return path, "sha256:" + hashlib.sha256(path.read_bytes()).hexdigest()
@@ -378,7 +378,7 @@ def test_an_archive_of_another_release_is_found_before_the_installer_runs(node: 
         with pytest.raises(Refused, match=re.escape(str(path)) + " " + words):
             ask(node, check, bundle=str(path))
     assert (node.steps, node.packages) == ([], INBOX)
-    # What is elsewhere is seen once it is here.
+    # A remote bundle can only be checked after the download.
     node.served = path.read_bytes()
     checksum = "sha256:" + hashlib.sha256(node.served).hexdigest()
     with pytest.raises(CommandFailed, match=r"https://mirror\.example\.org/MLNX\S+ " + words):
@@ -491,7 +491,7 @@ def test_a_bundle_from_the_controller_is_asked_for_and_taken_over(node: Node) ->
     wish = {"bundle": "/controller/%s.tgz" % BUNDLE, "bundle_on": "controller"}
     foreseen = ask(node, True, **wish)
     assert foreseen["changes"] == INSTALLED
-    # The file can be looked into on the controller.
+    # The controller can inspect the file.
     assert (foreseen["bundle_needed"], foreseen["bundle_release"], foreseen["bundle_architecture"]) == ("checksum", "23.10-0.5.5.0", os.uname().machine)
     assert ask(node, **wish)["bundle_needed"] == "checksum"
     assert ask(node, **wish, digest=checksum)["bundle_needed"] == "transfer"
@@ -584,7 +584,7 @@ def test_a_job_that_an_earlier_release_began_is_followed_to_its_end(node: Node, 
 
 @pytest.mark.parametrize("protected", [True, False])
 def test_the_protection_at_the_end_of_a_job_is_what_this_run_declares(node: Node, protected: bool) -> None:
-    """The run that began the job declared otherwise, and did not see its end."""
+    """The run that started the job declared otherwise and did not see its end."""
     wish = installer(node, protect_packages=not protected)
     job = ask(node, **wish)["job"]["id"]
     path = node.root / "etc/apt/preferences.d/rdma-ofed-installed.pref"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A stack that is in use is replaced with consent only, and what was begun with consent is completed."""
+"""A stack in use is replaced only with consent, and an installation that began with consent is completed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def bundle(node: Node, name: str = BUNDLE, **params: t.Any) -> dict[str, t.Any]:
 
 
 def use(node: Node, comm: str = "mpi_job") -> None:
-    """Somebody has an RDMA device open."""
+    """Simulate a process with an open RDMA device."""
     process = node.root / "proc/4711"
     (process / "fd").mkdir(parents=True)
     (process / "comm").write_text(comm + "\n", encoding="utf-8")
@@ -66,7 +66,7 @@ def test_the_stack_of_the_distribution_stays_while_it_is_used(node: Node) -> Non
 
 
 def test_a_connection_over_a_port_is_no_user_of_the_stack(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An Ethernet port for management has some at all times. They count where the driver is to be reloaded."""
+    """An Ethernet management port always has connections. They count if the driver is to be reloaded."""
     users = [User(kind, "chronyd", "", ("ens1f0",)) for kind in ("connection", "link", "namespace", "vf")]
     monkeypatch.setattr(_converge, "with_users", lambda _run, found, _root: found._replace(users=tuple(users)))
     for check in (True, False):
@@ -93,7 +93,7 @@ def test_the_stack_of_a_vendor_is_in_use_where_it_is_installed(node: Node, wish:
         assert {entry["needs"] for entry in found["pending"]} == {"upgrade"}
         assert found["pending"][0]["why"] == ["mlnx_ofed 5.8-1.0.1.1 is installed"]
     assert (node.steps, node.packages) == (steps, packages)
-    # Not even the repository is declared: the next upgrade of the distribution would take its packages.
+    # The repository is not configured either: the distribution's next upgrade would install its packages.
     assert not (node.root / "etc/apt/sources.list.d/rdma-ofed.sources").exists()
     done = ask(node, allow_upgrade=True, **options)
     assert (done["changed"], done["stack"]["withheld"]) == (True, False)
@@ -111,7 +111,7 @@ def test_the_stack_that_is_there_is_configured_as_declared_meanwhile(node: Node)
 
 
 def test_half_a_stack_that_somebody_else_left_is_named_and_mended(node: Node) -> None:
-    """The vendor's installer was started by hand, and killed after some packages: dpkg has nothing to complain of."""
+    """The vendor's installer was started by hand and killed after some packages: dpkg itself reports no problem."""
     ask(node, **bundle(node))
     node.ofed_info = "OFED-internal-23.10-0.5.5"
     (node.root / "var/lib/rdma.ofed/stack.json").unlink()
@@ -137,11 +137,11 @@ def test_half_a_stack_of_another_release(node: Node) -> None:
 
 @pytest.mark.parametrize("former", ["", "5.8-1.0.1.1"])
 def test_what_may_be_another_stack_takes_consent(node: Node, former: str) -> None:
-    """A DOCA-OFED whose profile has gone says what half an MLNX_OFED says. Nothing is on record, and no program uses RDMA."""
+    """A DOCA-OFED without its profile looks like half an MLNX_OFED. Nothing is on record, and no program uses RDMA."""
     ask(node, **DOCA)
     record = node.root / "var/lib/rdma.ofed/stack.json"
     if former:
-        # That of a stack which its own uninstaller took away, before another one came.
+        # The record of a stack that its own uninstaller removed before another one was installed.
         record.write_text(json.dumps({"source": "mlnx_ofed", "version": former, "method": "installer"}), encoding="utf-8")
     else:
         record.unlink()
@@ -152,12 +152,12 @@ def test_what_may_be_another_stack_takes_consent(node: Node, former: str) -> Non
     found = ask(node, **bundle(node))
     assert found["stack"]["withheld"] and node.packages == before
     assert "another stack that ofed_info calls the same" in found["pending"][0]["why"][0]
-    # Its own release may be mended.
+    # Its own release may be repaired.
     assert ask(node, True, **bundle(node, allow_upgrade=True))["changes"]
 
 
 def test_doca_without_its_profile_is_neither_torn_down_nor_rebuilt(node: Node) -> None:
-    """doca-ofed needs opensm, and went with it."""
+    """doca-ofed depends on opensm and was removed with it."""
     ask(node, **DOCA)
     del node.packages["doca-ofed"]
     node.save()
@@ -168,7 +168,7 @@ def test_doca_without_its_profile_is_neither_torn_down_nor_rebuilt(node: Node) -
     node.packages.update({"doca-ofed-userspace": "2.9.1-0.1.4", "doca-kernel": "24.10"})
     del node.packages["doca-ofed"]
     node.save()
-    # The profile in two parts is whole. What is no longer installed needs no protection.
+    # The profile in two parts is complete. Packages that are no longer installed need no protection.
     assert ask(node, **DOCA)["changes"] == ["edit file /etc/apt/preferences.d/rdma-ofed-installed.pref"]
     assert ask(node, **DOCA)["changes"] == []
 

@@ -29,7 +29,7 @@ TIMER = "rdma-fabric-monitor.timer"
 
 
 class Node(FileNode):
-    """A root directory, the timer, and AnsibleModule as far as the code uses it."""
+    """A root directory, the timer, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
@@ -63,7 +63,7 @@ class Node(FileNode):
 
 @pytest.fixture(name="node")
 def fresh_node(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """It has the port that it is to ask through."""
+    """Return a node with the port to query through."""
     monkeypatch.setattr(_converge, "asked_port", lambda name, root: name or "mlx5_0/1")
     return Node(tmp_path)
 
@@ -163,14 +163,14 @@ def test_a_sampler_needs_systemd(node: Node) -> None:
 
 
 def alone(path: pathlib.Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """The program as a node runs it: without this collection, and with an empty environment."""
+    """Run the program as on a node: without this collection and with an empty environment."""
     done = subprocess.run([str(path), *arguments], capture_output=True, encoding="utf-8", cwd="/", env={}, check=False)
     assert "Traceback" not in done.stderr
     return done
 
 
 def test_the_programs_need_nothing_but_python(node: Node) -> None:
-    """What they say of files that this machine does not have shows that all of their modules were loaded."""
+    """Their messages about files that this machine lacks show that all of their modules were loaded."""
     node.run(**SAMPLER, **CHECKS)
     for path, entry in ((_settings.SAMPLER, _settings.SAMPLE_CONF), (_settings.HEALTH, _settings.HEALTH_CONF)):
         text = node.path(path).read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The list of active ports from what iblinkinfo said on a simulated fabric, and what is found missing of it."""
+"""The list of active ports from iblinkinfo on a simulated fabric, and the ports reported missing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WITHOUT_HCA4 = "".join(line for line in TEXT.splitlines(True) if "Hca4" not in l
 
 
 class Fabric:
-    """iblinkinfo, and a clock that goes on while it is slept."""
+    """iblinkinfo, and a clock that advances during sleeps."""
 
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
@@ -49,7 +49,7 @@ class Fabric:
 
 @pytest.fixture(autouse=True)
 def port_of_the_fabric(tmp_path: pathlib.Path) -> None:
-    """Beside one of Ethernet, which comes first."""
+    """Return the port of the fabric beside an Ethernet port, which comes first."""
     for device, layer in (("mlx5_0", "Ethernet"), ("mlx5_1", "InfiniBand")):
         port = tmp_path / "sys/class/infiniband" / device / "ports/1"
         port.mkdir(parents=True)

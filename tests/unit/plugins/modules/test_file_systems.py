@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a node had before maintenance and does not have after it."""
+"""File systems that a node had before maintenance and lacks afterwards."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ LOCAL = "/dev/sda1 / ext4 rw 0 0\nserver:/data /data nfs4 rw,proto=tcp,addr=192.
 
 
 class Node:
-    """A root directory, AnsibleModule as far as the code uses it, and a clock that goes on while it is slept."""
+    """A root directory, the part of AnsibleModule that the code uses, and a clock that advances during sleeps."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root, self.check_mode, self.params, self.now = root, False, {"wait": 0}, 0.0

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module on a node made of files: what it reads, what it starts, what it leaves."""
+"""The module on a node made of files: what it reads, starts and leaves behind."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ DEFAULTS: dict[str, t.Any] = {
 
 
 class Node(FileNode):
-    """A root directory with a GPU, kmod, DKMS and systemd as far as they matter, and AnsibleModule as far as the code uses it."""
+    """A root directory with a GPU, minimal kmod, DKMS and systemd, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
@@ -103,7 +103,7 @@ class Node(FileNode):
         self.save()
 
     def save(self) -> None:
-        """What the kernel and depmod show."""
+        """Write what the kernel and depmod show."""
         rows = []
         for name, users in self.loaded.items():
             above = [other for other in self.loaded if name in self.files.get(other.replace("_peermem", "-peermem"), ())]
@@ -181,7 +181,7 @@ class Node(FileNode):
         return "loaded", "active" if name in self.active else "inactive", "enabled" if name in self.enabled else "disabled"
 
     def job(self, run: t.Any, name: str, steps: t.Sequence[jobs.Step], *, timeout: float, memo: t.Any, root: str, scripts: t.Any) -> None:
-        """What the steps of a job lead to."""
+        """Apply the effects of a job's steps."""
         for step in steps:
             self.calls.append(" ".join(step.argv))
             if step.argv[:2] == ("dkms", "install") and self.builds:
@@ -205,7 +205,7 @@ class Node(FileNode):
         return _converge.converge(module, self, RELEASE, root=str(self.root))
 
     def changing(self) -> list[str]:
-        """The commands that change something."""
+        """Return the commands that change something."""
         return [call for call in self.calls if not call.startswith(("systemctl show", "dmesg", "modinfo", "modprobe --", "rpm -q"))]
 
 
@@ -230,7 +230,7 @@ def test_check_mode_predicts_the_run_and_the_second_run_does_nothing(node: Node)
     assert (done["method"], done["loaded"], done["pending"]) == ("nvidia_peermem", ["nvidia_peermem"], [])
     assert "ib_core of the installed stack offers peer memory" in done["why"]
     assert node.enabled == node.active == {UNIT}
-    # It is kept for the boot when it is loaded, and not before.
+    # It is configured for the boot once it is loaded, not before.
     assert node.calls.index("modprobe nvidia_peermem") < node.calls.index("systemctl enable " + UNIT)
     again = node.run()
     assert not again["changed"]
@@ -250,7 +250,7 @@ def test_a_node_without_gpu_is_left_alone(node: Node) -> None:
 def test_where_nothing_is_to_be_removed_the_facts_give_the_result_of_the_module(node: Node) -> None:
     result = node.run(state="absent")
     assert idle(node.params, {"gpu": as_data(read_gpu(node, RELEASE, str(node.root)))}) == result
-    # Others load the module, and a GPU may be far from all adapters.
+    # Other software loads the module, and a GPU may be far from all adapters.
     node.loaded["nvidia_peermem"] = 0
     node.save()
     far = node.root / "sys/class/infiniband/mlx5_0"
@@ -343,7 +343,7 @@ def test_a_driver_from_before_the_stack_is_built_anew_if_that_is_allowed(node: N
 def test_an_upgrade_of_the_stack_needs_a_build_of_the_driver(node: Node) -> None:
     node.run(method="nvidia_peermem")
     node.numbers["stack"] = "0x2"
-    # The reload of the driver could not load it any more.
+    # The driver reload could not load it.
     del node.loaded["nvidia_peermem"]
     node.save()
     with pytest.raises(InvalidInput, match="another build of the stack"):
@@ -366,7 +366,7 @@ def test_a_driver_that_stays_without_the_stack_is_not_kept_for_the_boot(node: No
 
 @pytest.mark.parametrize("forgotten", [False, True])
 def test_a_build_of_the_driver_that_was_broken_off_is_resumed(node: Node, forgotten: bool) -> None:
-    """The modules are gone, and the loaded driver hides it."""
+    """The modules are gone, which the loaded driver hides."""
     for name in [name for name in node.files if name.startswith("nvidia")]:
         del node.files[name]
     node.save()
@@ -386,7 +386,7 @@ def test_a_build_of_the_driver_that_was_broken_off_is_resumed(node: Node, forgot
 
 
 def test_a_module_that_has_another_name_than_foreseen(node: Node) -> None:
-    """Debian's is called nvidia-current-peermem, which shows once it is built."""
+    """Debian's is called nvidia-current-peermem, which shows only after the build."""
     for name in [name for name in node.files if name.startswith("nvidia")]:
         del node.files[name]
     node.save()
@@ -443,7 +443,7 @@ def test_check_mode_before_the_stack_is_there_says_what_the_run_would(node: Node
 
 @pytest.mark.parametrize("loads", [False, True])
 def test_check_mode_knows_a_driver_that_waits_for_a_stack(node: Node, loads: bool) -> None:
-    """It was built on one that is not there any more, or not yet, so depmod does not say what it stands on."""
+    """It was built on a stack that is gone or not installed yet, so depmod does not show its dependencies."""
     node.offers.update(disk=False, loaded=False)
     node.files["nvidia-peermem"] = ("nvidia",)
     node.built_on_a_stack = True
@@ -471,7 +471,7 @@ def test_check_mode_knows_a_driver_that_waits_for_a_stack(node: Node, loads: boo
 
 
 def test_check_mode_knows_the_release_that_will_be_there(node: Node) -> None:
-    """MLNX_OFED 4.9 and before take a parameter, and what nv_peer_mem was built for is written down."""
+    """MLNX_OFED up to 4.9 uses a parameter, and the record shows for which stack nv_peer_mem was built."""
     node.offers.update(disk=False, loaded=False)
     node.files["nvidia-peermem"] = ("nvidia",)
     node.built_on_a_stack = True
@@ -484,7 +484,7 @@ def test_check_mode_knows_the_release_that_will_be_there(node: Node) -> None:
     node.stack("4.9-OFED.4.9.2.2.4.1")
     node.save()
     assert node.run()["changes"] == predicted["changes"]
-    # To a release that takes none, and to the stack of the distribution.
+    # To a release without the parameter, and to the distribution's stack.
     upgraded = node.run(check=True, assume_stack="loaded", assume_ofed_version="23.10-0.5.5.0")
     assert upgraded["changes"] == ["remove file " + OPTIONS_PATH]
     assert "remove file " + OPTIONS_PATH in node.run(check=True, assume_stack="unloaded")["changes"]
@@ -492,13 +492,13 @@ def test_check_mode_knows_the_release_that_will_be_there(node: Node) -> None:
 
 @pytest.mark.parametrize("ubuntu", [False, True])
 def test_check_mode_knows_a_kernel_with_peer_memory_of_its_own(node: Node, ubuntu: bool) -> None:
-    """What is left when the vendor's stack is removed."""
+    """This is the state after the vendor's stack is removed."""
     node.run()
     node.ubuntu = ubuntu
     node.write("lib/modules/%s/kernel/drivers/infiniband/core/ib_core.ko.zst" % RELEASE, "")
     predicted = node.run(check=True, assume_stack="unloaded")
     assert predicted["method"] == ("nvidia_peermem" if ubuntu else "dmabuf")
-    # driver_reload has unloaded it, and the unit.
+    # driver_reload has unloaded it, and its unit with it.
     del node.loaded["nvidia_peermem"]
     node.active.clear()
     node.offers.update(disk=ubuntu, loaded=ubuntu)
@@ -508,7 +508,7 @@ def test_check_mode_knows_a_kernel_with_peer_memory_of_its_own(node: Node, ubunt
     shutil.rmtree(str(node.root / "usr/src/ofa_kernel"))
     done = node.run()
     assert done["method"] == predicted["method"]
-    # In check mode, the unit is as it was found.
+    # In check mode, the unit is in its original state.
     assert [change for change in done["changes"] if "service" not in change] == [change for change in predicted["changes"] if "service" not in change]
 
 
@@ -582,12 +582,12 @@ def test_a_masked_unit_is_refused_by_name(node: Node, method: str, empty: bool) 
 
 
 def test_a_mask_until_the_next_boot_hides_no_unit_of_ours(node: Node) -> None:
-    """systemd takes what is in /etc before what is in /run."""
+    """systemd gives /etc precedence over /run."""
     link = node.root / "run/systemd/system" / UNIT
     link.symlink_to("/dev/null")
     assert read_masked(str(node.root)) == ()
     assert node.run()["method"] == "nvidia_peermem"
-    # Of the unit of a package it is one, as systemd tells.
+    # It masks the unit of a package, as systemd reports.
     node.masked.add("nv_peer_mem.service")
     node.driver("460.91.03", CLOSED)
     del node.files["nvidia-peermem"]
@@ -603,7 +603,7 @@ def test_auto_uses_what_needs_no_masked_unit(node: Node) -> None:
     assert (done["method"], done["changed"]) == ("dmabuf", False)
     assert "not nvidia_peermem, as the unit %s is masked" % UNIT in done["why"]
     assert link.is_symlink()
-    # The proprietary modules leave no other way.
+    # The proprietary modules allow no other method.
     node.driver("535.104.05", CLOSED)
     with pytest.raises(InvalidInput, match="the open kernel modules") as refused:
         node.run()
@@ -626,7 +626,7 @@ def test_nv_peer_mem_waits_for_the_stack_to_be_loaded(node: Node) -> None:
 
 
 def test_a_package_that_somebody_else_removed(node: Node) -> None:
-    """On a family whose rpm refuses what is not installed."""
+    """On a family whose rpm refuses to remove a package that is not installed."""
     node.rpms = []
     node.write("etc/os-release", 'ID=rocky\nID_LIKE="rhel centos fedora"\nVERSION_ID="9.4"\n')
     node.driver("460.91.03", CLOSED)
@@ -681,7 +681,7 @@ def test_an_archive_has_to_be_the_one_that_is_meant(node: Node) -> None:
     assert node.changing() == []
     node.write("srv/nv_peer_memory.tar.gz", "source")
     assert node.run(**archive)["changed"]
-    # What is built already needs its source no more.
+    # A finished build no longer needs its source.
     (node.root / "srv/nv_peer_memory.tar.gz").unlink()
     assert not node.run(**archive)["changed"]
 

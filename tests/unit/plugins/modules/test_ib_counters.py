@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Counters of a simulated fabric, which is asked twice, and what becomes of them where the tools say something else."""
+"""Counters of a simulated fabric, read twice, and the results when the tools report something else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from support.module_files import FakeModule
 
 CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
-# The recorded topology is one without a subnet manager, which would have assigned LIDs.
+# The recorded topology has no subnet manager, which would have assigned LIDs.
 LIDS = {"Switch1": 2, "Switch2": 3, "100001": 1, "100004": 4, "100007": 5, "10000a": 6}
 SWITCH1, HCA1 = "0x0000000000200000", "0x0000000000100001"
 NO_ERRORS = (CORPUS / "ibqueryerrors/sim_clean.txt").read_text(encoding="utf-8")
@@ -194,7 +194,7 @@ def test_growth_since_the_last_run(root: str, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / "sample.json")
     fabric = Fabric({(SWITCH1, 1): {"SymbolErrorCounter": 60000}})
     first = look(root, fabric, sample_file=path)
-    # What it counted before is nothing to judge.
+    # Its earlier counts are not judged.
     assert (codes(first), first["hours"], first["changed"], codes(first, "problems")) == ([], None, False, [])
     fabric.grows = {(HCA1, 1): {"PortRcvErrors": 11}}
     fabric.sleep(1800)
@@ -427,7 +427,7 @@ def test_the_sample_is_written_atomically(root: str, tmp_path: pathlib.Path, mon
 
 @pytest.mark.parametrize("options", [{}, {"sample_file": "/x", "check_mode": True}])
 def test_a_sample_that_is_not_kept_is_not_made(options: dict[str, t.Any], root: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of a large fabric has many megabytes."""
+    """The sample of a large fabric has many megabytes."""
     monkeypatch.setattr(_counter_report._counters, "written", mock.Mock(side_effect=AssertionError("made")))
     assert not look(root, Fabric(), **options)["changed"]
 
@@ -456,7 +456,7 @@ def test_no_output_is_a_failure(root: str, pieces: list[tuple[str, int, int]]) -
 
 
 def link(guid: str, rate: t.Any, port: int = 1) -> dict[str, t.Any]:
-    """A port of mlxlink_info, in what counts here."""
+    """Return a port of mlxlink_info with the relevant fields."""
     return {"name": "mlx5_0/1", "port": port, "port_guid": guid, "counters": {"effective_ber": rate, "symbol_ber": 0.0}}
 
 
@@ -469,7 +469,7 @@ def test_bit_error_rates_of_hosts_are_judged_with_the_counters(root: str) -> Non
     assert (finding["counter"], finding["found"], finding["expected"], finding["severity"]) == ("EffectiveBER", 1e-9, 1e-12, "error")
     assert finding["message"].endswith("EffectiveBER is 1e-09, allowed: 1e-12") and "cable" in finding["next_step"]
     assert {port["port_guid"]: port["effective_ber"] for port in result["ports"]} == {HCA1: 1e-9}
-    # A port of another fabric, and one of Ethernet.
+    # A port of another fabric, and an Ethernet port.
     assert result["problems"] == []
 
 
@@ -486,7 +486,7 @@ def test_what_is_no_port_of_mlxlink_info_is_named(root: str) -> None:
 
 def test_links_that_their_hosts_could_not_read_are_told(root: str) -> None:
     error = "FW burnt on device does not support generic access register"
-    # The last ones are of Ethernet and of another fabric.
+    # The last ones are Ethernet, and of another fabric.
     links = [{**link(guid, None), "error": error} for guid in (HCA1, "", "0x00000000000000ff")]
     (problem,) = look(root, Fabric(), links=links)["problems"]
     assert (problem["code"], problem["total"]) == ("unread_links", 1)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fabric as data, from what the tools say on a simulated one, and what becomes of it where they say something else."""
+"""A fabric as data from the tools on a simulated fabric, and the results when the tools report something else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CORPUS = pathlib.Path(__file__).parents[3] / "corpus"
 TOPOLOGY = (CORPUS / "ibnetdiscover/sim_no_sm_lid0.txt").read_text(encoding="utf-8")
 LINKS = (CORPUS / "iblinkinfo/sim_4hca_line_mode.txt").read_text(encoding="utf-8")
 MANAGERS = (CORPUS / "saquery/sim_sminfo_records_two.txt").read_text(encoding="utf-8")
-# The recorded topology is one without a subnet manager, which would have assigned these.
+# The recorded topology has no subnet manager, which would have assigned these.
 LIDS = {"Hca1": 1, "Switch1": 2, "Switch2": 3, "Hca2": 4, "Hca3": 5, "Hca4": 6}
 HCA1, HCA3, SWITCH1 = "0x0000000000100001", "0x0000000000100007", "0x0000000000200000"
 MEMBER = (
@@ -48,7 +48,7 @@ def with_lids() -> str:
 
 
 class Tools:
-    """What each tool prints; by default all of them, about the same fabric."""
+    """Output of each tool; by default of all tools, for the same fabric."""
 
     def __init__(self, **said: Output | None) -> None:
         tables = TABLE % (1, 1, "0xffff 0x8001") + TABLE % (5, 1, "0x7fff") + TABLE % (2, 0, "0xffff") + TABLE % (2, 1, "0x8005")
@@ -79,7 +79,7 @@ class Tools:
 
 @pytest.fixture
 def node(tmp_path: pathlib.Path) -> str:
-    """Two ports, the second of which has the link."""
+    """Return a node with two ports, the second of which has the link."""
     for number, phys_state in (("1", "3: Disabled"), ("2", "5: LinkUp")):
         port = tmp_path / "sys/class/infiniband/mlx5_0/ports" / number
         (port / "gids").mkdir(parents=True)
@@ -147,7 +147,7 @@ def test_the_whole_fabric(node: str) -> None:
         ({"hosts": ["Switch2"], "lids": [5]}, ["Hca3", "Switch2"], 5),
         ({"guids": [HCA3]}, ["Hca3"], 1),
         ({"guids": ["0x200000"]}, ["Switch1"], 4),
-        # Its LMC gives it two.
+        # Its LMC gives it two LIDs.
         ({"lids": [7]}, ["Hca4"], 1),
     ],
 )
@@ -265,7 +265,7 @@ def _keyless(node: str) -> Tools:
         ({"lids": [0]}, r"lids\[0\] is 0"),
         ({"lids": [99999]}, r"lids\[0\] is 99999"),
         ({"hosts": [" "]}, r"hosts\[0\] is ' '"),
-        # saquery would wait for an answer of a terminal.
+        # saquery would wait for input from a terminal.
         ({"sa_key": "x"}, "sa_key is hidden; allowed: a number"),
     ],
 )

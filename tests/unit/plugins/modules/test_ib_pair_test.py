@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One end of a pair on a host made of files, with tools that answer from a table."""
+"""One end of a pair on a host made of files, with tools that give prepared answers."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ IP = '[{"ifname": "ib0", "mtu": 2044, "flags": ["UP"], "addr_info": [{"local": "
 
 
 class Host:
-    """A root folder, and a runner."""
+    """A root directory and a runner."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -149,7 +149,7 @@ def test_what_can_not_be_is_refused(host: Host) -> None:
 
 
 def test_servers_start_listen_and_are_stopped(host: Host) -> None:
-    # One that an earlier run left.
+    # Left by an earlier run.
     host.units = {"rdma-ofed-pair-iperf3.service"}
     result = host.module(role="server", tests=["ibping", "ib_write_bw"], seconds=10)
     assert result["failed_tests"] == {}

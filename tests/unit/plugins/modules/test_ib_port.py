@@ -30,7 +30,7 @@ def recorded(name: str) -> str:
 
 
 class Tools:
-    """The recorded fabric, with LIDs, and one port that takes settings."""
+    """The recorded fabric with LIDs, and one port that accepts settings."""
 
     def __init__(self, *missing: str, master: str = HCA4) -> None:
         self.missing, self.master = missing, master
@@ -53,7 +53,7 @@ class Tools:
         return Output(0, self.query, "")
 
     def _set(self, name: str, value: int) -> str:
-        """What the port has enabled after a setting of width or speed."""
+        """Return what the port has enabled after width or speed is set."""
         words = {"width": ("LinkWidthEnabled", WIDTHS), "speed": ("LinkSpeedEnabled", SPEEDS)}
         if name not in words or self.is_deaf:
             return self.query
@@ -109,7 +109,7 @@ def test_a_port_that_is_disabled_is_not_bounced(host: str) -> None:
     run(host, tools, node="Hca3", state="disabled")
     del tools.settings[:]
     spot = {"guid": "0x0000000000200000", "number": 2}
-    # The settings are for the day on which it is enabled.
+    # The settings are stored for the time when it is enabled.
     assert run(host, tools, speeds=["DDR"], **spot)["changes"] == ["Switch1 port 2 speeds: SDR -> SDR, DDR"]
     assert tools.settings == ["7 2 espeed 30", "7 2 speed 3"]
     assert not run(host, tools, speeds=["DDR"], state="disabled", **spot)["changed"]
@@ -201,7 +201,7 @@ def test_without_a_subnet_manager_this_host_stays_in_the_fabric(host: str, tools
 
 
 def test_a_port_is_enabled_without_consent(host: str) -> None:
-    """That takes no link from anyone, and may bring the subnet manager back."""
+    """Enabling a port takes no link down, and may restore access to the subnet manager."""
     tools = Tools()
     run(host, tools, node="Hca4", state="disabled", allow_disconnect=True)
     assert run(host, tools, node="Hca4", state="enabled")["changes"] == ["Switch2 port 2 state: disabled -> enabled"]
@@ -220,7 +220,7 @@ def test_a_fabric_that_is_not_seen_is_not_touched(host: str) -> None:
     port = pathlib.Path(host, "sys/class/infiniband/mlx5_0/ports/1")
     (port / "state").write_text("1: DOWN\n")
     (port / "phys_state").write_text("3: Disabled\n")
-    # What else is missing explains nothing.
+    # The other missing parts explain nothing.
     tools.missing = ("iblinkinfo",)
     with pytest.raises(RdmaError) as caught:
         run(host, tools, node="Hca3", state="disabled")

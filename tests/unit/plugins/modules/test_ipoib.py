@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The module on a node of files: sysfs and /etc below a directory, and tools that act on them as the real ones do."""
+"""The module on a node of files: sysfs and /etc below a directory, and tools that act on them like the real ones."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_check_mode_then_run_then_nothing_then_absent(tmp_path: pathlib.Path, st
     assert node.read("sys/class/net/ib0/mode") == done["interfaces"][0]["mode"]
     again = node.call(interfaces=interfaces)
     assert (again["changed"], again["changes"], node.argv) == (False, [], [])
-    # Without the netdev that only a network stack or the kernel could delete, for it is not this test's to play both.
+    # Without the netdev, which only a network stack or the kernel could delete: this test plays neither.
     if len(interfaces) == 1 or stack == "ifupdown":
         gone = node.call(state="absent")
         assert gone["changed"]

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Interfaces that a daemon is told to leave alone, files that match by other means than the name, and files that hide others."""
+"""Interfaces that a daemon is configured to ignore, files that match by other means than the name, and files that hide others."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def keyfile(value: str, key: str = "unmanaged-devices") -> str:
         ("type:infiniband", IB0, True),
         ("type:infiniband", BOND, False),
         ("type:bond", BOND, True),
-        # What it will be is not known yet: it is not held against it.
+        # The future type is unknown, so it is not counted against the interface.
         ("type:infiniband", UNKNOWN, False),
         ("*,except:type:infiniband", UNKNOWN, False),
         ("mac:" + HWADDR, IB0, True),
@@ -81,30 +81,30 @@ DEVICE = "[device-ib]\nmatch-device=type:infiniband\nmanaged=%s\n"
     ("files", "place"),
     [
         ({SYSTEM: ALL}, Place(SYSTEM, 5, "unmanaged-devices=*,except:type:wifi")),
-        # A file of the same name in a folder that comes before, be it empty, hides it; and a later file replaces the value.
+        # A file of the same name in a directory of higher priority hides it, even an empty one; a later file replaces the value.
         ({SYSTEM: ALL, SYSTEM.replace("/usr/lib", "/run"): ""}, None),
         ({SYSTEM: ALL, SYSTEM.replace("/usr/lib", "/etc"): ""}, None),
         ({SYSTEM: ALL, CONF: keyfile("interface-name:eth0")}, None),
         ({SYSTEM: ALL, _networkmanager_conf.MAIN: keyfile("none")}, None),
         ({_networkmanager_conf.MAIN: keyfile("none"), CONF: keyfile("ib0")}, Place(CONF, 5, "unmanaged-devices=ib0")),
         ({_networkmanager_conf.MAIN: keyfile("none"), CONF: keyfile("ib0"), _networkmanager_conf.INTERN: keyfile("eth0")}, None),
-        # += adds and -= takes away.
+        # += adds and -= removes.
         ({CONF: keyfile("ib0"), CONF.replace("site", "z"): keyfile("eth0", "unmanaged-devices+")}, Place(CONF, 5, "unmanaged-devices=ib0")),
         ({CONF: keyfile("ib0,eth0"), CONF.replace("site", "z"): keyfile("ib0", "unmanaged-devices-")}, None),
         ({CONF: DEVICE % "0"}, Place(CONF, 3, "managed=0")),
         ({CONF: DEVICE % "no"}, Place(CONF, 3, "managed=no")),
         ({CONF: DEVICE % "1"}, None),
         ({CONF: "[device]\nmanaged=false\n"}, Place(CONF, 2, "managed=false")),
-        # Plain [device] comes last, later files come first, and within a file the upper section does.
+        # A plain [device] section comes last, later files come first, and within a file the upper section comes first.
         ({CONF: "[device]\nmanaged=false\n" + DEVICE % "true"}, None),
         ({CONF: DEVICE % "0", CONF.replace("site", "z"): DEVICE % "1"}, None),
         ({CONF: DEVICE % "1" + "[device-all]\nmanaged=0\n"}, None),
         ({CONF: "[device-eth]\nmatch-device=type:ethernet\nmanaged=0\n"}, None),
         ({CONF: "[device-ib]\nmatch-device=type:infiniband\nstop-match=yes\n[device]\nmanaged=0\n"}, None),
-        # unmanaged-devices is stronger than `managed`.
+        # unmanaged-devices takes precedence over `managed`.
         ({CONF: keyfile("ib0") + DEVICE % "1"}, Place(CONF, 5, "unmanaged-devices=ib0")),
         ({CONF: "#[keyfile]\n#unmanaged-devices=*\n"}, None),
-        # Not a file that is read.
+        # Not a file that NetworkManager reads.
         ({CONF + ".bak": keyfile("*")}, None),
     ],
 )
@@ -147,7 +147,7 @@ EARLY, LATE = "/etc/systemd/network/20-fabric.network", "/etc/systemd/network/70
         ("Property=ID_PATH=pci-0000:03:00.0", IB0, True),
         ("Property=ID_NET_DRIVER=mlx5_core", IB0, True),
         ("Property=ID_MODEL=x", IB0, False),
-        # Whether these hold is for networkd to say; see the interface that it has by such a file.
+        # Only networkd can evaluate these; it reports the file that an interface uses.
         ("Name=ib0\nHost=other", IB0, False),
         ("Name=ib0\nSSID=home", IB0, False),
     ],
@@ -162,7 +162,7 @@ def test_a_masked_file_of_networkd_is_none(mask: str) -> None:
     assert _networkd.conflicts(IB0, {hidden: network("Name=ib0")}) == (hidden,)
     assert _networkd.conflicts(IB0, {hidden: network("Name=ib0"), masking: mask}) == ()
     assert _networkd.conflicts(IB0, {hidden: network("Name=ib0"), masking: network("Name=eth0")}) == ()
-    # The other way round it hides nothing, and a file that two names of one folder lead to is one.
+    # The reverse hides nothing, and a file with two names for the same directory counts once.
     assert _networkd.conflicts(IB0, {hidden: mask, masking: network("Name=ib0")}) == (masking,)
     assert _networkd.conflicts(IB0, {hidden: network("Name=ib0"), hidden[4:]: network("Name=ib0")}) == (hidden,)
 
@@ -214,7 +214,7 @@ def test_profiles_that_match_by_path_and_driver(match: str, found: bool) -> None
 
 
 def look(node: FakeNode) -> Found:
-    """As it reaches the controller, which has a Python that knows the types."""
+    """Return the look as transferred to the controller, whose Python can decode its types."""
     found = condensed(look_whole(node, {}, str(node.root)), {"ib0": ""})
     return found if sys.version_info < (3, 10) else decode(Found, encode(found))
 

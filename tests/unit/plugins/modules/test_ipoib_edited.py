@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files of the collection that were edited on the node: the next run puts them right, and a removal removes them."""
+"""Files of the collection that were edited on the node: the next run restores them, and a removal removes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.ipoib_node import CAPABLE, FakeNode
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager", "netplan"]
 WANTED = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::1/64"], "mtu": 2044, "mode": "datagram"}]
-# What stood there, and what an editor made of it.
+# The original lines, and an editor's version of them.
 EDITS = {
     "a comment after each line": ("\n", " # ours\n"),
     "single quotes": ('"', "'"),
@@ -33,12 +33,12 @@ EDITS = {
 
 
 def files(node: FakeNode) -> list[pathlib.Path]:
-    """Those that describe interfaces."""
+    """Return the files that describe interfaces."""
     return [path for path in sorted(node.root.rglob("*rdma*")) if path.is_file() and "/etc/" in str(path)]
 
 
 def edit(node: FakeNode, before: str, after: str) -> int:
-    """The number of files that have other content now. The first line, by which we know our own, stays."""
+    """Edit the files and return how many changed. The first line, which identifies files of the collection, stays."""
     count = 0
     for path in files(node):
         head, newline, text = path.read_text(encoding="utf-8").partition("\n")

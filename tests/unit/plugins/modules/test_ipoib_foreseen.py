@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a node can't do is said before anything is taken away, and a run that fails says what it has changed."""
+"""A run reports what a node cannot do before it removes anything, and a failed run reports what it has changed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_kernel_without_bonding(tmp_path: pathlib.Path, stack: str, check: boo
     assert (node.argv, node.addresses["ib0"]) == ([], ["10.20.0.1/24"])
     assert {path: path.read_text() for path in tmp_path.rglob("*rdma*") if path.is_file()} == before
     assert "no bonding driver" in refusals(Options(interfaces=BOND)._asdict(), look_whole(node, {}, str(tmp_path)))[0]
-    # The module of another kernel helps as little as one that is built in does harm.
+    # A module for another kernel would not help; a built-in one needs no file.
     node.write("lib/modules/6.1.0-9-cloud/modules.builtin", "kernel/drivers/net/bonding/bonding.ko")
     assert refusals(Options(interfaces=BOND)._asdict(), look_whole(node, {}, str(tmp_path))) == []
 
@@ -107,7 +107,7 @@ def test_another_program_that_is_called_ifup(tmp_path: pathlib.Path, target: str
         with pytest.raises(Refused, match=r"the ifup of this node is that of %s \(.*name another back-end" % name):
             node.call(check=check, interfaces=IB0)
     assert node.argv == []
-    # Another back-end, and giving up what an earlier run did, are none of its business.
+    # It does not concern another back end, or the removal of what an earlier run configured.
     node.change_stack("systemd-networkd")
     assert node.call(interfaces=IB0, backend="systemd-networkd")["backend"] == "systemd-networkd"
     assert node.call(state="absent")["changed"]
@@ -135,7 +135,7 @@ def test_a_child_whose_name_that_of_another_parent_has(tmp_path: pathlib.Path) -
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_list_of_what_is_up_knows_more_than_the_files(tmp_path: pathlib.Path, known: bool) -> None:
-    """What no file is left of, the back-end that has it on its list is told to let go of, and none else."""
+    """If the file of an interface is gone, only the back end that still lists the interface is told to release it."""
     node = FakeNode(tmp_path, "systemd-networkd", CAPABLE, "mlx4_core")
     node.appear("ib0")
     node.call(interfaces=[{**IB0[0], "mode": "connected"}])

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Names of the user's choice that other interfaces have: places are changed at once or not at all, and the files are right at the next start."""
+"""User-chosen names that other interfaces have: names are swapped at once or not at all, and the files are right at the next boot."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def new(root: pathlib.Path, stack: str, up: t.Sequence[str] = ()) -> FakeNode:
 
 
 def on(node: FakeNode, guid: str) -> list[str]:
-    """The addresses on a port."""
+    """Return the addresses on a port."""
     (name,) = (name for name in node.addresses if node.get(name, "address").replace(":", "").endswith(guid[2:]))
     return node.addresses[name]
 
@@ -59,7 +59,7 @@ def test_two_names_change_places_while_both_are_down(tmp_path: pathlib.Path, sta
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("up", [("ib0",), ("ib0", "ib1")])
 def test_names_that_are_taken_are_refused_before_any_change(tmp_path: pathlib.Path, stack: str, up: tuple[str, ...]) -> None:
-    """Left for the next start, the files of ib0 would be applied to the wrong port until then."""
+    """If the change waited for the next boot, the files of ib0 would apply to the wrong port until then."""
     node = new(tmp_path, stack, up)
     for check in (True, False):
         with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s.*change places only while all" % (SECOND, FIRST)):
@@ -74,7 +74,7 @@ def test_a_name_that_an_undeclared_port_has(tmp_path: pathlib.Path) -> None:
 
 
 def test_the_name_of_a_port_whose_interface_is_not_there(tmp_path: pathlib.Path) -> None:
-    """The address would come to the other port for good, and no run would say so."""
+    """The address would be assigned to the other port permanently, and no run would report it."""
     node = new(tmp_path, "systemd-networkd")
     node.vanish("ib1")
     with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s; the port has no interface" % (SECOND, FIRST)):
@@ -84,7 +84,7 @@ def test_the_name_of_a_port_whose_interface_is_not_there(tmp_path: pathlib.Path)
 def test_after_a_start_at_which_the_names_did_not_change(tmp_path: pathlib.Path) -> None:
     node = new(tmp_path, "systemd-networkd")
     node.call(interfaces=SWAPPED)
-    # As the kernel makes them, and up by our files.
+    # Named by the kernel, and brought up with the collection's files.
     for name, old in (("aside", "ib0"), ("ib0", "ib1"), ("ib1", "aside")):
         node.net(old).rename(node.net(name))
         node.addresses[name] = node.addresses.pop(old)
@@ -146,7 +146,7 @@ def test_a_rule_alone_where_the_kernel_gives_no_name_to_another_declared_port() 
 
 
 class Udev:
-    """Runs the script as udev does, on a tree, and then gives the name that it prints."""
+    """Runs the script as udev does, on a directory tree, and then assigns the name that it prints."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -183,7 +183,7 @@ class Udev:
 
 @pytest.mark.parametrize("order", ["aAbB", "abAB", "abBA", "bBaA", "baAB"])
 def test_the_names_at_a_start(tmp_path: pathlib.Path, order: str) -> None:
-    """udev asks for two interfaces in any order (a, b) and gives the names after that (A, B)."""
+    """udev queries two interfaces in any order (a, b) and assigns the names afterwards (A, B)."""
     udev = Udev(tmp_path)
     index = {"a": 5, "b": 6}
     answers: dict[str, str] = {}

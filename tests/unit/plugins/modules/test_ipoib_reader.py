@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the reader of our files says of an interface counts beside the state of the kernel."""
+"""The state that the network stack reports for an interface counts as well as the kernel's."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path)
     (finding,) = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     command = "ip address flush dev ib0; ifup --force ib0"
     assert result(finding)["next_step"] == "run '%s' (this interrupts its traffic); for the cause, see 'ifquery --state' and 'ip address'" % command
-    # To whom it would cut off, no command is given.
+    # If a command would cut the connection, none is suggested.
     found = condensed(look_whole(node, SSH, str(tmp_path)), {"ib0": ""})
     (finding,) = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     assert result(finding)["next_step"] == (
@@ -104,7 +104,7 @@ def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path)
 
 @pytest.mark.parametrize(("stack", "said", "words"), [case for case in CASES if case[2]])
 def test_what_works_is_left_alone_while_another_interface_changes(tmp_path: pathlib.Path, stack: str, said: str, words: str) -> None:
-    """ib0 has its addresses from elsewhere: from the initramfs, or by hand. Nothing is waited for, and verify tells."""
+    """ib0 has its addresses from elsewhere: from the initramfs, or by hand. The run does not wait for it, and verify reports it."""
     node = FakeNode(tmp_path, stack, ports=2)
     for name in ("ib0", "ib1"):
         node.appear(name)
@@ -117,7 +117,7 @@ def test_what_works_is_left_alone_while_another_interface_changes(tmp_path: path
     if stack == "networkmanager":
         node.active = {uuid: name for uuid, name in node.active.items() if name != "ib0"}
     ib0 = "%s: %s reports it as %s, although its state is the declared one; this run leaves it alone: " % ("ib0", stack, words)
-    # With netplan all interfaces are in one file; only networkd tells them apart.
+    # With netplan all interfaces are in one file; only networkd distinguishes them.
     changed = MOVED if stack != "netplan" else IB1
     checked = node.call(environ=SSH, check=True, interfaces=[*IB0, *changed])
     done = node.call(environ=SSH, interfaces=[*IB0, *changed])
@@ -148,7 +148,7 @@ def test_a_change_that_brings_it_up_again_needs_a_way_back(tmp_path: pathlib.Pat
 
 @pytest.mark.parametrize(("stack", "said"), [("systemd-networkd", "ADMIN_STATE=unmanaged"), ("ifupdown", "lo=lo")])
 def test_a_child_of_what_works_otherwise_needs_a_way_back(tmp_path: pathlib.Path, stack: str, said: str) -> None:
-    """networkd makes a child when it configures the parent, and ifup brings up the parent first."""
+    """networkd creates a child when it configures the parent, and ifup brings up the parent first."""
     node = FakeNode(tmp_path, stack)
     node.appear("ib0")
     node.call(interfaces=IB0)
@@ -159,7 +159,7 @@ def test_a_child_of_what_works_otherwise_needs_a_way_back(tmp_path: pathlib.Path
 
 
 def test_what_the_run_changes_is_told_again_until_the_back_end_agrees(tmp_path: pathlib.Path) -> None:
-    """The kernel shows the declared state, so the plan is empty; only the back-end says otherwise."""
+    """The kernel shows the declared state, so the plan is empty; only the back end disagrees."""
     for number, stack in enumerate(("systemd-networkd", "networkmanager")):
         node = FakeNode(tmp_path / str(number), stack)
         node.appear("ib0")

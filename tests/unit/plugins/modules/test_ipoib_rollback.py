@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Changes to the interface that the run comes over: refused, or made with a way back."""
+"""Changes to the interface that carries the connection: refused, or made with a rollback."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_way_back(tmp_path: pathlib.Path) -> None:
         "#!/bin/sh",
         "tries=600",
         "while [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done" % os.getpid(),
-        # What a run that is killed in the middle of a write has left.
+        # Left by a run that was killed during a write.
         "rm -f /etc/systemd/network/.50-rdma-ib0.network.*.rdma-ofed",
         "systemctl daemon-reload",
         "systemctl enable rdma-ofed-ipoib-mode.service",

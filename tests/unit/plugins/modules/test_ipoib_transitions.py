@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Bonds, routes and children on every network stack: check mode, run, nothing left, broken off anywhere, and removed."""
+"""Bonds, routes and children on every network stack: check mode, run, idempotence, interruption at any point, and removal."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def new(path: pathlib.Path, stack: str, loaded: bool = True) -> FakeNode:
 
 
 def is_bare(node: FakeNode) -> None:
-    """As the kernel makes it, without a trace of ours."""
+    """Return whether the interface is as the kernel creates it, without any setting of the collection."""
     assert sorted(node.addresses) == ["ib0", "ib1"]
     for name in ("ib0", "ib1"):
         assert (node.addresses[name], node.get(name, "mode"), node.get(name, "mtu"), node.master(name)) == ([], "datagram", "2044", "")
@@ -82,7 +82,7 @@ def test_check_mode_then_run_then_nothing_then_absent(tmp_path: pathlib.Path, st
 
 
 def tour(cases: t.Sequence[str]) -> t.Iterator[str]:
-    """From each case to each other exactly once: all steps of length 1, then of 2, and so on around a circle of prime size."""
+    """Yield each transition between two cases exactly once: all steps of length 1, then of 2, and so on around a circle of prime size."""
     place = 0
     for stride in range(1, len(cases)):
         for _turn in cases:
@@ -108,7 +108,7 @@ def test_from_each_to_each_other_and_nothing_left(tmp_path: pathlib.Path, stack:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_broken_off_at_any_command(tmp_path: pathlib.Path, stack: str) -> None:
-    """The next run makes it whole, wherever the one before ended."""
+    """The next run completes the change, wherever the previous one stopped."""
     for step in range(1, 40):
         node = new(tmp_path / str(step), stack)
         reached = False
@@ -176,7 +176,7 @@ def test_commands_on_networkmanager(tmp_path: pathlib.Path) -> None:
     node = new(tmp_path, "networkmanager")
     node.call(interfaces=[BOND])
     assert node.argv == ["nmcli general reload conf", "nmcli connection reload", "nmcli --wait 60 connection up id rdma-bond0"]
-    # What a running interface takes is not worth a bounce, and a port is never activated.
+    # A change that a running interface accepts causes no restart, and a port is never activated.
     node.call(interfaces=[{**BOND, "addresses": ["10.20.0.2/24"]}])
     assert node.argv == ["nmcli connection reload", "nmcli device reapply bond0"]
     node.addresses["bond0"].append("10.9.9.9/24")
@@ -296,12 +296,14 @@ def test_a_bond_that_has_refused_a_port_is_made_anew(tmp_path: pathlib.Path, por
 
 
 def test_netplan_s_renderer_hears_of_a_bond_when_its_ports_are_in_it(tmp_path: pathlib.Path) -> None:
-    """Also where files of its own go, as those beside a child. Told before, it would put the ports into a bond whose MTU they can't have yet."""
+    """Also if files of the collection are removed, as those beside a child. With an earlier reload, networkd would enslave ports that cannot have the bond's
+    MTU yet.
+    """
     node = new(tmp_path, "netplan")
     child = {"parent": "ib0", "pkey": 0x8001, "addresses": ["10.21.0.1/24"]}
     for interfaces in ([{"name": "ib0", "mode": "datagram"}, child, {"name": "ib1"}], [BOND]):
         node.argv.clear()
-        # The node has no networkd that would do as it is told.
+        # The node has no networkd to follow the commands.
         with contextlib.suppress(CommandFailed):
             node.call(interfaces=interfaces)
     assert "systemctl daemon-reload" in node.argv
@@ -310,7 +312,7 @@ def test_netplan_s_renderer_hears_of_a_bond_when_its_ports_are_in_it(tmp_path: p
 
 
 def test_what_netplan_generated_is_kept_before_any_file_is_changed(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """systemd has the files written again as it reads its units, and networkd would take them for new ones."""
+    """systemd regenerates the files when it reloads its units, and networkd would treat them as changed."""
     node = new(tmp_path, "netplan")
     node.write("run/systemd/network/10-netplan-eth0.network", "eth0\n")
     kept = tmp_path / "run/systemd/network/.rdma-ofed/10-netplan-eth0.network"
@@ -322,14 +324,14 @@ def test_what_netplan_generated_is_kept_before_any_file_is_changed(tmp_path: pat
         return real(*arguments, **more)
 
     monkeypatch.setattr(_apply, "apply_file", apply_file)
-    # The node has no networkd that would do as it is told.
+    # The node has no networkd to follow the commands.
     with contextlib.suppress(CommandFailed):
         node.call(interfaces=[{"name": "ib0", "addresses": ["10.20.0.1/24"]}])
     assert seen and all(seen)
 
 
 def test_a_removal_broken_off_with_the_files_of_netplan_aside(tmp_path: pathlib.Path) -> None:
-    """All else was done already: only the folder tells the next run that netplan and networkd have not been told."""
+    """Everything else was done already: only the directory shows the next run that netplan and networkd were not notified."""
     node = new(tmp_path, "netplan")
     assert not node.call(state="absent")["changed"]
     node.write("run/systemd/network/10-netplan-eth0.network", "eth0\n")

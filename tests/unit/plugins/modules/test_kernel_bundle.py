@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole module on a pretended node that has no stack of a vendor."""
+"""The whole module on a simulated node without a vendor's stack."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CONTENT = b"a bundle"
 
 
 class Builder(Node):
-    """The vendor's script leaves an archive in its folder."""
+    """The vendor's script leaves an archive in its directory."""
 
     def perform(self, argv: list[str]) -> None:
         if any(word.endswith("mlnx_add_kernel_support.sh") for word in argv):
@@ -71,7 +71,7 @@ def test_what_is_built_has_a_name_as_a_bundle_has() -> None:
     named = parse_name("/srv/%s.tgz" % (NAME % ("x86_64", "5.14.0-427.13.1.el9_4.x86_64")))
     assert named == ("tar", "23.10-0.5.5.0", "debian12.1", "x86_64")
     assert misfit(named, OperatingSystem("", "debian", "12"), "x86_64") == ""
-    # The vendor's installer names its own result without the processor.
+    # The vendor's installer omits the architecture from the name of its result.
     assert parse_name("MLNX_OFED_LINUX-23.10-0.5.5.0-rhel9.4-ext.tgz") == ("tar", "23.10-0.5.5.0", "rhel9.4", "")
 
 
@@ -110,7 +110,7 @@ def test_a_bundle_that_has_the_modules_is_not_built_again(node: Builder) -> None
     node.fault_at("mlnx_add_kernel_support.sh", 30)
     done = ask(node)
     assert not done["changed"] and done["checksum"] == "" and "declare it as ofed_bundle as it is" in done["reasons"][0]
-    # The same status of another step means nothing of the kind.
+    # The same status of another step has another meaning.
     node.fault_at("grep", 30)
     with pytest.raises(CommandFailed, match="checking the bundle failed"):
         ask(node)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module on a node made of files: what it reads, what it starts, what it leaves."""
+"""The module on a node made of files: what it reads, starts and leaves behind."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PARAMETERS = "send_queue_size:Number of descriptors in send queue (int)\nrecv_qu
 
 
 class Node:
-    """A root directory, the tools of a node, and AnsibleModule as far as the code uses it."""
+    """A root directory, the tools of a node, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -214,7 +214,7 @@ def test_the_image_is_rebuilt_when_it_holds_the_module(node: Node) -> None:
 
 
 def test_a_run_that_is_killed_before_the_image_leaves_the_next_run_its_work(node: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The file of the options is as declared by then, and tells nothing."""
+    """The options file is in the declared state by then and shows no pending work."""
     node.tools |= {"update-initramfs", "lsinitramfs"}
     node.write(IMAGE, "")
     options = {"ib_ipoib": {"send_queue_size": 512}}
@@ -367,7 +367,7 @@ def test_the_limit_of_locked_memory_is_for_sessions_and_services(node: Node) -> 
 
 
 def test_where_limits_may_not_be_raised_they_are_left_alone(node: Node) -> None:
-    """pam_limits would fail there, and no session would begin."""
+    """pam_limits would fail there, and no session could start."""
     node.write("proc/1/status", MAY_NOT)
     assert not any("limits.d" in change or "system.conf.d" in change for change in node.run()["changes"])
 
@@ -414,7 +414,7 @@ def test_the_last_file_of_systemd_counts(node: Node) -> None:
 
 
 def test_the_last_line_of_pam_counts_for_each_type(node: Node) -> None:
-    """rdma-core of Red Hat raises both in a file of its own."""
+    """Red Hat's rdma-core raises both limits in a file of its own."""
     node.write("proc/1/status", MAY_RAISE)
     node.write("etc/security/limits.conf", "* soft memlock 64\n* hard memlock 64\n")
     node.write("etc/security/limits.d/rdma.conf", "* soft memlock unlimited\n* hard memlock unlimited\n")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole module on a pretended node with two kernels, of which one came after the driver."""
+"""The whole module on a simulated node with two kernels, one of which was installed after the driver."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def test_secure_boot(node: Node) -> None:
     node.write("boot/grub/grub.cfg", MENU % OLD)
     with pytest.raises(Refused, match="mokutil --import"):
         ask(node, "refuse")
-    # Signed is not trusted: dkms signs with a key of its own, which the kernel does not know until it is enrolled.
+    # Signed does not mean trusted: dkms signs with its own key, which the kernel does not know until it is enrolled.
     node.signer = "DKMS module signing key"
     with pytest.raises(Refused, match='signed by "DKMS module signing key", which this kernel does not trust'):
         ask(node, "refuse")

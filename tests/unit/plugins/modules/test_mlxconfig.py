@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module on a node made of files and cards that answer as the real ones do."""
+"""The module on a node made of files, with cards that answer like real ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FIRST, SECOND, THIRD = "0000:03:00.0", "0000:81:00.0", "0000:82:00.0"
 
 @pytest.fixture(name="node")
 def dual_port_card(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """One card with two functions."""
+    """Return one card with two functions."""
     monkeypatch.setattr(_session, "WAITS", (0.0, 0.0))
     node = Node(tmp_path)
     node.add(FIRST, "mlx5_0")
@@ -39,7 +39,7 @@ WANTED = {"LINK_TYPE_P1": "eth", "SRIOV_EN": True, "NUM_OF_VFS": "0x10", "HOST_C
 
 
 def test_a_container_does_not_own_the_cards(node: Node) -> None:
-    """The build host's cards, seen from the container in which an image is made."""
+    """The build host's cards, seen from the container in which an image is built."""
     node.root.joinpath(".dockerenv").touch()
     for check in (True, False):
         with pytest.raises(Refused, match="rdma_allow_container"):
@@ -50,13 +50,13 @@ def test_a_container_does_not_own_the_cards(node: Node) -> None:
 
 
 def test_what_only_the_burned_firmware_has_waits_for_it(node: Node) -> None:
-    """Image and parameter declared together: the parameter ended every run before the image could be activated."""
+    """Regression: with image and parameter declared together, the parameter ended every run before the image could be activated."""
     wanted = {"NUM_OF_VFS": 16, "BRAND_NEW_FEATURE": 3}
     with pytest.raises(InvalidInput, match="BRAND_NEW_FEATURE"):
         run(node, wanted)
     with pytest.raises(InvalidInput, match="BRAND_NEW_FEATURE"):
         run(node, wanted, awaiting_firmware=[SECOND])
-    # Any function of the card names it.
+    # Any function of the card identifies it.
     predicted = run(node, wanted, check=True, awaiting_firmware=["0000:03:00.1"])
     done = run(node, wanted, awaiting_firmware=["0000:03:00.1"])
     assert predicted["pending"] == done["pending"] and predicted["changes"] == done["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"]
@@ -70,7 +70,7 @@ def test_what_only_the_burned_firmware_has_waits_for_it(node: Node) -> None:
         "needs": "reboot",
     }
     assert entry["why"] and not run(node, wanted, awaiting_firmware=[FIRST])["changed"]
-    # With its firmware, it is set.
+    # With its firmware, the parameter is set.
     node.cards[FIRST].parameters["BRAND_NEW_FEATURE"] = Parameter(0)
     done = run(node, wanted, awaiting_firmware=[FIRST])
     assert done["waiting"] == [] and done["changes"] == [FIRST + " BRAND_NEW_FEATURE: 0 -> 3"]
@@ -172,7 +172,7 @@ def test_the_tool_judges_values_and_we_say_which(node: Node, value: t.Any, allow
 
 
 def told(node: Node, parameters: t.Mapping[str, t.Any]) -> list[str]:
-    """Everything wrong, in words."""
+    """Return all errors as text."""
     with pytest.raises(InvalidInput) as caught:
         run(node, parameters)
     assert "set" not in verbs(node)
@@ -398,7 +398,7 @@ def test_a_card_that_can_not_be_queried_does_not_stop_the_others(node: Node, che
     assert details["changed"] and details["changes"] == [FIRST + " NUM_OF_VFS: 8 -> 16"] and [one["subject"] for one in details["pending"]] == [FIRST]
     assert [one["pci"] for one in details["unread"]] == [SECOND] and "Failed to open the device" in details["unread"][0]["why"]
     assert node.cards[FIRST].value("NUM_OF_VFS") == ("8" if check else "16")
-    # What is wrong with the input is told before anything is set, as ever.
+    # Input errors are reported before anything is set.
     node.cards[SECOND].refusals = ["Failed to open the device"]
     with pytest.raises(InvalidInput, match="SRIOVEN"):
         run(node, {"SRIOVEN": 1}, check)

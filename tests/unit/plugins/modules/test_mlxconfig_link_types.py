@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A link type that is declared for a model, and the management port of a node on a card of that model."""
+"""A link type declared for a card model, while the node's management port is on a card of that model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DECLARED = [{"type": "ConnectX-5", "parameters": {"LINK_TYPE_P1": "IB", "LINK_TY
 
 @pytest.fixture(name="node")
 def two_cards_of_a_model(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """Both with Ethernet on all ports; the second one is for management, through its second port."""
+    """Return two cards with Ethernet on all ports; the second port of the second card is for management."""
     monkeypatch.setattr(_session, "WAITS", (0.0, 0.0))
     node = Node(tmp_path)
     node.tools = {"mstconfig", "ip"}
@@ -46,7 +46,7 @@ def addresses(*texts: str) -> dict[str, t.Any]:
 
 
 def refused(node: Node, **params: t.Any) -> str:
-    """The message; the same in check mode, and nothing is set on any card."""
+    """Check that check mode and run fail with the same message and set nothing on any card. Returns the message."""
     texts = []
     for check in (True, False):
         with pytest.raises(Refused) as caught:
@@ -58,7 +58,7 @@ def refused(node: Node, **params: t.Any) -> str:
 
 
 def test_idle_ports_change_their_type(node: Node) -> None:
-    # A port without a partner of its kind is often switched on, and has no link.
+    # A port with the wrong peer is often enabled but has no link.
     interface(node, "eth0", FABRIC, up=True)
     assert len(converge(node, DECLARED)["changes"]) == 6
 
@@ -106,13 +106,13 @@ def test_the_default_route_and_the_connection_of_the_run(node: Node) -> None:
 
 
 def test_only_a_change_of_the_running_type_takes_a_port_away(node: Node) -> None:
-    """A wrong type that waits for the next start is taken back, whoever uses the port."""
+    """A pending wrong type is reverted, regardless of the users of the port."""
     node.links["eth3"] = addresses("192.0.2.7/24")
     node.cards[MANAGEMENT].parameters["LINK_TYPE_P2"].next = 1
     back = [{"pci": MANAGEMENT, "parameters": {"LINK_TYPE_P2": "ETH"}}]
     assert converge(node, back)["changes"] == [MANAGEMENT + " LINK_TYPE_P2: IB(1) -> ETH(2)"]
     assert not converge(node, back)["changed"]
-    # What the firmware does not tell is taken from the next start.
+    # If the firmware does not report the current type, the pending one counts.
     node.cards[MANAGEMENT].knows_states = False
     with pytest.raises(Refused, match="eth3"):
         converge(node, DECLARED)

@@ -54,7 +54,7 @@ class Module(FakeModule):
 
 
 class Tools:
-    """Two cards whose pending firmware and parameters become effective by a reset."""
+    """Two cards whose pending firmware and parameters take effect with a reset."""
 
     def __init__(self, absent: t.Collection[str] = ()) -> None:
         self.absent = {"mlxconfig", "mlxfwreset", "flint", "lscpu", *absent}
@@ -94,7 +94,7 @@ class Tools:
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> str:
-    """Two ConnectX-5: one of two functions, one of one."""
+    """Return the root of a node with two ConnectX-5 cards: one with two functions, one with one."""
     tree = tmp_path / "root"
     for index, pci in enumerate((FIRST, FIRST[:-1] + "1", SECOND)):
         device = tree / "sys/bus/pci/devices" / pci
@@ -146,12 +146,12 @@ def test_a_reset_is_one_for_each_card_and_the_same_in_check_mode(root: str, tmp_
 
 
 def entry(pci: str, aspect: str = "LINK_TYPE_P1", kind: str = "firmware_parameter", before: str = "IB(1)", after: str = "ETH(2)") -> dict[str, t.Any]:
-    """As mlxconfig says it, which does not know what it takes."""
+    """Return an entry of mlxconfig, which does not know the needed reset."""
     return {"kind": kind, "subject": pci, "aspect": aspect, "before": before, "after": after, "needs": "reboot", "why": []}
 
 
 def test_check_mode_knows_what_that_needs_which_nothing_has_set_yet(root: str, tmp_path: pathlib.Path) -> None:
-    """The answers before and after it is set are the same, of a card that can be reset and of one that can't."""
+    """The results before and after it is set are the same, for a card that can be reset and for one that cannot."""
 
     class Idle(Tools):
         def __init__(self, absent: t.Collection[str] = ()) -> None:
@@ -167,9 +167,9 @@ def test_check_mode_knows_what_that_needs_which_nothing_has_set_yet(root: str, t
         assert converge(root, before, tmp_path, foreseen=foreseen) == converge(root, after, tmp_path)
         said = converge(root, before, tmp_path, check_mode=True, state="reset", foreseen=foreseen)
         assert said == converge(root, after, tmp_path, state="reset") and before.resets() == []
-        # The real reset takes what the cards say.
+        # The real reset relies on what the cards report.
         assert converge(root, before, tmp_path, state="reset", foreseen=foreseen)["changed"] is False
-    # What would be set counts, where something else is pending.
+    # Predicted changes count if something else is pending.
     back = [entry(FIRST, after="IB(1)"), burned]
     assert [change["aspect"] for change in converge(root, Tools(), tmp_path, foreseen=back)["pending"]] == ["running_version"]
 
@@ -217,7 +217,7 @@ def test_a_subnet_manager_and_missing_helpers_are_named_before_the_reset(root: s
 
 
 def behind_a_switch(root: str, driver: str = "nvidia", switch: str = "0x15b3") -> None:
-    """The first card with a PCIe switch of its own, and a GPU, an NVMe drive and an empty slot behind it."""
+    """Return a node whose first card has its own PCIe switch, with a GPU, an NVMe drive and an empty slot behind it."""
     base = pathlib.Path(root) / "sys/bus/pci/devices"
     upstream = pathlib.Path(root) / "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
     for path, vendor in ((upstream, switch), (upstream / "0000:02:00.0", switch), (upstream / "0000:02:01.0", switch), (upstream.parent, "0x8086")):
@@ -236,7 +236,7 @@ def behind_a_switch(root: str, driver: str = "nvidia", switch: str = "0x15b3") -
 
 
 def test_what_lies_behind_the_switch_of_a_card_keeps_it_from_a_reset(root: str, tmp_path: pathlib.Path) -> None:
-    """On a drained node, too: the tool refuses as long as a driver is bound."""
+    """This holds on a drained node too: the tool refuses as long as a driver is bound."""
     behind_a_switch(root)
     found = converge(root, Tools(), tmp_path)["adapters"]
     (text,) = found[0]["blocked_when_drained"]
@@ -319,7 +319,7 @@ def test_a_card_that_can_not_be_looked_at_is_a_finding_and_is_not_reset(root: st
 def test_a_card_that_can_not_be_read_does_not_stop_the_reset_of_another(
     root: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, blocked: bool
 ) -> None:
-    """The reset tool knows the card, its configuration is pending, and its image can't be read. Nor does it matter who uses it."""
+    """The reset tool knows the card, its configuration is pending, and its image cannot be read. Its users do not matter."""
 
     class Broken(Tools):
         def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:

@@ -29,7 +29,7 @@ NAMED = "; cable: Mellanox MCP1600-E002, Passive copper cable, 2 m, serial X1"
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> str:
-    """One card of two functions, and a virtual function."""
+    """Return the root of a node with one card of two functions, and a virtual function."""
     for index, pci in enumerate((FIRST, SECOND, "0000:03:00.2")):
         device = tmp_path / "sys/bus/pci/devices" / pci
         device.mkdir(parents=True)
@@ -42,7 +42,7 @@ def root(tmp_path: pathlib.Path) -> str:
 
 
 class Says:
-    """The first function has the recorded link, the second is an emulated one, which the tool can't ask."""
+    """The first function has the recorded link; the second is emulated, and the tool cannot query it."""
 
     def __init__(self, tools: t.Collection[str] = ("mstlink",)) -> None:
         self.tools = tools
@@ -130,7 +130,7 @@ def test_a_wrong_cable_is_named(link: Link, text: str) -> None:
         ("MCP4Y10-N001", ""),
         ("MMA4Z00-NS", ""),
         ("MFP7E10-N010", ""),
-        # Older, or of others.
+        # Older or third-party cards.
         ("MC2207130-002", ""),
         ("Q28-PC03", ""),
         ("NJAAKK-AU06", ""),
@@ -146,7 +146,7 @@ def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
     (problem,) = _links.problems_of(EDR._replace(cable=cable), Limits())
     assert problem.code == Code.CABLE_FOR_ETHERNET
     assert problem.found.startswith("by its part number, the cable is for Ethernet (100GbE), and the port is InfiniBand; cable: ")
-    # The site declared it; the port is an Ethernet one; nothing tells which kind it is.
+    # Declared by the site; an Ethernet port; and a port whose type is unknown.
     assert _links.problems_of(EDR._replace(cable=cable), Limits(("MCP1600-*",))) == []
     ethernet = EDR._replace(cable=cable, speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",))
     assert _links.problems_of(ethernet, Limits()) == _links.problems_of(Link(cable=cable), Limits()) == []
@@ -161,7 +161,7 @@ def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
         (EDR._replace(speed="IB-QDR"), "FDR", ["it runs at IB-QDR, FDR is wanted"]),
         (EDR._replace(speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",)), "EDR", []),
         (EDR, "100G", []),
-        # What is declared of Ethernet leaves the comparison of an InfiniBand port as it is.
+        # Ethernet declarations do not affect the comparison of an InfiniBand port.
         (EDR._replace(speed="IB-SDR"), "100G", ["it runs at IB-SDR, port and cable are able to do EDR"]),
     ],
 )

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The whole module on a pretended node: cards that answer as mstflint does."""
+"""The whole module on a simulated node: cards that answer like mstflint."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Module(FakeModule):
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path) -> pathlib.Path:
-    """A node with two cards, the first of two functions, and a directory of images."""
+    """Return the root of a node with two cards, the first with two functions, and a directory of images."""
     for pci in ("0000:03:00.0", "0000:03:00.1", "0000:83:00.0"):
         base = tmp_path / "sys/bus/pci/devices" / pci
         base.mkdir(parents=True)
@@ -122,7 +122,7 @@ def test_what_is_wrong_is_found_before_the_first_burn(cards: Cards, root: pathli
     cards.faults = faults
     with pytest.raises(RdmaError, match=text):
         run(cards, root, check=check)
-    # A bad image stops all burns, a card that can't be queried none but its own.
+    # A bad image stops all burns; a card that cannot be queried stops only its own.
     assert cards.burns == ([] if check or "verify" in faults else ["0000:03:00.0"])
 
 
@@ -154,7 +154,7 @@ def test_versions_alone_are_compared(cards: Cards, root: pathlib.Path) -> None:
 
 
 class Server:
-    """Serves one image, and counts."""
+    """Serves one image and counts the requests."""
 
     def __init__(self, content: bytes) -> None:
         self.content, self.served = content, 0
@@ -217,13 +217,13 @@ def test_a_selection_by_psid_works_beside_a_card_that_can_not_be_queried(cards: 
     with pytest.raises(CommandFailed, match=r"0000:03:00\.0 can't be queried") as caught:
         run(cards, root, devices=[{"psid": "MT_1"}])
     assert caught.value.details["changed"] and cards.burns == ["0000:83:00.0"]
-    # The card that is meant may be the one that does not answer.
+    # The matching card may be the one that does not answer.
     with pytest.raises(CommandFailed, match=r"0000:03:00\.0 can't be queried"):
         run(cards, root, devices=[{"psid": "MT_9"}])
 
 
 class Endless(io.BytesIO):
-    """An answer that never ends; each block takes its time."""
+    """An answer that never ends; each block takes time."""
 
     def __init__(self, clock: list[float], seconds: float) -> None:
         super().__init__()
@@ -272,9 +272,9 @@ def test_a_failed_burn_does_not_end_those_of_other_cards(cards: Cards, root: pat
     details = caught.value.details
     assert (details["changed"], details["burned"], details["not_burned"]) == (True, ["0000:83:00.0"], ["0000:03:00.0"])
     assert [(one["pci"], one["half_written"]) for one in details["unburned"]] == [("0000:03:00.0", True)]
-    # The role goes on with other cards after `unread` alone: here, it must not come to a reset or reboot.
+    # The role continues with other cards only after `unread`: here it must not reach a reset or reboot.
     assert "unread" not in details
-    # Each is named, and the details are those of the worst.
+    # Each card is named, and the details are those of the most severe failure.
     cards.faults = {**cards.faults, "burn 0000:83:00.0": "-E- Burning FS4 image failed: Rejected authentication\n"}
     second = Cards("0000:03:00.0", "0000:83:00.0")
     second.faults = cards.faults
@@ -345,7 +345,7 @@ def test_flash_written_by_the_tool_is_read_back(root: pathlib.Path) -> None:
 
 
 def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
-    """The flash is looked at again under the lock."""
+    """The module rereads the flash under the lock."""
     asked: list[str] = []
 
     class Rival(Cards):
@@ -377,7 +377,7 @@ def test_another_psid_is_burned_only_with_consent(cards: Cards, root: pathlib.Pa
 @pytest.mark.parametrize("method", ["fw_ctrl", "Legacy"])
 @pytest.mark.parametrize("mapped", [False, True])
 def test_a_psid_is_changed_once(root: pathlib.Path, method: str, mapped: bool) -> None:
-    """Firmware that controls updates names its own PSID until it is reset: the flash is read."""
+    """Firmware with controlled updates reports its old PSID until the reset, so the module reads the flash."""
     cards = Cards("0000:03:00.0", "0000:83:00.0", method=method)
     path = str(root / "fw/other.bin")
     images = {"MT_1": path} if mapped else path

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module: its documentation and its arguments agree, and its input is judged."""
+"""The module: its documentation and arguments agree, and its input is validated."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
     assert "cables" not in wanted_of(DEFAULTS).concerns
     options = {"cables": True, "cable_part_numbers": ["MCP1600-E*"], "max_effective_ber": 1e-14, "min_speed": "EDR"}
     assert wanted_of({**DEFAULTS, **options}).concerns["cables"] == Limits(("MCP1600-E*",), 1e-14, "EDR")
-    # The ports are of InfiniBand.
+    # The ports are InfiniBand.
     for wrong in ("fast", "100G"):
         assert [problem.variable for problem in problems({**DEFAULTS, "min_speed": wrong})] == ["min_speed"]
     assert [problem.variable for problem in role_problems({"node_check_min_speed": ["EDR"]})][:1] == ["node_check_min_speed"]
-    # YAML takes a number without a dot for a text.
+    # YAML reads a number without a dot as a string.
     assert role_problems({"node_check_max_effective_ber": "1e-14"}) == []
     assert [problem.variable for problem in role_problems({"node_check_max_effective_ber": True})] == ["node_check_max_effective_ber"]
 
@@ -97,7 +97,7 @@ def test_cables_are_judged_by_the_limits_that_are_given() -> None:
 def test_accepted_slots_are_pci_addresses() -> None:
     assert wanted_of({**DEFAULTS, "pcie": True, "pcie_accepted": ["03:00.0", "0000:81:00.0"]}).pcie_accepted == ("0000:03:00.0", "0000:81:00.0")
     for name, judge in (("node_check_pcie_accepted", role_problems), ("pcie_accepted", lambda given: problems({**DEFAULTS, **given}))):
-        # YAML has read 0000:03:00.0 without quotes.
+        # YAML has parsed an unquoted 0000:03:00.0.
         found = judge({name: ["0000:03:00.0", "mlx5_0", 180.0, "0000:03:00.0/1", True]})
         assert [problem.variable for problem in found] == ["%s[%d]" % (name, index) for index in (1, 2, 3, 4)]
         assert ["quote it" in str(problem) for problem in found] == [False, True, False, False]

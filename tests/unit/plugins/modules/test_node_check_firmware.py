@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Firmware against its declaration, on a node whose cards answer as the real ones do."""
+"""Firmware against its declaration, on a node whose cards answer like real ones."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def two_cards(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Both:
 def test_another_version_than_the_declared_one(node: Both) -> None:
     images = str(node.node.root / "fw")
     assert node.fields(versions=DECLARED, images=images) == [("differs", pci, "version", "16.35.3006", "16.35.2000") for pci in (FIRST, SECOND)]
-    # The newest image is declared by the directory alone.
+    # Only the directory declares the newest image.
     assert node.fields(images=images) == node.fields(versions=DECLARED, images=images)
     assert node.lines(images=images)[0] == "adapter 0000:03:00.0 firmware: wanted 16.35.3006, found 16.35.2000 (run rdma.ofed.firmware)"
 
@@ -133,7 +133,7 @@ def test_a_parameter_of_the_new_firmware_waits_for_it(node: Both) -> None:
     config = [{"all": True, "parameters": {"BRAND_NEW_FEATURE": 3}}]
     assert all("BRAND_NEW_FEATURE" in line for line in node.lines(config=config))
     with_image = node.fields(config=config, images=str(node.node.root / "fw"))
-    # Nothing of it is set, so no start of the adapter brings it.
+    # None of it is set, so the adapter's next start does not apply it.
     expected = [("differs", pci, "BRAND_NEW_FEATURE", "3", "not available") for pci in (FIRST, SECOND)]
     assert [one for one in with_image if one[2] != "version"] == expected
 

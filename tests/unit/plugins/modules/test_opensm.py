@@ -52,7 +52,7 @@ class Module(FakeModule):
 
 
 class Tools:
-    """sminfo answers with a master, smpquery with a description; `bare` is a node where nothing is installed."""
+    """sminfo answers with a master, smpquery with a description; `bare` is a node without installed tools."""
 
     def __init__(self, bare: bool = False, description: str = "MF0;switch", master: str = MASTER) -> None:
         self.bare, self.description, self.master = bare, description, master
@@ -147,7 +147,7 @@ def test_a_stranger_keeps_everything_as_it_is(tmp_path: pathlib.Path, monkeypatc
 
 @pytest.fixture
 def two_ports(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, t.Any]]:
-    """Instances of two fabrics on a node with two ports, each of which belongs to a fabric of others where port GUID 0x100003 is."""
+    """Return instances of two fabrics on a node with two ports. Each port is on the wrong fabric if it sees port GUID 0x100003."""
     ports = (PORT, PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0000000000100002"))
     monkeypatch.setattr(_converge, "read_ports", lambda: ports)
     monkeypatch.setattr(_converge, "systemd_runs", lambda: True)
@@ -182,7 +182,7 @@ def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict
     monkeypatch.setattr(_settle, "INTERVAL_SECONDS", 0)
     with pytest.raises(RdmaError, match=r"^no link\. a cable is in the wrong switch$"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=two_ports)), tools)
-    # At once, and not when the wait for the other one is over: the host at the other end waits for that.
+    # At once, without waiting for the other instance: the host at the other end waits for that.
     assert stopped == [[], [["disable", "--now", "rdma-opensm@storage.service"]]]
 
 
@@ -250,7 +250,7 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     ]
     assert done == ([] if check else result["changes"])
     assert result["package_recorded"]
-    # Another one is master: nothing is lost.
+    # Another subnet manager is master: the fabric loses nothing.
     assert _converge.converge(t.cast(t.Any, Module(check, state="absent")), Tools())["changed"]
 
 

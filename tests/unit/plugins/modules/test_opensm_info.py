@@ -21,7 +21,7 @@ RECORD = "SMInfoRecord dump:\n\t\tLID...%d\n\t\tGUID...%s\n\t\tActCount...%d\n\t
 
 
 class Tools:
-    """A master here and a standby on node2."""
+    """A master on this node and a standby on node2."""
 
     def __init__(self, installed: bool = True, hangs: bool = False, broken: bool = False) -> None:
         self.installed, self.hangs, self.broken = installed, hangs, broken
@@ -45,7 +45,7 @@ class Tools:
 
 @pytest.fixture
 def node(tmp_path: pathlib.Path) -> pathlib.Path:
-    """One port, and an instance on it."""
+    """Return a node with one port and an instance on it."""
     port = tmp_path / "sys/class/infiniband/mlx5_0/ports/1"
     (port / "gids").mkdir(parents=True)
     (port / "gids/0").write_text("fe80:0000:0000:0001:0002:c903:0000:1001\n")
@@ -81,7 +81,7 @@ def test_who_manages_the_fabric_and_what_runs_here(node: pathlib.Path) -> None:
 
 
 def test_who_a_manager_is_says_its_port_guid(node: pathlib.Path) -> None:
-    """The inventory calls them otherwise than they call themselves."""
+    """Host names in the inventory differ from those in the node descriptions."""
     inventory = known_of({"known_hosts": ["mgmt1", "node1", "node2"], "known_guids": {"mgmt1": [OURS], "node1": [THEIRS.upper().replace("0X", "0x")]}})
     (fabric,) = report(Tools(), names=[], inventory=inventory, root=str(node))["fabrics"]
     assert fabric["master"]["node_description"] == "node1 mlx5_0"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages on nodes with apt, dnf and zypper: what is previewed, judged and carried out. What the tools print is as they print it."""
+"""Packages on nodes with apt, dnf and zypper: preview, decision and execution, with the real output of the tools."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SYSTEMS = {"apt": "ID=debian\nVERSION_ID=12\n", "dnf": "ID=rocky\nVERSION_ID=9.3
 
 
 class Node:
-    """A node with one package manager, which tells what `foreseen` says of a preview, and does nothing."""
+    """A node with one package manager, whose previews print `foreseen`, and which changes nothing."""
 
     def __init__(self, root: pathlib.Path, manager: str, installed: t.Mapping[str, str]) -> None:
         self.root, self.manager, self.installed = root, manager, installed
@@ -108,7 +108,7 @@ def test_a_missing_package_is_installed_and_check_mode_predicts_it(tmp_path: pat
 
 @pytest.mark.parametrize("there", ["", "opensm", "infiniband-diags"])
 def test_for_what_a_package_was_missing(tmp_path: pathlib.Path, manager: str, there: str) -> None:
-    """A role puts on record by this what it brought."""
+    """A role uses this to record what it installed."""
     node = Node(tmp_path, manager, {there: "installed"} if there else {})
     node.foreseen = said(manager, "install")
     for check in (True, False):
@@ -123,7 +123,7 @@ def test_check_mode_counts_with_what_earlier_tasks_would_have_done(tmp_path: pat
     before = {"installed": {"opensm": version}, "removed": []}
     assert node.run(check=True, names=["opensm"], foreseen=before)["changes"] == []
     assert node.run(check=True, purposes=["opensm"], foreseen=before)["missing_purposes"] == [], "an earlier role brings it, and has it on record"
-    # It comes along with another one.
+    # It is installed together with another package.
     assert node.run(check=True, names=["coffee"], foreseen=before)["changes"] == []
     assert node.run(names=["opensm"], foreseen=before)["changed"], "this is no check mode"
 
@@ -141,7 +141,7 @@ def test_nothing_is_done_where_all_is_there(tmp_path: pathlib.Path, manager: str
     node = Node(tmp_path, manager, {"bash": "installed"})
     assert node.run(names=["bash"])["changed"] is False
     assert node.run(names=["opensm"], state="absent")["changed"] is False
-    # The package manager finds a name that another package provides.
+    # The package manager resolves a name that another package provides.
     node.foreseen = Output(0, "Nothing to do.\n", "")
     assert node.run(names=["sh"], check=True)["changed"] is False
     assert node.done == []
@@ -197,7 +197,7 @@ def test_lists_that_are_old_are_refreshed_and_what_was_interrupted_is_finished(t
     assert [line.split()[0] for line in node.done] == ["dpkg", "apt-get", "apt-get"]
     assert node.done[1].endswith(" update")
     node.foreseen = MISSING["apt"]
-    # The lists that check mode has do not know what the run will find.
+    # The package lists in check mode do not know what the run will find.
     assert node.run(names=["opensm"], check=True)["changed"] is True
 
 
@@ -209,7 +209,7 @@ def test_a_node_of_another_family_is_named(tmp_path: pathlib.Path) -> None:
 
 
 def test_what_is_impossible_is_foreseen_where_the_run_would_find_it_impossible(tmp_path: pathlib.Path, manager: str) -> None:
-    """Check mode goes on only where the run refreshes the lists, or ends what was interrupted; the run never does."""
+    """Check mode continues only if the run refreshes the lists or completes an interrupted transaction; the run itself never does."""
     node = Node(tmp_path, manager, {"bash": "installed"})
     node.foreseen = MISSING[manager]
     with pytest.raises(RdmaError, match="coffee can't be installed"):
@@ -295,7 +295,7 @@ def test_no_service_starts_and_the_policy_of_the_site_comes_back(tmp_path: pathl
         with forbidden(str(tmp_path)):
             assert subprocess.run([str(policy), "opensm", "start"], check=False).returncode == 101
     assert policy.read_text() == "#!/bin/sh\nexit 104\n"
-    # A run that was killed leaves its script, which forbids nothing: there is no such process.
+    # A killed run leaves its script, which blocks nothing: its process is gone.
     gone = subprocess.Popen(["true"])
     gone.wait()
     saved = tmp_path / "usr/sbin/policy-rc.d.rdma-ofed"
@@ -358,7 +358,7 @@ def test_what_is_left_of_a_removed_package_does_not_count_as_installed(tmp_path:
 
 
 def test_an_impossible_preview_stops_before_the_command(tmp_path: pathlib.Path, manager: str) -> None:
-    """Whatever the tool says, and where it says nothing."""
+    """For any message of the tool, and without one."""
     node = Node(tmp_path, manager, {"opensm": "installed"})
     node.needed = Output(0, "opensm 0\n", "")
     for node.foreseen in (Output(7, "", "no space left\n"), Output(7, "no space left\n", "")):

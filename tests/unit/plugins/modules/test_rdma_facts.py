@@ -62,7 +62,7 @@ def test_others_than_root_are_refused_first(capsys: pytest.CaptureFixture[str], 
     assert "ansible_facts" in run(capsys, gather=["ports"], require_root=True)
 
 
-# What looks only, or answers questions about the controller.
+# Modules that only inspect, or that answer questions on the controller.
 READERS = {"node_check", "fabric_ports", "mlxlink_info", "opensm_info", "rdma_facts"}
 
 
@@ -79,7 +79,7 @@ def test_what_changes_a_node_takes_root(capsys: pytest.CaptureFixture[str], monk
 
 
 class Refusing:
-    """As much of AnsibleModule as a refusal takes."""
+    """The part of AnsibleModule that a refusal needs."""
 
     def fail_json(self, msg: str, **_details: t.Any) -> t.NoReturn:
         raise SystemExit(msg)

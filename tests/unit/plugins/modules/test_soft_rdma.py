@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module on a node made of files: what it reads, what it starts, what it leaves."""
+"""The module on a node made of files: what it reads, starts and leaves behind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ UNIT = "etc/systemd/system/rdma-ofed-link-rxe0.service"
 
 
 class Node(FileNode):
-    """A root directory, systemd and rdma as far as they matter, and AnsibleModule as far as the code uses it."""
+    """A root directory, minimal systemd and rdma, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
@@ -122,7 +122,7 @@ def test_nothing_declared_on_a_bare_node_starts_no_process(node: Node) -> None:
     for declared in ({"links": []}, {"state": "absent"}):
         result = node.run(**declared)
         assert not result["changed"] and node.calls == []
-        # So the result needs no visit, where the facts tell the same.
+        # If the facts show the same, the result needs no visit to the node.
         assert idle(node.params, {"soft_links": as_data(read_soft_links(str(node.root)))}) == result
         assert all(idle(node.params, facts) is None for facts in ({}, {"soft_links": None})), "facts that do not tell"
 

@@ -22,7 +22,7 @@ SECRET = "0x5ec2e75ec2e75ec2"
 
 
 class Tools:
-    """A node with some tools, of which one never ends."""
+    """A node with some tools, one of which never ends."""
 
     def __init__(self, *tools: str) -> None:
         self.tools = tools
@@ -42,7 +42,7 @@ class Tools:
 
 @pytest.fixture
 def root(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
-    # Whoever asked for a bundle removes its folder.
+    # The task that requested the bundle removes its directory.
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))

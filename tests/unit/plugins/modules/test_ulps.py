@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The module on a node made of files: what it reads, what it starts, what it leaves."""
+"""The module on a node made of files: what it reads, starts and leaves behind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEFAULTS: dict[str, t.Any] = {"protocols": [], "source": "inbox", "openib_conf":
 
 
 class Node(FileNode):
-    """A root directory, systemd and modprobe as far as they matter, and AnsibleModule as far as the code uses it."""
+    """A root directory, minimal systemd and modprobe, and the part of AnsibleModule that the code uses."""
 
     def __init__(self, root: pathlib.Path) -> None:
         super().__init__(root)
@@ -71,7 +71,7 @@ class Node(FileNode):
                 self.units[name] = ["disabled", "inactive"]
 
     def run(self, *protocols: str, check: bool = False, **params: t.Any) -> dict[str, t.Any]:
-        """First in check mode, which has to tell the same and leave everything as it is."""
+        """Run in check mode first, which must return the same and change nothing."""
         self.params = {**DEFAULTS, "protocols": list(protocols), **params}
         self.check_mode = True
         before = (len(self.calls), self.text(LIST), self.text(RECORD), self.text(CONF))

@@ -16,7 +16,7 @@ EDR = Speed("4X", "EDR")
 
 
 def picture(switches: t.Sequence[str], hosts: t.Mapping[str, t.Sequence[str]], links: t.Sequence[tuple[str, str]] = ()) -> Picture:
-    """Hosts by description, each with the switches that its adapter is plugged into, and the links between switches."""
+    """Return hosts by description, each with the switches of its adapter, and the links between switches."""
     guids = {name: "0x%016x" % number for number, name in enumerate([*switches, *hosts], 1)}
     nodes = {guids[name]: Node(guids[name], "switch", name, name, 40) for name in switches}
     nodes.update({guids[name]: Node(guids[name], "ca", name, name, 1, device_id="0x101b", psid="MT_0000000223") for name in hosts})
@@ -102,7 +102,7 @@ def test_names_of_hosts(name: str) -> None:
     "name", [*hostile.NAMES, "", "1", "2130706433", "0x7f000001", "127.1", "localhost", "LocalHost.localdomain", "ip6-localhost", "a" * 254, "a..b"]
 )
 def test_what_is_no_name_of_a_host(name: str) -> None:
-    # ALL is one, and means something else to Slurm.
+    # ALL is a valid host name but has another meaning in Slurm.
     assert (is_host_name(name), is_node_of_slurm(name)) == (name == "ALL", False)
 
 

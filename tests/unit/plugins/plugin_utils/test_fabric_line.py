@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who manages a fabric, where the command line names the fabric for all hosts, and no inventory ends the judgement."""
+"""The manager of a fabric when the command line names the fabric for all hosts; no inventory makes the evaluation fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STANDBY = {"opensm_standby": True}
     ("hosts", "fabric", "line"),
     [
         ({"node2": {}, "node1": STANDBY, "node3": STANDBY}, "ib", ["node2", "node1", "node3"]),
-        # A host that is no standby only waits for a rank.
+        # Only the rank is missing for a host that is no standby.
         ({"node1": {}, "node2": {}}, "ib", ["node1"]),
         ({}, "ib", []),
         ({"node1": {}}, "storage", []),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the filter makes of variables and facts that nothing has validated, and of many hosts."""
+"""What the filter makes of unvalidated variables and facts, and of many hosts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ PARTITIONS = [
 
 def call(hostvars: t.Mapping[str, t.Any], variables: t.Mapping[str, t.Any]) -> None:
     hosts = list(hostvars)
-    # The action takes these for what is wrong with the inventory.
+    # The action reports these as inventory errors.
     with contextlib.suppress(RdmaError, TypeError, ValueError, LookupError, AttributeError):
         opensm_data({"all": hosts, "rdma": hosts, "opensm": hosts}, hostvars, ["ib"], hosts=hosts, variables=variables)
 
@@ -55,7 +55,7 @@ def test_wrong_partitions_are_named(partitions: t.Any) -> None:
 
 
 def seconds(count: int) -> float:
-    """Half of the hosts are on both fabrics, and all may run a subnet manager."""
+    """Return the time for hosts of which half are on both fabrics and all may run a subnet manager."""
     hosts = ["node%d" % number for number in range(count)]
     one, both = {"ib": ["mlx5_0/1"]}, {"ib": ["mlx5_0/1"], "storage": ["mlx5_1/1"]}
 
@@ -74,5 +74,5 @@ def seconds(count: int) -> float:
 
 
 def test_its_time_grows_with_the_hosts() -> None:
-    # With the square of them it would be sixty-four times as long.
+    # With quadratic growth, it would take sixty-four times as long.
     assert any(seconds(4000) < 24 * min(seconds(500) for _count in range(3)) for _attempt in range(5))

@@ -13,7 +13,7 @@ DECLARED = {"keys": ["routing_engine"], "partitions": {"ib": ""}}
 
 
 class Known(t.Dict[str, t.Any]):
-    """Variables of a large site: reading those of a host that does not matter is an error."""
+    """Variables of a large site: reading those of an irrelevant host is an error."""
 
     def __missing__(self, name: str) -> t.NoReturn:
         raise AssertionError("%s was read" % name)

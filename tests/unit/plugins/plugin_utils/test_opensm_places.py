@@ -31,7 +31,7 @@ def test_each_host_has_a_part() -> None:
         "peer_guids": ["0x1"],
         "other_guids": [],
     }
-    # Those of a fact cache may be another host's by now.
+    # Facts in a fact cache may belong to another host by now.
     hostvars["node1"]["ansible_facts"] = FACTS
     assert places(GROUPS, hostvars, host="node2", own={"opensm_standby": True})["instances"][0]["peer_guids"] == []
 
@@ -48,7 +48,7 @@ def test_the_ports_of_a_host_on_its_other_fabrics_are_not_on_this_one() -> None:
 
 
 class OnlyTheGroup(t.Dict[str, t.Any]):
-    """Looking at the variables of a host that is not in group opensm is an error: that would be quadratic in hosts."""
+    """Reading the variables of a host outside group opensm is an error: that would take quadratic time."""
 
     def __missing__(self, name: str) -> t.NoReturn:
         raise AssertionError("%s was read" % name)

@@ -101,7 +101,7 @@ def test_a_standby_takes_over_and_the_file_is_as_before(conf: pathlib.Path) -> N
 
 
 def test_the_standby_is_master_before_the_old_one_ends(conf: pathlib.Path) -> None:
-    """The new master sweeps between the log messages of the old master and its own."""
+    """The new master sweeps before it answers as master; the old one already answers as standby."""
 
     class Sweeping(Fabric):
         looks = 3

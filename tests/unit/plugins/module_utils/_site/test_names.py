@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which names are ours, and which are misspelt."""
+"""Which variable names belong to the collection, and which are misspelt."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_what_roles_publish_and_others_own_is_no_error() -> None:
 
 
 def _registered(tasks: t.Any) -> t.Iterator[str]:
-    """The variables that tasks set for others."""
+    """Return the variables that tasks register for others."""
     for task in tasks or ():
         for part in ("block", "rescue", "always", "tasks"):
             yield from _registered(task.get(part))
@@ -138,11 +138,11 @@ def test_the_names_are_those_of_the_roles_and_the_playbooks() -> None:
 
 
 class Text(str):
-    """Stands for the tagged strings of ansible-core."""
+    """Stands for ansible-core's tagged strings."""
 
 
 class Number(int):
-    """Stands for the tagged numbers of ansible-core."""
+    """Stands for ansible-core's tagged numbers."""
 
 
 def test_plain_values_have_base_types() -> None:
@@ -153,7 +153,7 @@ def test_plain_values_have_base_types() -> None:
 
 
 class Encrypted:
-    """Stands for a value with the tag !vault, which ansible-core up to 2.18 hands out as no text."""
+    """Stands for a value with the tag !vault, which ansible-core up to 2.18 does not pass as a string."""
 
     __ENCRYPTED__ = True
 

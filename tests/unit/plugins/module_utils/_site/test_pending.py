@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is pending, as a table with short names of hosts."""
+"""Pending changes as a table with abbreviated host names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DRIVER = Pending(Change(Kind.DRIVER, "", "", "as loaded", "as installed", "drive
         ("6.1.0-49", "6.1.0-50", "vm", True),
         ("6.1.0-50", "6.1.0-50", "host", False),
         ("6.1.0-50", "", "host", False),
-        # The kernel is that of the host.
+        # The kernel is the host's.
         ("6.1.0-49", "6.1.0-50", "container", False),
         ("6.1.0-49", "6.1.0-50", "chroot", False),
     ],
@@ -92,7 +92,7 @@ def test_nothing_is_no_table() -> None:
 def test_what_several_modules_report_is_there_once_and_the_last_one_knows_what_it_needs() -> None:
     reset = VFS._replace(change=VFS.change._replace(needs="device_reset"))
     assert merge([VFS, DRIVER], [reset]) == (reset, DRIVER)
-    # What was pending before is not what is declared now: only one of the two will be effective.
+    # The earlier pending value differs from the declared one: only one of the two will take effect.
     other = VFS._replace(change=VFS.change._replace(after="8"))
     assert merge([VFS], [DRIVER], [other]) == (other, DRIVER)
     assert merge() == merge([], []) == ()

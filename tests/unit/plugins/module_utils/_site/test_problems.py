@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every kind of bad input is found on the controller, before the first change, in words that name variable, value and what is allowed."""
+"""The controller finds every kind of bad input before the first change, and reports variable, value and the allowed values."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_good_input_has_no_problem() -> None:
         pytest.param({"opensm_port": "mlx5_9/1"}, FACTS, "opensm_port", "'mlx5_9/1'", id="unknown port of opensm"),
         pytest.param({"ipoib_interface": []}, FACTS, "ipoib_interface", "unknown", id="misspelt"),
         pytest.param({"kernel_modules_load": ["ib_sdp"]}, FACTS, "kernel_modules_load[0]", "'ib_sdp'", id="module of the past"),
-        # Wrong types of any variable.
+        # Wrong types of all variables.
         pytest.param({"rdma_ports": "mlx5_0/1"}, FACTS, "rdma_ports", "'mlx5_0/1'", id="type of rdma_ports"),
         pytest.param({"rdma_ports": [1]}, FACTS, "rdma_ports[0]", "1", id="type of a port"),
         pytest.param({"fabric": 7}, FACTS, "fabric", "7", id="type of fabric"),
@@ -138,7 +138,7 @@ def test_good_input_has_no_problem() -> None:
     ],
 )
 def test_bad_input(variables: dict[str, t.Any], facts: dict[str, t.Any] | None, variable: str, value: str) -> None:
-    # Only the designated subnet manager needs a port for it.
+    # Only the designated subnet manager needs a port.
     (line,) = lines(variables, facts, designated=variable == "opensm_port")
     assert line.startswith("%s is %s; allowed: " % (variable, value))
 
@@ -163,7 +163,7 @@ def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
 def test_an_ethernet_interface_is_called_so() -> None:
     (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]})
     assert line.endswith("allowed: an IPoIB interface of this node: ib0 (eth0 is not an IPoIB interface, but of kind ethernet)")
-    # The eth0 of a container is a veth, which facts leave out.
+    # The eth0 of a container is a veth, which facts omit.
     (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]}, {**FACTS, "netdevs": [IB0]})
     assert line.endswith("(ib_ipoib is loaded, and that is none of its interfaces)")
 
@@ -250,7 +250,7 @@ def test_only_the_host_that_speaks_for_all_looks_at_all() -> None:
 
 
 def test_what_a_play_says_of_a_standby_counts_for_the_host_itself() -> None:
-    """Variables of a play are in none of the inventory, from which hosts know each other."""
+    """Variables of a play are not in the inventory, from which hosts know each other."""
     groups, hostvars = (
         {"opensm": ["node1", "node2", "node3"], "rdma": ["node1", "node2", "node3"]},
         {"node1": {}, "node2": {}, "node3": {"opensm_standby": True}},
@@ -322,11 +322,11 @@ GONE = {"ipoib_interfaces": [{"name": "storage", "port_guid": "0x0002c903000f000
 
 
 def test_what_a_host_lacks_is_of_that_host_and_of_the_roles_concerned() -> None:
-    """On its own the declaration is right: it ends the run for no other host."""
+    """The declaration itself is right, so the run ends for no other host."""
     facts = {"ports": [PORT], "modules": [{"name": "ib_ipoib"}], "stack": {"kind": "inbox"}, "machine": {"kind": "host"}}
     assert host_problems(GONE, None, True) == []
     assert set(node_problems(GONE, facts, True)) == {"ipoib", "opensm"}
-    # The check itself reports a port of its own that is missing.
+    # The check itself reports its own missing port.
     assert node_problems({"rdma_ports": ["0x0002c903000f0009"]}, facts, False) == {}
 
 
@@ -336,7 +336,7 @@ def test_what_a_host_lacks_is_of_that_host_and_of_the_roles_concerned() -> None:
         ({"stack": {"kind": "none"}}, True),
         ({"stack": {"kind": "inbox"}, "adapters": [{"pci": "0000:03:00.0"}]}, True),
         ({"stack": {"kind": "inbox"}, "machine": {"kind": "chroot"}}, True),
-        # A dead HCA, that is off the bus.
+        # A failed HCA that is off the bus.
         ({"stack": {"kind": "inbox"}, "machine": {"kind": "host"}, "adapters": []}, False),
     ],
 )

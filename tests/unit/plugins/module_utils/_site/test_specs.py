@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What Ansible would refuse at the start of a role is refused before the first change of the run."""
+"""Values that Ansible would refuse at the start of a role are refused before the first change of the run."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._concerns import _regist
 from support.subjects import host_problems
 
 ROLES = pathlib.Path(__file__).parents[5] / "roles"
-# Without ofed, which is the first to change anything: Ansible's own word on it comes early enough.
-# The firmware and the monitor are no roles of the site: their modules refuse the rest before their first change.
+# Without ofed, which makes the first changes: Ansible refuses its values early enough. Firmware and monitor are not roles of the site: their modules refuse the
+# rest before their first change.
 LATER = tuple(name for name in registry.ROLES if name not in ("ofed", "hca_firmware", "fabric_monitor"))
 KEPT = ("choices", "elements", "options", "required", "type")
 VALUES: tuple[t.Any, ...] = (
@@ -28,7 +28,7 @@ VALUES: tuple[t.Any, ...] = (
 
 
 def spec_of(option: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """An option of a role as modules declare theirs."""
+    """Return a role option in the form of a module's argument specification."""
     spec = {key: option[key] for key in KEPT if key in option}
     if "options" in spec:
         spec["options"] = {name: spec_of(nested) for name, nested in spec["options"].items()}

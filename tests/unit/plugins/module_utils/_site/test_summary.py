@@ -20,7 +20,7 @@ PORT = "ipoib_interfaces[0].port_guid is '0x0002c903000f%04x'; allowed: a port o
 
 
 def a_fleet() -> dict[str, Host]:
-    """1,000 hosts with ten faults, of which two differ in values on each host."""
+    """Return 1,000 hosts with ten faults, two of which have different values on each host."""
     hosts = {"node%d" % number: Host(record=CHANGED if number < 900 else Record()) for number in range(1, 1001)}
     faults = [
         Host(True, record=Record(kind=UNREACHABLE, said="Connection refused")),
@@ -55,7 +55,7 @@ def test_a_thousand_hosts_with_ten_faults_are_a_screen() -> None:
     ):
         assert words in text
     assert all(len(line) < 900 for line in shown)
-    # Those with a port of their own are one line for each role.
+    # Hosts with ports of their own are one line per role.
     assert sum("port_guid" in line and "the values differ" in line for line in shown) == 2
 
 
@@ -97,7 +97,7 @@ def test_a_host_that_answers_and_deviates_is_not_among_the_failed() -> None:
 
 
 def test_what_a_host_recovered_from_is_no_reason() -> None:
-    """A task that failed and was rescued has left a record, too."""
+    """A task that failed and was rescued leaves a record too."""
     assert render({"node1": Host(record=Record(True, FAILED, "A task", "no"))}) == "Summary: 1 of 1 host done, 1 changed"
 
 
@@ -106,7 +106,7 @@ def test_one_fault_of_many_hosts_is_one_text() -> None:
     texts = {generic(said % address, (name, address)) for name, address in (("node1", "10.0.0.1"), ("node2", "10.0.0.2"))}
     assert texts == {said.replace("%s ", "")}
     assert generic("node1: it failed\n  at once", ("node1", "")) == "it failed at once"
-    # What merely begins like the host stays.
+    # A word that only begins with the host's name stays.
     assert generic("node10 is the master", ("node1",)) == "node10 is the master"
 
 
@@ -126,7 +126,7 @@ def test_up_to_a_screen_every_value_is_shown() -> None:
     more = {**found, "other": ["mtu is 9000"]}
     (line,) = lines(grouped(more))
     assert line.startswith("node[0-23] other: mtu is 0 (as on node0") and line.endswith("the values differ)")
-    # Two of one host are two objects.
+    # Two messages of one host are two objects.
     assert len(lines(grouped({host: ["[0] is 1", "[1] is 2"] for host in more}))) == 2
 
 

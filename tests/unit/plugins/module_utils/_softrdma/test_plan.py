@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Software RDMA links without a node: input, units, what rdma(8) prints, and the plan."""
+"""Software RDMA links without a node: input, units, the output of rdma(8), and the plan."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BARE = Found(
 
 
 def made(*links: Link) -> Found:
-    """The node after a run."""
+    """Return the node after a run."""
     return BARE._replace(
         links={link.name: link for link in links},
         files=_plan.render(links),

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""An installation takes minutes: the progress shows the package that it has come to."""
+"""An installation takes minutes: the progress names the package being installed."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The reason of a failed job is what its failed stage printed, whatever cleans up after it."""
+"""The reason of a failed job is the output of its failed stage, regardless of later cleanup."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ REPOSITORY = {"ofed_source": "doca", "ofed_repository": "https://mirror.example.
         {**REPOSITORY, "ofed_repository_key": "-----BEGIN PGP PUBLIC KEY BLOCK-----"},
         {**REPOSITORY, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_packages": "hpc"},
         {"ofed_source": "doca", "ofed_state": "absent"},
-        # What the other sources need may stay declared.
+        # Variables of other sources may stay declared.
         {**INSTALLER, "ofed_source": "inbox"},
     ],
 )
@@ -136,7 +136,7 @@ def test_a_distribution_of_a_known_family_is_served_with_its_own_stack(family: s
     assert served({"id": os_id, "version": version, "family": family}) is expected
     assert bool(problems({}, facts)) is not expected
     assert bool(distribution_notes({}, facts)) is expected
-    # Stacks of vendors are made for the listed ones.
+    # Vendor stacks exist for the listed systems.
     (problem,) = [problem for problem in problems(REPOSITORY, facts) if problem.variable == "ofed_source"]
     assert (problem.allowed == "inbox") is expected
     assert distribution_notes(REPOSITORY, facts) == []
@@ -218,7 +218,7 @@ def test_no_type_of_a_vendors_variable_raises(source: str, variables: dict[str, 
 
 
 def test_nothing_is_wrong_with_the_defaults_of_the_role() -> None:
-    # They are judged, too, where the role judges its own variables.
+    # Where the role validates its own variables, they are checked as well.
     defaults = yaml.safe_load((ROLE / "defaults/main.yml").read_text(encoding="utf-8"))
     assert problems(defaults, {"os": {"id": "debian", "version": "12", "name": "Debian 12"}}) == []
     assert problems({**defaults, "ofed_state": "absent"}) == []

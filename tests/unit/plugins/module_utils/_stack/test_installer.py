@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What mlnxofedinstall understands, and what its exit codes mean."""
+"""The options that mlnxofedinstall accepts, and the meaning of its exit codes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_a_set_is_always_named() -> None:
     assert options.set_argv("user-space-only") == ("--all", "--user-space-only")
 
 
-# The options in the help of the two releases that were read, without those that name a package.
+# The options in the help of the two releases that were examined, without those that name a package.
 HELP_OF_BOTH = """
 --add-kernel-support --add-kernel-support-build-only --all --basic --check-deps-only --config --disable-affinity --distro --dkms --dpdk
 --enable-affinity --enable-mlnx_tune --eth-only --force --force-dkms --force-fw-update --fw-image-dir --fw-update-only --guest --help --hpc
@@ -116,7 +116,7 @@ def test_every_option_of_the_help_is_known(version: str) -> None:
 
 
 def test_the_long_term_release_is_newer_than_its_number() -> None:
-    """4.9 takes all that 5.0 takes, also what neither tells."""
+    """4.9 accepts everything that 5.0 accepts, including options that neither documents."""
     entries = ["--upstream-libs", "--mlnx-libs", "--enable-opensm", "--with-nfsrdma", "--auto-add-kernel-support", "--msm"]
     assert complaints(*entries, version=LONG_TERM) == complaints(*entries, version=MIDDLE) == []
     assert complaints("--fw-dir /srv", "--enable-sriov", version=LONG_TERM, firmware=True) == []
@@ -185,7 +185,7 @@ def test_what_the_tables_lack_is_asked_of_the_bundle(entry: str, asked: bool) ->
 def test_a_step_of_a_job_asks_the_bundle(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     installer = tmp_path / "mlnxofedinstall"
     installer.write_text("#!/bin/sh\n[ $1 = --help ] && echo '    --brand-new   Do it'\n", encoding="utf-8")
-    # What can't be started is told by the step that installs.
+    # A program that cannot be started is reported by the step that installs.
     assert _installer_run.unknown_options(str(installer), "--bogus") == 0
     installer.chmod(0o755)
     assert _installer_run.unknown_options(str(installer), "--brand-new", "--bogus") == 1
@@ -242,7 +242,7 @@ def test_the_command_that_failed_is_named() -> None:
     assert "its command failed: apt-get install -y dkms linux-headers-5.4.0-1. Next: " in text
 
 
-# The forms that releases from 4.9 on print, where a build for the running kernel fails.
+# Messages of releases since 4.9 about a failed build for the running kernel.
 WORK = "/tmp/MLNX_OFED_LINUX-4.9-4.1.7.0-5.14.0-rc5"
 BUILD = (
     "Note: This program will create MLNX_OFED_LINUX TGZ for ubuntu18.04 under %s directory.\nSee log file %s/mlnx_iso.7_logs/mlnx_ofed_iso.7.log\n\n"
@@ -277,7 +277,7 @@ def test_packages_of_the_distribution_that_it_lacks_are_named(manager: str) -> N
     output = "Error: One or more required packages for installing MLNX_OFED_LINUX are missing.\nPlease install them.\nRun:\n%s install tk tcl\n" % manager
     for code in (1, 172):
         assert "packages of the distribution are missing and could not be installed: tcl, tk. Next: enable a repository" in codes.explain(code, output)
-        # They were installed meanwhile, and it failed for another reason.
+        # They were installed in the meantime, and it failed for another reason.
         assert "missing" not in codes.explain(1, output + AGAIN + "\nFailed command: rpm -Uvh x.rpm\n")
     assert packages_missing("Run:\nyum install tk tcl\n") == []
     assert packages_missing(output.replace(" tcl", " tcl --nogpgcheck $(id) a/b")) == ["tcl", "tk"]

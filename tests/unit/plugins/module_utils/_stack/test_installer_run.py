@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The step of a job that runs the installer for RPM distributions, as a process of its own."""
+"""The job step that runs the installer for RPM distributions, as a process of its own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ yum install tk tcl
 
 @pytest.fixture
 def folder(tmp_path: pathlib.Path) -> pathlib.Path:
-    """With a package manager that writes down what it installs."""
+    """Return a directory with a package manager that records what it installs."""
     write(tmp_path / "manager", 'echo "$@" >>"$(dirname "$0")/installed"; exit 3')
     (tmp_path / "lacks").write_text(LACKS, encoding="utf-8")
     return tmp_path
@@ -41,7 +41,7 @@ def run(folder: pathlib.Path, installer: str) -> subprocess.CompletedProcess[str
 
 
 def start(folder: pathlib.Path, installer: pathlib.Path) -> subprocess.CompletedProcess[str]:
-    """Its output goes to a file, as that of a job does, and behind what was there."""
+    """Start it with its output appended to a file, like the output of a job."""
     argv = [sys.executable, str(_installer_run.__file__), "run", str(folder / "manager"), "install", "--", str(installer), "--all", "-q"]
     path = folder / "log"
     path.write_text(LACKS.replace("tk tcl", "of an earlier step"), encoding="utf-8")

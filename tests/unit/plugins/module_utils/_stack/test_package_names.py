@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whose package it is, and what goes with the stack."""
+"""Which stack a package belongs to, and what is removed with the stack."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # Copyright (c) 2026 The rdma.ofed engineers
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The password of a repository is in no command line, which every user of the node can read, and in files of root while a tool needs them."""
+"""The password of a repository is on no command line, which every user of the node can read; it is in files of root while a tool needs it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SECRETS = ("s3cr", "me:")
 
 
 class Asked:
-    """Notes each command line, and what root alone could read meanwhile."""
+    """Records each command line and the file contents readable only by root at that time."""
 
     def __init__(self, root: pathlib.Path) -> None:
         self.root = root
@@ -81,7 +81,7 @@ def test_without_a_user_nothing_is_written(manager: t.Any) -> None:
 
 
 def test_what_the_tools_are_told() -> None:
-    """dnf 4.14 and zypper 1.14.42 take these, from a server that wants to know user and password."""
+    """dnf 4.14 and zypper 1.14.42 accept these from a server that requires user and password."""
     words = Dnf().preview_argv(("dnf", "--assumeyes", "install", "x"), ADDRESS)
     assert words == (
         "dnf",
@@ -135,7 +135,7 @@ def test_the_preview_keeps_the_folders_of_the_site(tmp_path: pathlib.Path, line:
 
 
 def killed_within(root: pathlib.Path) -> None:
-    """Another process has the file, and ends as SIGKILL ends it."""
+    """Another process has the file and dies as with SIGKILL."""
     pid = os.fork()
     if not pid:
         with private_files({FOLDER + "/x": "s3cr@t"}, str(root)):
@@ -153,7 +153,7 @@ def test_what_a_killed_run_has_left_goes_with_the_next_one(tmp_path: pathlib.Pat
     killed_within(tmp_path)
     with private_files({FOLDER + "/y": "other"}, str(tmp_path)):
         assert os.listdir(tmp_path / "run/rdma-ofed/preview") == ["y"]
-        # What a run that is at work has there stays.
+        # The file of an active run stays.
         remove_left(str(tmp_path))
         assert os.listdir(tmp_path / "run/rdma-ofed/preview") == ["y"]
     assert not (tmp_path / "run/rdma-ofed/preview").exists()

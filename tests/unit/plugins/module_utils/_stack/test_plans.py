@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Plans as command lines, for the families that no lab proves, and what holds for all plans."""
+"""Plans as command lines for families that no lab covers, and properties of all plans."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_the_installer_is_forced_where_it_would_stop_at_a_library_of_the_distrib
 
 
 def script(argv: tuple[str, ...]) -> list[str]:
-    """The wishes of a transaction of dnf."""
+    """Return the commands of a dnf transaction."""
     assert argv[:2] == ("sh", "-c")
     return list(argv[4:])
 
@@ -83,10 +83,10 @@ def test_doca_on_red_hat_and_suse() -> None:
     wanted = Wanted(source="doca", version="2.9.1", method="repository", repository=SITE, firmware_update=True)
     todo = plan(wanted, node(ROCKY, alternatives={"rdma-core": "2410mlnx54-1", "libibverbs": "2410mlnx54-1"}))
     assert argvs(todo)[0] == ("dnf", "--assumeyes", "--disablerepo=*", "--enablerepo=rdma-ofed", "makecache")
-    # The user space comes along by its versions: those of the distribution would do for the metapackage.
+    # The user space is named with its versions: the metapackage would accept the distribution's.
     install = "install doca-ofed-2.9.1[!0-9]* mlnx-fw-updater libibverbs-2410mlnx54-1 rdma-core-2410mlnx54-1"
     assert script(argvs(todo)[1]) == [install, "run"]
-    # What is previewed is what is done.
+    # The preview is identical to the transaction.
     assert [script(argv) for argv in todo.simulate] == [[install, "run"]]
     assert "dnf --assumeno" in todo.simulate[0][2]
     assert "--repofrompath=rdma-ofed-preview,https://mirror.example.org/x" in todo.simulate[0][2]
@@ -109,7 +109,7 @@ def test_doca_on_red_hat_and_suse() -> None:
 
 @pytest.mark.parametrize("profile", [True, False])
 def test_what_is_added_to_doca_does_not_upgrade_it(profile: bool) -> None:
-    """The repository has a newer release, and none is declared. Without its profile, DOCA is the same stack."""
+    """The repository has a newer release, and no version is declared. Without its profile, DOCA is the same stack."""
     installed = {**OFED, **({"doca-ofed": Package("2.9.1-0.1.4")} if profile else {})}
     wanted = Wanted(source="doca", method="repository", repository=SITE, firmware_update=True)
     todo = plan(wanted, node(ROCKY, "doca", packages=installed, alternatives={"rdma-core": "2504mlnx1-1"}))
@@ -132,7 +132,7 @@ LEFTOVERS = ("rm", "-f", "/usr/sbin/ofed_uninstall.sh", "/usr/bin/ofed_info")
 
 
 def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
-    """Libraries that others are linked with are replaced: to remove them first would take along what needs them, firewall included."""
+    """Libraries that other packages link are replaced: removing them first would remove their dependants, firewall included."""
     todo = plan(ABSENT, node(ROCKY, "doca", alternatives={"rdma-core": "48.0-1.el9"}))
     assert script(argvs(todo)[0]) == ["remove mlnx-ofa_kernel", "install rdma-core-48.0-1.el9", "run"]
     assert "'--disablerepo=rdma-ofed*'" in argvs(todo)[0][2]
@@ -145,7 +145,7 @@ def test_back_to_the_distribution_on_red_hat_and_suse() -> None:
 
 @pytest.mark.parametrize("system", [DEBIAN, ROCKY])
 def test_what_packages_leave_behind_goes_with_them(system: t.Any, tmp_path: pathlib.Path) -> None:
-    """After a removal, dangling boot links of openibd and the failure of ibacm were left."""
+    """Regression: a removal left dangling boot links of openibd and the failed unit of ibacm."""
     links, services = (step for step in plan(ABSENT, node(system, "doca")).steps if step.argv[0] in ("find", "systemctl"))
     assert services.argv[1] == "reset-failed" and "ibacm.service" in services.argv and {1, NOT_STARTED} <= set(services.ok)
     for path in ("init.d/ours", "rc3.d/K01openibd", "rc.d/rc5.d/S01opensmd", "rc3.d/K02ours"):
@@ -197,7 +197,7 @@ PACKAGES = st.dictionaries(st.sampled_from(NAMES), st.tuples(VERSIONS, STATES).m
 
 
 def wishes(**fields: t.Any) -> st.SearchStrategy[Wanted]:
-    """Wishes with some of the options varied, and the others left out."""
+    """Return declarations with some of the options varied and the others left out."""
     return st.fixed_dictionaries(fields).map(lambda values: Wanted(**values))
 
 
@@ -211,12 +211,12 @@ WANTED = st.one_of(
 
 
 def concluded(wanted: Wanted, found: Found) -> Found:
-    """The node after the end of the job."""
+    """Return the node after the end of the job."""
     return found._replace(protection="".join(change.after for change in renew(found))) if protects(wanted, found) else found
 
 
 def carried_out(wanted: Wanted, found: Found) -> Found:
-    """The node after the plan, as packages and files would be."""
+    """Return the node after the plan, with the packages and files that it would have."""
     packages = {name: package._replace(state="installed") for name, package in found.packages.items()}
     files = {**found.files, **found.manager.files_of(wanted.repository)}
     if wanted.state == "absent":
@@ -252,7 +252,7 @@ def test_the_order_of_the_packages_does_not_matter(wanted: Wanted, rows: list[tu
 
 @pytest.mark.parametrize(("version", "kept"), [("", True), ("3.4", True), ("3.3", False)])
 def test_ubuntus_own_doca_is_the_declared_one(version: str, kept: bool) -> None:
-    """Its packages have other names than the profile of the vendor, which its archive does not have."""
+    """Its packages have other names than the vendor's profile, which Ubuntu's archive lacks."""
     installed = {"doca-ofed-generic": Package("7.0.0-1004.4"), "doca-ofed-userspace-3.4": Package("3.4.0-1"), "rdma-core": Package("61.0-2")}
     found = Found(os=OperatingSystem("Debian", "ubuntu", "26.04", "Ubuntu 26.04"), stack=Stack("doca", "3.4"), packages=installed)
     wanted = Wanted(source="doca", method="repository", version=version, protect=False)

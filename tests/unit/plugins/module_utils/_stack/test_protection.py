@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The protection of packages from updates of the system: when it is written and lifted, and what the files say."""
+"""The protection of packages from system updates: when it is written and lifted, and the content of its files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import 
 
 RELEASE, NEXT = "23.10-0.5.5.0", "24.10-1.1.4.0"
 WANTED = Wanted(version=RELEASE, packages="all")
-# The packages of modules change with the kernel; bash is not of the stack.
+# The module packages change with the kernel; bash is not part of the stack.
 PACKAGES = {
     "bash": Package("5.2-1"),
     "kmod-mlnx-ofa_kernel": Package("23.10-OFED.23.10.0.5.5.1"),
@@ -62,7 +62,7 @@ def node(system: OperatingSystem, protection: str = "") -> Found:
 
 
 def rows(wanted: Wanted, found: Found) -> list[tuple[str, str, str, str]]:
-    """Kind, subject, before and after of each change."""
+    """Return kind, subject, before and after of each change."""
     return [(change.kind.value, change.subject, change.before, change.after) for change in plan(wanted, found, place=Place("/b")).changes]
 
 
@@ -82,7 +82,7 @@ def test_it_is_lifted_with_the_stack_and_where_it_is_not_wanted(system: Operatin
     found = node(system, protection)
     assert lifted in rows(Wanted(state="absent"), found)
     assert rows(WANTED._replace(protect=False), found) == [lifted]
-    # It was removed by other means.
+    # The stack was removed by other means.
     assert rows(Wanted(state="absent"), found._replace(stack=Stack("inbox", "48.0"), packages={"rdma-core": Package("48.0-1")})) == [lifted]
 
 
@@ -107,16 +107,16 @@ def test_where_it_takes_a_plugin_that_is_told() -> None:
 
 
 def test_what_is_simulated_is_what_comes_once_it_is_lifted() -> None:
-    """Locks would hide the packages of the distribution."""
+    """Locks would hide the distribution's packages."""
     for text in ("", LOCKS):
         todo = plan(Wanted(state="absent"), node(ROCKY, text)._replace(alternatives={"rdma-core": "48.0-1"}))
         assert ["--disableplugin=versionlock" in " ".join(argv) for argv in todo.simulate] == [bool(text)]
-        # The transaction itself needs nothing of the kind.
+        # The transaction itself needs no such option.
         assert not [step for step in todo.steps if "versionlock" in " ".join(step.argv)]
 
 
 def test_what_is_pinned_is_named_with_its_version() -> None:
-    """So that apt simulates the same with the pins and without."""
+    """Naming the version makes apt simulate the same with and without the pins."""
     found = node(DEBIAN, HEADER + PINS)._replace(alternatives={"rdma-core": "44.0-2"})
     todo = plan(Wanted(state="absent", keep=("rdma-core",)), found)
     named = {word.rstrip("-").partition("=")[0] for word in todo.simulate[0]}
@@ -131,7 +131,7 @@ def test_repositories_are_ranked_but_by_apt() -> None:
 
 @pytest.mark.parametrize(("system", "protection"), [(DEBIAN, HEADER + PINS), (ROCKY, FOREIGN + LOCKS)])
 def test_it_follows_the_packages_but_not_those_that_are_added(system: OperatingSystem, protection: str) -> None:
-    """Another role may add a package of the vendor's after this one: the next run would change something again."""
+    """Another role may add a vendor package after this one; the next run would then change the protection again."""
     found = node(system, protection)
     assert rows(WANTED, found._replace(packages={**found.packages, "opensm": Package("5.17.0.MLNX2310-0.1.2310055")})) == []
     for packages in ({**found.packages, "mstflint": Package("4.26.0-1")}, {name: found.packages[name] for name in found.packages if name != "mstflint"}):
@@ -143,7 +143,7 @@ def test_it_follows_the_packages_but_not_those_that_are_added(system: OperatingS
 @pytest.mark.parametrize("text", [FOREIGN + LOCKS, LOCKS + FOREIGN, LOCKS.replace("\n", "\r\n") + FOREIGN, LOCKS + LOCKS + FOREIGN, LOCKS[:-1]])
 @pytest.mark.parametrize("comments", [True, False])
 def test_locks_of_ours_are_known_without_the_comments(text: str, comments: bool) -> None:
-    """The plugin drops all comments when a lock is deleted. A lock that stays behind would keep the distribution's packages away."""
+    """The plugin drops all comments when a lock is deleted. A lock that remained would block the distribution's packages."""
     shown = text if comments else "".join(line for line in text.splitlines(keepends=True) if not line.startswith("#"))
     found = node(ROCKY, shown)
     assert found.protected

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What goes with the packages that the installer removes, where rpm tests the erasure: rpm names those that need them directly, and no others."""
+"""What is removed with the installer's packages when rpm tests the removal: rpm names only direct dependants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._rpm import erase
 INSTALLED = {name: Package("1-1.el8") for name in ("libibverbs", "rdma-core", "libpcap", "tcpdump", "nmap", "bash")}
 FOUND = Found(os=OperatingSystem("RedHat", "rocky", "8.10", "Rocky Linux 8.10"), stack=Stack("inbox", "48.0"), packages=INSTALLED)
 WANTED = Wanted(version="23.10-0.5.5.0", packages="all")
-# By package: what it needs, as rpm prints it, and the package that has that.
+# By package: its requirements as rpm prints them, and the package that provides each.
 NEEDS = {
     "libpcap": ("libibverbs.so.1()(64bit)", "libibverbs"),
     "tcpdump": ("libpcap.so.1()(64bit)", "libpcap"),
@@ -33,7 +33,7 @@ NEEDS = {
 
 
 class Rpm:
-    """C(rpm --erase --test) of those packages. Reads no database of packages."""
+    """`rpm --erase --test` of these packages. Reads no package database."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, ...]] = []

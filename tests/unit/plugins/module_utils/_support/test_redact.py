@@ -92,7 +92,7 @@ def test_what_is_no_secret_stays(line: str) -> None:
 
 S = "hunter2-Sw0rdfish"
 B64 = "aGVsbG8gd29ybGQgdGhpcyBpcyBhIGtleSBvZiAzMiE="
-# By where it stands: a line, in which %s is the secret.
+# Text around the secret, which %s stands for.
 FORMS = {
     "NetworkManager": (
         "psk=%s",
@@ -222,7 +222,7 @@ def test_a_private_key_goes_as_a_whole() -> None:
     text = "a\n-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabcd\n-----END RSA PRIVATE KEY-----\nb"
     found = redact(text)
     assert found.text.split("\n") == ["a", *[HIDDEN] * 4, "b"]
-    # An end that is missing takes the rest along.
+    # Without the end mark, everything that follows is redacted.
     assert "MIIE" not in redact(text.partition("abcd")[0] + "\nmore").text
 
 

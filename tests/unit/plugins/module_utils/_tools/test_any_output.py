@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whatever a tool prints, reading it ends with an answer or with an error of this collection."""
+"""For any output of a tool, its parser returns an answer or raises an error of this collection."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ RECORDINGS = [recorded(path) for path in sorted(CORPUS.glob("*/*.txt"))]
 
 @st.composite
 def damaged(draw: t.Any) -> str:
-    """A piece of a recording: cut, doubled, with parts lost and other text put in."""
+    """Return part of a recording: cut, repeated, with parts removed and other text inserted."""
     text = draw(st.sampled_from(RECORDINGS))
     start = draw(st.sampled_from([0, 0, max(0, len(text) - 1500), len(text) // 2]))
     text = text[start : start + draw(st.integers(0, 1500))]
@@ -189,7 +189,7 @@ PLACES = (
 
 @pytest.mark.parametrize("place", PLACES)
 def test_deep_nesting_and_long_numbers(place: str) -> None:
-    # Somewhere in between the text can still be read, and is too deep for what is done with it.
+    # At a certain depth the text still parses, but the next step fails.
     for depth in (*range(100, 1000, 25), 10000, 100000):
         read_all(place % ("[" * depth + "]" * depth))
     for text in ('{"a":' * 100000, "[" * 100000, NINES, "-" + NINES, '"%s"' % NINES, '"0x%s"' % NINES, "1." + NINES, "1e" + NINES, '"\\ud800"', "NaN"):

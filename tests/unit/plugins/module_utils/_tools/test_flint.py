@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What mstflint and flint print, recorded from cards and from the lab's emulated one."""
+"""Output of mstflint and flint, recorded from cards and from the lab's emulated card."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ class Step(t.NamedTuple):
 
 
 def steps(path: pathlib.Path) -> list[Step]:
-    """The commands of a transcript, with what they printed and their exit status."""
+    """Return the commands of a transcript with their output and exit status."""
     pattern = re.compile(r"^\$ (?P<command>[^\n]*)\n(?P<text>.*?)^\[exit (?P<rc>\d+), \d+ cs\]$", re.MULTILINE | re.DOTALL)
-    # A carriage return, with which the tool overwrites its progress, is written ^M in the file.
+    # The file shows as ^M the carriage return with which the tool overwrites its progress.
     text = path.read_text(encoding="utf-8").replace("^M", "\r")
     return [Step(match["command"], match["text"], int(match["rc"])) for match in pattern.finditer(text)]
 
 
 def render(query: flint.Query) -> str:
-    """A query as the tool prints it, `query full`."""
+    """Return the output of `query full`."""
     lines = [("Image type", query.image_type), ("FW Version", query.version)]
     lines += [("FW Version(Running)", query.running)] if query.running != query.version else []
     lines += [("FW Release Date", query.release_date), ("Part Number", query.part_number), ("Description", query.description)]

@@ -51,7 +51,7 @@ LIVE = ("4X", "25.78125 Gbps", "Active", "LinkUp")
 
 
 def line_of(near: str, far: str, *, link: tuple[str, str, str, str] = LIVE, external: str = "", better: str = " ") -> str:
-    """A line with a link, in the widths of the tool's own format."""
+    """Return the line of a link with the widths of the tool's own format."""
     middle = "%6d %4d[%2s] ==(%3s %18s %6s/%8s)==>  " % (2, 1, external, *link)
     return '%s "%30s" %s%s %6d %4d[%2s] "%s" (%s)\n' % (SWITCH, near, middle, HCA, 1, 1, "", far, better)
 
@@ -77,7 +77,7 @@ def test_a_port_does_not_count_as_down_for_a_name(cut: int) -> None:
 
 
 def test_what_could_be_read_in_two_ways_is_not_read() -> None:
-    # Longer than a description can be.
+    # Longer than any description.
     assert _iblinkinfo.parse_ports(line_of("leaf1", 40 * "x" + DOWN[:-5])).ports == ()
 
 

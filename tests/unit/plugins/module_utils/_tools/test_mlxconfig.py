@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 CORPUS = pathlib.Path(__file__).resolve().parents[4] / "corpus"
-# The one text that was cut in the middle of a row.
+# The only text that was cut off within a row.
 CUT = "mlxconfig_e/cx3pro_default_next_only.txt"
 
 
@@ -29,7 +29,7 @@ def names(*folders: str) -> list[str]:
 
 
 def transcript(name: str) -> dict[str, str]:
-    """Command line -> what it printed; of a command that was given twice, the first."""
+    """Return output by command line; for a repeated command, its first output."""
     found: dict[str, str] = {}
     for part in re.split(r"^\$ ", recorded("mlxconfig_transcript/%s.txt" % name), flags=re.MULTILINE)[1:]:
         command, _newline, text = part.partition("\n")
@@ -41,7 +41,7 @@ def test_a_row_that_was_cut_is_an_error_and_not_a_wrong_value() -> None:
     with pytest.raises(UnexpectedOutput, match="BOOT_RETRY_CNT_P1"):
         mlxconfig.parse_query(recorded(CUT))
     answer = mlxconfig.parse_query(recorded(CUT).rstrip().rpartition("\n")[0])
-    # ConnectX-3 tells its defaults, and not its current values.
+    # ConnectX-3 reports its defaults but not its current values.
     assert answer.rows["LINK_TYPE_P1"] == Row("LINK_TYPE_P1", "VPI(3)", "VPI(3)", None)
 
 
@@ -118,7 +118,7 @@ def test_the_database_of_the_tool(version: str, count: int) -> None:
     confs = mlxconfig.parse_confs(recorded("mlxconfig_confs/emulated_cx5_%s.txt" % version))
     assert len(confs) == count
     assert confs["LINK_TYPE_P1"].allowed() == "ETH(2), IB(1)"
-    assert confs["LINK_TYPE_P2"].allowed() == "ETH(2), IB(1)"  # described at the first port only
+    assert confs["LINK_TYPE_P2"].allowed() == "ETH(2), IB(1)"  # documented for the first port only
     assert confs["SRIOV_EN"].allowed() == "False(0), True(1)"
     assert confs["INTERNAL_CPU_OFFLOAD_ENGINE"].allowed() == "DISABLED(1), ENABLED(0)"
     assert confs["NUM_OF_VFS"].allowed() == "a number"
@@ -126,14 +126,14 @@ def test_the_database_of_the_tool(version: str, count: int) -> None:
 
 
 class Layout(t.NamedTuple):
-    """How some versions print a row."""
+    """The row format of some versions."""
 
     marks: int
-    """The width of the marks in front of a name."""
+    """Width of the marks before a name."""
     name: int
     value: int
     glued: int
-    """A value of this length is followed by the next one without a blank; a longer one has one blank."""
+    """A value of this length is followed by the next one without a blank; a longer one is followed by one blank."""
     read_only: bool = True
     keys: int = 20
 
@@ -162,14 +162,14 @@ ROWS = st.lists(st.tuples(NAME, st.tuples(VALUE, VALUE, VALUE), BYTES, st.boolea
 def rows_of(drawn: t.Any, columns: t.Sequence[str], layout: Layout) -> dict[str, Row]:
     found = {}
     for name, values, digits, read_only, is_bytes in drawn:
-        # Strings of bytes came with the versions that put blanks between all values.
+        # Byte strings were introduced with the versions that put blanks between all values.
         shown = dict(zip(columns, [digits] * 3 if is_bytes and not layout.glued else values))
         found[name] = Row(name, shown["Next Boot"], shown.get("Default"), shown.get("Current"), read_only and layout.read_only, shown.get("New"))
     return found
 
 
 def render(answers: t.Sequence[Answer], columns: t.Sequence[str], layout: Layout) -> str:
-    """As a version prints them: values are padded, and what is too long has one blank behind it, or none."""
+    """Return the output of a version: values are padded, and a value that is too long is followed by one blank or none."""
 
     def cell(value: str) -> str:
         return value.ljust(layout.value) + (" " if len(value) >= layout.value and len(value) != layout.glued else "")

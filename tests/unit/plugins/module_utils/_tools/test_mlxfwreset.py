@@ -43,7 +43,7 @@ def test_a_query_says_what_the_card_can(name: str, level: int, live: bool, drive
     assert (tool.LIVE_PATCH in query.levels, tool.SYNC_BY_DRIVER in query.syncs, tool.SYNC_BY_TOOL in query.syncs) == (live, driver, by_tool)
 
 
-# As cmd_reg_mroq.py of mstflint 4.31 and later prints it where the firmware tells how it is reset.
+# As printed by cmd_reg_mroq.py of mstflint 4.31 and later if the firmware reports how it is reset.
 BY_REGISTER = """
 Reset sync (relevant only for reset-level 3):
 0: Tool is the owner                                             -Not Supported
@@ -107,7 +107,7 @@ def test_drivers_behind_the_switch_of_a_card_are_named() -> None:
     assert not outcome.loaded
     assert outcome.message == "drivers hold devices behind the PCIe switch of the card: nvidia (0000:0d:00.0); nvme (0000:0e:00.0)"
     assert "unbind their drivers, or reboot instead" in tool.with_hint(outcome.message)
-    # Another release puts no blank around the bar, and says no more.
+    # Another release prints no blanks around the bar, and no further columns.
     other = "ERROR: The following drivers are currently bound to PCI devices on the switch:\n0000:0D:00.0  | nvidia\n0000:0f:00.0|nvidia\n"
     assert tool.parse_reset(other).message.endswith("nvidia (0000:0D:00.0, 0000:0f:00.0)")
     assert tool.parse_reset("drivers are currently bound to PCI devices\n").message.endswith("the tool does not name them")
@@ -206,7 +206,7 @@ PIECES = st.lists(
 
 
 def read_all(text: str) -> None:
-    """All ways in which a text is read."""
+    """Parse a text in all ways."""
     with contextlib.suppress(UnexpectedOutput):
         tool.parse_query(text)
     outcome = tool.parse_reset(text, text)

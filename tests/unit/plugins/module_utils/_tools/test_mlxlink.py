@@ -58,7 +58,7 @@ LINK = tool.Link(
 
 
 class Says:
-    """A Runner with one answer after the other; remembers what it was asked."""
+    """A Runner that gives one answer after another and records the commands."""
 
     def __init__(self, *outputs: Output, tools: t.Collection[str] = tool.TOOLS) -> None:
         self.outputs = list(outputs)

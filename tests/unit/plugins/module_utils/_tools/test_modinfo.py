@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What modinfo and ofed_info print."""
+"""Output of modinfo and ofed_info."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.node_files import MODINFO
 from support.recordings import CORPUS
 
-# Of Debian 12: mlx4_core, ib_srp (whose parameters without a type are read by functions of its own), and xprtrdma's form.
+# From Debian 12: mlx4_core, ib_srp (whose parameters without a type are parsed by functions of its own), and the form of xprtrdma.
 PARAMETERS = """\
 msi_x:0 - don't use MSI-X, 1 - use MSI-X, >1 - limit number of MSI-X irqs to msi_x (int)
 num_vfs:enable #num_vfs functions if num_vfs > 0

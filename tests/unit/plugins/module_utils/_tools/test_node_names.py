@@ -49,7 +49,7 @@ def test_what_the_administrator_wrote_stays() -> None:
     foreign = '# switches\n0x0002c90300f00010 "leaf 1"\n\n%s "the old one"' % TWO
     text = render(foreign, HOSTS)
     assert text.startswith(foreign + "\n")
-    # Also where both name a node.
+    # Even if both name a node.
     assert parse(text) == {SWITCH: "leaf 1", TWO: "the old one", ONE: "node1 mlx5_0"}
     assert render(text, HOSTS) == text
     after = text + '0x5 "spine"\n'
@@ -66,7 +66,7 @@ def test_declared_names() -> None:
 def test_hosts_of_which_nothing_is_known_keep_their_names() -> None:
     limited = {"node1": {"mlx5_0": ONE}, "node2": None}
     assert render(OURS, limited) == OURS
-    # A host that is known to have no HCA any more, and one that left the inventory, lose them.
+    # A host that has lost its HCA, and one that left the inventory, lose them.
     assert TWO not in render(OURS, {"node1": HOSTS["node1"], "node2": {}})
     assert TWO not in render(OURS, {"node1": HOSTS["node1"]})
 
@@ -151,7 +151,7 @@ def test_any_value_is_answered_with_problems_at_most(declared: t.Any) -> None:
 
 @pytest.mark.parametrize("name", [*hostile.NAMES, "x" * 1000, "\xe4" * 300])
 def test_the_name_of_an_hca_is_one_name(name: str) -> None:
-    """opensm drops the whole file for a line that it does not know."""
+    """opensm drops the whole file because of one line that it does not know."""
     text = render("", {"node1": {name: ONE}, "node2": {"mlx5_0": TWO}})
     assert broken_lines(text) == [] and set(parse(text)) == {ONE, TWO} and parse(text)[TWO] == "node2 mlx5_0"
     assert len(text.splitlines()) == text.count("\n") == 4

@@ -72,9 +72,9 @@ def test_bash_reads_what_is_wanted_and_nothing_else_changes(
     folder = tmp_path_factory.getbasetemp()
     before, result = sourced(folder, text), openibd.edited(text, wanted)
     assert sourced(folder, result) == {**before, **wanted}
-    # Twice is once.
+    # Applying it twice gives the same result.
     assert openibd.edited(result, wanted) == result
-    # No comment, and no line of another key, is lost.
+    # No comment and no line of another key is lost.
     left = iter(result.split("\n"))
     for line in text.split("\n"):
         if line.lstrip().startswith("#") or not any(key in line for key in wanted):

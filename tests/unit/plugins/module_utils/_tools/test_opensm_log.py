@@ -61,7 +61,7 @@ def test_a_port_that_can_not_be_bound() -> None:
     log = recorded("missing_port")
     assert (log.state, log.sweeps) == ("DISCOVERING", 0)
     assert log.about(Topic.PORT)[0] == "Unable to find requested CA guid 0x1234"
-    # How it ends is no reason.
+    # The end of the message is not a reason.
     assert not any("No previous bind" in said.text for said in log.said)
 
 
@@ -70,7 +70,7 @@ def test_engines_that_do_not_fit() -> None:
     log = recorded("no_fallback")
     assert (log.engine, set(log.failed)) == ("", {"ftree"})
     assert "No routing engine able to successfully configure  switch tables on current fabric" in log.about(Topic.ROUTING)
-    # The word is no engine, and opensm goes by it.
+    # The word is not an engine, but opensm accepts it.
     assert not any("no_fallback" in said.text for said in log.said)
 
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The words of dpkg, apt and rpm, in and out."""
+"""Output and arguments of dpkg, apt and rpm."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_what_can_be_removed_alone() -> None:
         assert manager.removable(names, "opensm 0\nrdma-core 1\nperftest 0\n", "") == ["opensm", "perftest"]
 
 
-# dnf 4.14 on packages with the dependencies of RHEL 9; but for the long name and the replaced package, as it printed this.
+# Printed by dnf 4.14 for packages with the dependencies of RHEL 9, except the long name and the replaced package.
 TRANSACTION = """\
 Last metadata expiration check: 0:00:04 ago on Mon Nov 23 08:02:50 2026.
 Dependencies resolved.
@@ -155,7 +155,7 @@ def test_what_dnf_says() -> None:
     assert DNF.preview_failure(Output(0, "Error: Unable to find a match: doca-ofed\n", "")) == "Error: Unable to find a match: doca-ofed"
 
 
-# The shape of zypper's schema, /usr/share/zypper/xml/xmlout.rnc.
+# The form of zypper's schema, /usr/share/zypper/xml/xmlout.rnc.
 SUMMARY = """<?xml version='1.0'?>
 <stream>
 <message type="info">Loading repository data...</message>
@@ -254,7 +254,7 @@ def test_command_lines_for_rpm() -> None:
     assert ZYPPER.install_argv(["doca-ofed"], "2.9.1", ["mlnx-fw-updater"])[-2:] == ("doca-ofed=2.9.1", "mlnx-fw-updater")
     assert DNF.replace_argv({"d": "1:2-3"}, ["b", "a"], also=["x"])[4:] == ("remove a b", "install x d-1:2-3", "run")
     assert ZYPPER.replace_argv({"d": "2"}, ["b", "a"], also=["x"])[-4:] == ("x", "d=2", "!a", "!b")
-    # Only a transaction that was previewed may erase anything.
+    # Only a transaction that was previewed may remove anything.
     assert "--allowerasing" not in DNF.install
     assert "--force-resolution" not in ZYPPER.install
     assert DNF.recover == ("rpm", "--rebuilddb")
@@ -343,7 +343,7 @@ def test_a_password_is_where_the_package_manager_keeps_them(manager: Manager, pa
     assert private == {path}
     assert not any(word in content for name, content in files.items() for word in (PASSWORD, "p%40ss") if name != path)
     assert PASSWORD not in packages.without_secrets(files[path]) and packages.without_secrets(files[path]).count("\n") == files[path].count("\n")
-    # It goes with its repository.
+    # It is removed with its repository.
     assert manager.files_of(None)[path] == "" and set(manager.files_of(None)) == set(files)
     assert not any(map(packages.is_private, manager.files_of(packages.Repository("https://mirror.example.org/doca", KEY)).values()))
     assert PASSWORD not in packages.without_secrets("URIs: %s\n" % LOGIN.replace("%40", "@"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What perftest, ibping and iperf3 print becomes a result, or says why there is none."""
+"""The output of perftest, ibping and iperf3 gives a result, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._measure import (
 from hypothesis import given
 from hypothesis import strategies as st
 
-# Written after the formats in the sources of the tools.
+# Written from the formats in the sources of the tools.
 LINE = "-" * 87
 BANDWIDTH = """
 %s
@@ -76,7 +76,7 @@ def test_results() -> None:
 
 
 def no_result(parse: t.Callable[[str], t.Any], text: str) -> str:
-    """What is quoted in place of a result."""
+    """Return the text quoted in place of a result."""
     with pytest.raises(UnexpectedOutput, match=r"no result; it said: .") as caught:
         parse(text)
     return caught.value.msg.partition(": ")[2]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Every recorded output of a firmware tool is understood to the last word. A file that is added is tested without a change here."""
+"""Every recorded output of a firmware tool is parsed completely. An added file is tested without a change here."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import
 from support.recordings import CORPUS, Step, files, recorded, steps
 from support.runners import Says
 
-# The one text that was cut in the middle of a row.
+# The only text that was cut off within a row.
 CUT = "mlxconfig_e/cx3pro_default_next_only.txt"
 ROW = re.compile(r"^[* ]*(?P<read_only>RO +)?(?P<name>[A-Z_][A-Za-z0-9]*_[A-Za-z0-9_]+(?:\[\d+\])?) +(?P<values>\S.*?)\s*$", re.MULTILINE)
 HEADER = re.compile(r"^Configurations:.*$", re.MULTILINE)
 
 BUSY, MISSING, UNKNOWN, OTHER, PLAIN = "busy", "missing", "missing, other tool may know it", "other tool", "plain"
-# What each error of mlxconfig is taken for; an error that is not here has to be judged first.
+# The classification of each mlxconfig error. An error that is missing here must be classified first.
 ERRORS: t.Mapping[str, str] = {
     r"Failed to set \w+ settings Device is busy": BUSY,
     r"Failed to set \w+ settings Resource unavailable": BUSY,
@@ -54,12 +54,12 @@ ERRORS: t.Mapping[str, str] = {
 
 
 def understood(value: str) -> bool:
-    """Is it a number, a name with its number, an array, digits of bytes, or what can't be read?"""
+    """Return whether it is a number, a name with its number, an array, a byte string, or unreadable."""
     return number_of(value) is not None or bounds(value) is not None or not readable(value) or bool(re.match(r"[0-9a-f]+\Z", value))
 
 
 def whole(text: str) -> str:
-    """With a header, which some people cut off: the columns are those of the first row."""
+    """Return the text with a header, which some authors cut off: the columns are those of the first row."""
     row = ROW.search(text)
     if HEADER.search(text) or row is None:
         return text
@@ -68,13 +68,13 @@ def whole(text: str) -> str:
 
 
 def of_devices(text: str) -> list[mlxconfig.Answer]:
-    """One answer for each device: without -d, the tools print all of them."""
+    """Return one answer per device: without -d, the tools print all of them."""
     parts = re.split(r"^(?=\s*Device #\d+:)", text, flags=re.MULTILINE)
     return [answer for answer in map(mlxconfig.parse_query, parts) if answer.device or answer.rows]
 
 
 def check_table(text: str) -> None:
-    """The rows that a coarse look finds, nothing else, with all of their text."""
+    """Check that parsing finds exactly the rows of a simple search, with all of their text."""
     announced = HEADER.search(text)
     columns = len(re.findall("Default|Current|Next Boot|New", announced.group())) if announced else None
     lines = list(ROW.finditer(text))
@@ -145,7 +145,7 @@ def check_flint_step(step: Step) -> None:
 
 def check_reset_query(text: str) -> None:
     query = mlxfwreset.parse_query(text)
-    # Newer tools have a fourth section, and write "sync" with a blank.
+    # Newer tools print a fourth section, and "sync" with a blank.
     parts = text[text.index("Reset-levels") :].replace("\nReset sync", "\nReset-sync").replace("\nReset request", "\nReset-request").split("\nReset-")
     levels, types, syncs, *more = (re.findall(r"^(\d+): .*-(Not )?[Ss]upported *(\(default\))?", part, flags=re.MULTILINE) for part in parts)
     assert sum(map(len, (levels, types, syncs, *more))) == len(re.findall(r"^\d+: ", text, flags=re.MULTILINE))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Members of multicast groups and tables of P_Keys, in the form in which `saquery.c` prints them."""
+"""Members of multicast groups and P_Key tables in the output format of saquery.c."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""smpquery, vendstat and ibportstate. nodedesc prints `Node Description:`, dots up to column 32, the description."""
+"""Output of smpquery, vendstat and ibportstate. nodedesc prints `Node Description:`, dots up to column 32, and the description."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CONNECTX_3 = (CORPUS / "ibportstate/cx3_query_lid12.txt").read_text(encoding="ut
 
 
 def printed(description: str) -> str:
-    """What smpquery.c prints: as many dots as fill 32 columns together with the description."""
+    """Return the output of smpquery.c: the dots and the description fill 32 columns."""
     return "Node Description:%s%s\n" % ("." * max(0, 32 - len(description)), description)
 
 
@@ -59,7 +59,7 @@ def test_an_answer_without_a_version() -> None:
 
 
 def test_a_port_with_fdr() -> None:
-    """The vendor's query that follows has lines of the same names."""
+    """The output of the vendor query that follows has lines with the same names."""
     found = _smpquery.parse_port(CONNECTX_3)
     assert found == _smpquery.PortSettings(
         "Active", "LinkUp", ("4X",), ("SDR", "DDR", "QDR", "FDR"), ("1X", "4X"), ("SDR", "DDR", "QDR", "FDR"), width="4X", speed="FDR"
@@ -95,9 +95,9 @@ def test_what_has_no_state(text: str) -> None:
 
 def test_the_settings_are_masks() -> None:
     assert _smpquery.speed_calls(["SDR", "EDR"]) == (("espeed", "2"), ("speed", "1"))
-    # 30 switches the extended speeds off; 0 would leave them as they are.
+    # 30 disables the extended speeds; 0 would leave them unchanged.
     assert _smpquery.speed_calls(["SDR", "DDR", "QDR"]) == (("espeed", "30"), ("speed", "7"))
-    # XDR is in a field of its own, behind those five bits.
+    # XDR is in a field of its own after those five bits.
     assert _smpquery.speed_calls(["SDR", "NDR", "XDR"]) == (("espeed", "40"), ("speed", "1"))
     assert _smpquery.speed_calls(["SDR", "XDR"]) == (("espeed", "62"), ("speed", "1"))
     assert _smpquery.width_calls(["1X", "4X"]) == (("width", "3"),)
@@ -110,7 +110,7 @@ FIRST = "LinkSpeedExtActive:..............%s\nLinkSpeedExtSupported:...........%
 
 
 def port_info(first: tuple[str, str, str], second: tuple[str, str, str] | None) -> str:
-    """A port of a switch in the words of libibmad, of a version with or without the second field."""
+    """Return a switch port in the format of libibmad, from a version with or without the second field."""
     recorded = (CORPUS / "smpquery/sim_portinfo_switch.txt").read_text(encoding="utf-8")
     return recorded[: recorded.index("LinkSpeedExtActive")] + FIRST % first + (SECOND % second if second else "")
 
@@ -126,7 +126,7 @@ ALL = _smpquery.SPEEDS
         # Limited to NDR.
         (port_info(("106.25 Gbps", FDR_NDR, FDR_NDR), ("No Extended Speed 2", "212.5 Gbps", "0")), "NDR", "SDR DDR QDR FDR EDR HDR NDR", "XDR"),
         (port_info(("53.125 Gbps", FDR_NDR, "Extended link speeds disabled"), ("No Extended Speed 2", "0", "0")), "HDR", "SDR DDR QDR", "NDR"),
-        # libibmad before NDR, and of a port without the second field.
+        # libibmad before NDR, and a port without the second field.
         (port_info(("undefined (8)", "53.125 Gbps or undefined (12)", "53.125 Gbps or undefined (12)"), None), "NDR", "SDR DDR QDR HDR NDR", "NDR"),
     ],
 )

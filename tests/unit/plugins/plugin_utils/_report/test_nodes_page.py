@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of `verify`: what is on it and in which order, and that nothing of a node gets out of its place."""
+"""The HTML page of `verify`: its content and order, and that no text from a node escapes its place."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of a fabric: what it is made of, what is in it, and that nothing of a fabric gets out of its data."""
+"""The HTML page of a fabric: its structure and content, and that no text from a fabric escapes its data."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HOSTILE = "</script><script>alert(1)</script><!--<img src=x onerror=alert(1)>\"'
 
 
 class Elements(html.parser.HTMLParser):
-    """What a browser takes for elements, and the text in each."""
+    """What a browser would treat as elements, and the text in each."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -65,7 +65,7 @@ def test_one_file_with_all_in_it() -> None:
     assert [tag for tag, _attributes in found.tags] == TAGS
     content = found.data()
     assert content == content_of(report_fabrics.report(report_fabrics.broken(now), now))
-    # The same data make the same page.
+    # The same data give the same page.
     assert made == page(report_fabrics.report(report_fabrics.broken(now), now))
 
 
@@ -76,7 +76,7 @@ def test_nothing_is_loaded() -> None:
     policy = next(attributes["content"] for _tag, attributes in found.tags if attributes.get("http-equiv") == "Content-Security-Policy")
     assert policy and policy.startswith("default-src 'none';") and "require-trusted-types-for 'script'" in policy
     hashes = ["sha256-%s" % base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in found.texts]
-    # The style and the two scripts, and nothing beside them, as they are in the file.
+    # Only the style and the two scripts, with the content of their files.
     assert re.findall(r"'(sha256-[^']+)'", policy) == [
         each for each, (tag, attributes) in zip(hashes, found.tags) if tag == "style" or (tag == "script" and not attributes)
     ]
@@ -153,7 +153,7 @@ def test_a_switch_that_is_gone_is_where_it_was() -> None:
     for name, rank in (("spine02", 2), ("core01", 3)):
         nodes = by_name(content_of(report_fabrics.report(without(name), before)))
         assert (nodes[name]["lost"], nodes[name]["rank"]) == (True, rank)
-    # Its hosts are behind it.
+    # Its hosts follow it.
     lost = content_of(report_fabrics.report(without("leaf03"), before))
     assert by_name(lost)["leaf03"]["rank"] == 1
 
@@ -175,13 +175,13 @@ def test_a_host_on_a_spine_makes_it_no_leaf() -> None:
     fabric["links"] += extra["links"]
     nodes = by_name(content_of(report_fabrics.report(fabric)))
     assert (nodes["spine01"]["rank"], nodes["leaf01"]["rank"], nodes["ufm"]["rank"]) == (2, 1, 0)
-    # A leaf with few hosts is one, and so are switches without any.
+    # A leaf may have few hosts, and a switch none.
     assert {node["rank"] for node in by_name(content_of(report_fabrics.report(report_fabrics.two_levels(13, 4, 2)))).values() if "leaf" in node["name"]} == {1}
     assert {node["rank"] for node in content_of(report_fabrics.report(report_fabrics.data({"a": "switch", "b": "switch"}, [])))["nodes"]} == {1}
 
 
 def ranks_with_hosts(hosts: t.Mapping[str, int], cables: t.Sequence[t.Tuple[str, str]]) -> t.Dict[str, int]:
-    """Of switches with so many hosts each."""
+    """Return the ranks of switches with these numbers of hosts."""
     behind = [(switch, "%s-host%d" % (switch, number)) for switch, many in hosts.items() for number in range(many)]
     names = {**dict.fromkeys(hosts, "switch"), **{host: "ca" for _switch, host in behind}}
     used: t.Dict[str, int] = dict.fromkeys(names, 0)
@@ -196,11 +196,11 @@ def ranks_with_hosts(hosts: t.Mapping[str, int], cables: t.Sequence[t.Tuple[str,
 
 
 def test_leaves_are_known_by_the_usual_number_of_hosts() -> None:
-    """The median: neither a spine with one host nor a switch with very many of them decides."""
+    """The median decides: neither a spine with one host nor a switch with very many hosts affects it."""
     assert ranks_with_hosts({"leaf": 8, "spine": 1}, [("leaf", "spine")]) == {"leaf": 1, "spine": 2}
     cables = [("leaf1", "large"), ("leaf2", "large"), ("leaf3", "large")]
     assert ranks_with_hosts({"leaf1": 2, "leaf2": 2, "leaf3": 2, "large": 40}, cables) == {"leaf1": 1, "leaf2": 1, "leaf3": 1, "large": 1}
-    # One of four is not more than a fourth.
+    # One of four is not more than a quarter.
     assert ranks_with_hosts({"leaf1": 4, "leaf2": 4, "spine": 1}, [("leaf1", "spine"), ("leaf2", "spine")]) == {"leaf1": 1, "leaf2": 1, "spine": 2}
 
 

@@ -14,7 +14,7 @@ from ansible_collections.rdma.ofed.plugins.plugin_utils._report._rank import pee
 
 
 def picture(hosts: dict[str, int], links: tuple[tuple[str, str], ...] = (), extra: tuple[Node, ...] = ()) -> Picture:
-    """Switches with so many hosts each, and links between nodes."""
+    """Return switches with these numbers of hosts, and links between nodes."""
     names = {*hosts, *(name for link in links for name in link)} - {node.guid for node in extra}
     nodes = {name: Node(name, "switch", name, name) for name in sorted(names)}
     nodes.update({node.guid: node for node in extra})
@@ -58,7 +58,7 @@ def test_switches_in_a_ring_are_all_leaves() -> None:
 
 
 def test_a_leaf_with_few_hosts_stays_one() -> None:
-    """It has cables to spines, and to no other leaf."""
+    """It has cables to spines and to no other leaf."""
     links = (("leaf1", "spine1"), ("leaf2", "spine1"), ("leaf3", "spine1"))
     assert switches(ranks_of(picture({"leaf1": 8, "leaf2": 8, "leaf3": 1}, links))) == {"leaf1": 1, "leaf2": 1, "leaf3": 1, "spine1": 2}
 
@@ -71,7 +71,7 @@ def test_the_aggregation_nodes_of_switches_make_no_leaves() -> None:
 
 def test_without_hosts_all_switches_are_in_one_rank() -> None:
     assert ranks_of(picture({}, (("switch1", "switch2"),))) == {"switch1": 1, "switch2": 1}
-    # So is what no cable joins to the others.
+    # A switch without a cable to the others is one too.
     assert switches(ranks_of(picture({"leaf1": 1}, (("switch1", "switch2"),)))) == {"leaf1": 1, "switch1": 1, "switch2": 1}
     assert ranks_of(Picture()) == {}
 

@@ -86,7 +86,7 @@ def test_blanks_do_not_separate_members() -> None:
 
 def test_a_long_line_is_two() -> None:
     cut = "a=1 : # %s\n 0x11=full;" % ("x" * LINE)
-    # A truncated end of a comment is no comment.
+    # The rest of a truncated comment is not read as a comment.
     assert read_file(cut).error.startswith("line 2: bad PortGUID")
 
 
