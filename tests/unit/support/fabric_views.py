@@ -34,7 +34,7 @@ class Silent:
 
 
 def seen(port: Port, view: View, run: Runner | None = None, *, replies: t.Sequence[SmInfo] | None = None) -> FabricFound:
-    """Return a look with these parts. `run` answers for missing parts; `replies` are the subnet managers that answer themselves."""
+    """Return a look with these parts. `run` answers for missing parts; `replies` are the only subnet managers that answer themselves."""
     found = FabricFound(run or Silent(), port)
     vars(found).update(now=port._replace(state=view.state, phys_state=view.phys_state), answer=view.answer, managers=view.managers)
     if replies is not None:

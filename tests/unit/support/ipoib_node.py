@@ -295,7 +295,7 @@ class FakeNode:
         self.timers.add(words[0].partition("=")[2] + ".timer")
 
     def _netplan(self, words: list[str]) -> None:
-        """Generate files only; it changes no interface. Other tests read the same file with the real netplan."""
+        """Do nothing: the command generates files and changes no interface. Other tests give the same file to the real netplan."""
 
     def _networkctl(self, words: list[str]) -> None:
         if self.lazy and words[0] == "reload":
@@ -324,7 +324,7 @@ class FakeNode:
             )
 
     def _generated(self) -> None:
-        """Return the files that netplan generated for networkd."""
+        """Apply the files that netplan generated for networkd."""
         path = self.root / _netplan.PATH[1:]
         for record in _netplan.records({_netplan.PATH: path.read_text()}).values() if path.exists() else ():
             if record.name in self.addresses:

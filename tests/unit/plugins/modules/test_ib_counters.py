@@ -194,7 +194,7 @@ def test_growth_since_the_last_run(root: str, tmp_path: pathlib.Path) -> None:
     path = str(tmp_path / "sample.json")
     fabric = Fabric({(SWITCH1, 1): {"SymbolErrorCounter": 60000}})
     first = look(root, fabric, sample_file=path)
-    # Its earlier counts are not judged.
+    # Counts from before the first reading are not judged.
     assert (codes(first), first["hours"], first["changed"], codes(first, "problems")) == ([], None, False, [])
     fabric.grows = {(HCA1, 1): {"PortRcvErrors": 11}}
     fabric.sleep(1800)

@@ -220,7 +220,7 @@ def test_a_fabric_that_is_not_seen_is_not_touched(host: str) -> None:
     port = pathlib.Path(host, "sys/class/infiniband/mlx5_0/ports/1")
     (port / "state").write_text("1: DOWN\n")
     (port / "phys_state").write_text("3: Disabled\n")
-    # The other missing parts explain nothing.
+    # A missing tool does not explain the failure.
     tools.missing = ("iblinkinfo",)
     with pytest.raises(RdmaError) as caught:
         run(host, tools, node="Hca3", state="disabled")

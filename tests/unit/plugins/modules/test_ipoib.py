@@ -53,7 +53,7 @@ def test_check_mode_then_run_then_nothing_then_absent(tmp_path: pathlib.Path, st
     assert node.read("sys/class/net/ib0/mode") == done["interfaces"][0]["mode"]
     again = node.call(interfaces=interfaces)
     assert (again["changed"], again["changes"], node.argv) == (False, [], [])
-    # Without the netdev, which only a network stack or the kernel could delete: this test plays neither.
+    # Only cases without a netdev to delete: that is the work of a network stack or the kernel, and this test plays neither.
     if len(interfaces) == 1 or stack == "ifupdown":
         gone = node.call(state="absent")
         assert gone["changed"]

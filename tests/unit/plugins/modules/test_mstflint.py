@@ -345,7 +345,7 @@ def test_flash_written_by_the_tool_is_read_back(root: pathlib.Path) -> None:
 
 
 def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
-    """The module rereads the flash under the lock."""
+    """Another process burns the image first: the module rereads the flash under the lock."""
     asked: list[str] = []
 
     class Rival(Cards):

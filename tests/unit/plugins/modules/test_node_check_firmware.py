@@ -133,7 +133,7 @@ def test_a_parameter_of_the_new_firmware_waits_for_it(node: Both) -> None:
     config = [{"all": True, "parameters": {"BRAND_NEW_FEATURE": 3}}]
     assert all("BRAND_NEW_FEATURE" in line for line in node.lines(config=config))
     with_image = node.fields(config=config, images=str(node.node.root / "fw"))
-    # None of it is set, so the adapter's next start does not apply it.
+    # The parameter is not set, so the adapter's next start does not apply it.
     expected = [("differs", pci, "BRAND_NEW_FEATURE", "3", "not available") for pci in (FIRST, SECOND)]
     assert [one for one in with_image if one[2] != "version"] == expected
 

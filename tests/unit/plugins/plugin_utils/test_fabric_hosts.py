@@ -16,7 +16,7 @@ EDR = Speed("4X", "EDR")
 
 
 def picture(switches: t.Sequence[str], hosts: t.Mapping[str, t.Sequence[str]], links: t.Sequence[tuple[str, str]] = ()) -> Picture:
-    """Return hosts by description, each with the switches of its adapter, and the links between switches."""
+    """Return a picture of hosts by description, each with the switches of its adapter, and the links between switches."""
     guids = {name: "0x%016x" % number for number, name in enumerate([*switches, *hosts], 1)}
     nodes = {guids[name]: Node(guids[name], "switch", name, name, 40) for name in switches}
     nodes.update({guids[name]: Node(guids[name], "ca", name, name, 1, device_id="0x101b", psid="MT_0000000223") for name in hosts})

@@ -19,7 +19,7 @@ STANDBY = {"opensm_standby": True}
     ("hosts", "fabric", "line"),
     [
         ({"node2": {}, "node1": STANDBY, "node3": STANDBY}, "ib", ["node2", "node1", "node3"]),
-        # Only the rank is missing for a host that is no standby.
+        # node2 is not a standby, so it is not in the line.
         ({"node1": {}, "node2": {}}, "ib", ["node1"]),
         ({}, "ib", []),
         ({"node1": {}}, "storage", []),

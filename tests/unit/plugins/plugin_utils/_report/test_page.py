@@ -175,7 +175,7 @@ def test_a_host_on_a_spine_makes_it_no_leaf() -> None:
     fabric["links"] += extra["links"]
     nodes = by_name(content_of(report_fabrics.report(fabric)))
     assert (nodes["spine01"]["rank"], nodes["leaf01"]["rank"], nodes["ufm"]["rank"]) == (2, 1, 0)
-    # A leaf may have few hosts, and a switch none.
+    # A leaf with few hosts is still a leaf, and so is a switch in a fabric without hosts.
     assert {node["rank"] for node in by_name(content_of(report_fabrics.report(report_fabrics.two_levels(13, 4, 2)))).values() if "leaf" in node["name"]} == {1}
     assert {node["rank"] for node in content_of(report_fabrics.report(report_fabrics.data({"a": "switch", "b": "switch"}, [])))["nodes"]} == {1}
 

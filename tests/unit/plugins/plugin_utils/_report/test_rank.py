@@ -71,7 +71,7 @@ def test_the_aggregation_nodes_of_switches_make_no_leaves() -> None:
 
 def test_without_hosts_all_switches_are_in_one_rank() -> None:
     assert ranks_of(picture({}, (("switch1", "switch2"),))) == {"switch1": 1, "switch2": 1}
-    # A switch without a cable to the others is one too.
+    # Switches without a cable to the others are in that rank too.
     assert switches(ranks_of(picture({"leaf1": 1}, (("switch1", "switch2"),)))) == {"leaf1": 1, "switch1": 1, "switch2": 1}
     assert ranks_of(Picture()) == {}
 
