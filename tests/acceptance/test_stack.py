@@ -27,7 +27,7 @@ VERSION, OTHER = "23.10-0.5.5.0", "24.10-0.7.0.0"
 
 @pytest.fixture
 def bundle(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """Return the variables that declare the stack. The node has the bundle, and a dkms that needs no compiler."""
+    """Yield the variables that declare the stack. The node has the bundle, and a dkms that needs no compiler."""
     subprocess.run([sys.executable, str(ROOT / "tests/lab/stacks/build.py"), "--into", str(tmp_path)], check=True, timeout=1800)
     bundles = json.loads((tmp_path / "manifest.json").read_text(encoding="utf-8"))["bundles"]
     made = bundles[VERSION]

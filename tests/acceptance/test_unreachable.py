@@ -83,7 +83,7 @@ def test_the_fabric_is_judged_through_the_next_host_that_answers(lab: Cluster) -
 
 
 def with_dead_hosts(lab: Cluster) -> dict[str, t.Any]:
-    """Yield the lab, and a host for each failure kind, named after it."""
+    """Return the lab, and a host for each failure kind, named after it."""
     inventory: dict[str, t.Any] = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))
     inventory["all"]["children"]["rdma"]["hosts"].update({kind: {} for kind in sick.KINDS})
     return inventory

@@ -54,7 +54,7 @@ def provisioned_again(lab: Cluster) -> collections.abc.Iterator[None]:
 
 @pytest.fixture
 def site(lab: Cluster, tmp_path: pathlib.Path, edited: t.Callable[..., pathlib.Path]) -> collections.abc.Iterator[Site]:
-    """Return an inventory in which node3 computes, node1 runs the subnet manager, and node2 is the standby."""
+    """Yield a site in which node3 computes, node1 runs the subnet manager, and node2 is the standby."""
 
     def edit(inventory: dict[str, t.Any]) -> None:
         inventory["all"]["children"]["opensm"]["hosts"] = {"node1": None, "node2": None}

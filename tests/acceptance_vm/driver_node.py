@@ -134,7 +134,7 @@ class Node:
 
     @contextlib.contextmanager
     def over_ipoib(self, folder: pathlib.Path) -> t.Iterator[pathlib.Path]:
-        """Return an inventory that reaches the machine over IPoIB: from ib1, in a network namespace that acts as another machine."""
+        """Yield an inventory that reaches the machine over IPoIB: from ib1, in a network namespace that acts as another machine."""
         self.run("ip netns add peer && ip link set ib1 netns peer && ip -n peer address add %s/24 dev ib1 && ip -n peer link set ib1 up" % PEER)
         self.run("for i in $(seq 30); do ip netns exec peer ping -c 1 -W 2 %s && exit; done; exit 1" % ADDRESS)
         everything = yaml.safe_load(self.inventory.read_text(encoding="utf-8"))

@@ -29,7 +29,7 @@ UPGRADE = "DEBIAN_FRONTEND=noninteractive apt-get --yes install --only-upgrade l
 
 @pytest.fixture(scope="module")
 def node(driver: Node) -> Node:
-    """Yield the node with the vendor's driver on its disk and the distribution's in use."""
+    """Return the node with the vendor's driver on its disk and the distribution's in use."""
     done = driver.play("site", *SPARING_OPENSM, ofed_reload="never")
     assert done.status == 0, done.output
     assert "driver" in done.output

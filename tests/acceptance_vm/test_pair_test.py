@@ -35,7 +35,7 @@ def servers(lab: Cluster) -> list[str]:
 
 @pytest.fixture(scope="module")
 def linked(lab: Cluster) -> Cluster:
-    """Yield two machines with an rxe link."""
+    """Return two machines with an rxe link."""
     for node in NODES:
         run(lab, node, LINK.format(wire=WIRE, address=ADDRESSES[node]))
         run(lab, node, "timeout 60 sh -c 'until grep -q ACTIVE /sys/class/infiniband/rxe0/ports/1/state; do sleep 1; done'")

@@ -16,7 +16,7 @@ _SIGNER = "modinfo -F signer ib_core"
 
 @pytest.fixture(scope="module")
 def node(driver: Node) -> Node:
-    """Yield the node with the vendor's driver on its disk, the distribution's in use, and a kernel that requires signatures from now on."""
+    """Return the node with the vendor's driver on its disk, the distribution's in use, and a kernel that requires signatures from now on."""
     done = driver.play("site", "--skip-tags", "opensm", ofed_reload="never")
     assert done.status == 0, done.output
     assert driver.run(_DEMAND) == "Y"

@@ -61,7 +61,7 @@ class Node(t.NamedTuple):
 
 @pytest.fixture(scope="module")
 def peer(stacks: Cluster) -> collections.abc.Iterator[Agent]:
-    """Return the node through which the connection passes."""
+    """Yield the node through which the connection passes."""
     with Agent(stacks.inventory, "node1") as agent:
         assert not agent.run({"interfaces": own("node1")}).result.get("failed")
         yield agent

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The collection and the maker of texts are found at run time.
+# The collection and large_fabric are imported from paths added at run time.
 # mypy: disable-error-code="import-untyped,import-not-found,no-any-return"
 
 """Measures how long ib_fabric_info takes to parse the output of the tools for 10,000 hosts, and its memory. Fails above the limits."""

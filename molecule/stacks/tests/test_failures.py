@@ -195,7 +195,7 @@ def test_exit_codes_are_explained(host: Host) -> None:
 
 @pytest.fixture
 def site_mpi(host: Host) -> None:
-    """Yield a package outside all stacks that needs a library of the stack."""
+    """Install a package outside all stacks that needs a library of the stack."""
     host.check_output("mkdir -p /tmp/site/DEBIAN && printf '%s' >/tmp/site/DEBIAN/control" % CONTROL)
     host.check_output("dpkg-deb -b /tmp/site /tmp/site.deb && dpkg -i /tmp/site.deb && rm -r /tmp/site /tmp/site.deb")
 
@@ -314,7 +314,7 @@ def test_half_a_stack_that_the_installer_left_is_named_and_mended(host: Host) ->
 
 @pytest.fixture
 def later_kernel(host: Host) -> str:
-    """Yield a kernel installed after the driver: it has the distribution's modules and boots next."""
+    """Add a kernel installed after the driver: it has the distribution's modules and boots next."""
     running, later = host.check_output("uname -r"), "6.1.0-99-amd64"
     there = "/lib/modules/" + later
     host.check_output("mkdir -p %s/build/scripts && cd /lib/modules/%s && cp -a kernel modules.* %s/ && depmod -a %s" % (there, running, there, later))

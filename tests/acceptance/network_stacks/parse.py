@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs in a container without a host's role: lets each network stack parse the golden files of its configuration.
+"""Runs in a throwaway container: lets each network stack parse the golden files of its configuration.
 
 Prints a JSON object with the complaints about each golden file in /golden, by name; an empty list means none.
 """

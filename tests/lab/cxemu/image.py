@@ -76,7 +76,7 @@ class _Image:
         self.content[at : at + len(data)] = data
 
     def table(self, at: int, signature: int, entries: list[tuple[int, int, bytes, bool]]) -> None:
-        """Return a table of contents with its sections: kind, address, content, and whether it has a checksum."""
+        """Write a table of contents and its sections: kind, address, content, and whether it has a checksum."""
         self.put(at, _with_crc(struct.pack(">7I", signature, *TOC_MAGIC, 1, len(entries), 0)))
         for number, (kind, address, data, checked) in enumerate(entries, 1):
             self.put(address, data)
@@ -85,7 +85,7 @@ class _Image:
 
 
 def _device_sections(image: _Image, psid: str, guid: int, mac: int) -> None:
-    """Return the sections that the factory writes: the PSID and the addresses (eight of each if there are any)."""
+    """Write the factory's sections: the PSID and the addresses (eight of each if there are any)."""
     addresses = b"".join(struct.pack(">HBBIQ", 0, 1, 8 if first else 0, 0, first) for first in (guid, mac))
     manufacturing = bytearray(0x140)
     manufacturing[0:16] = _text(psid, 16)

@@ -292,7 +292,7 @@ def _create(settings: Settings, image: str, node: Node, address: str, simulator:
 
 
 def _booted(settings: Settings, node: Node, end: float) -> None:
-    """Return whether systemd has finished booting and the emulated adapters exist."""
+    """Wait until systemd has finished booting and the emulated adapters exist."""
     container = settings.container(node.name)
     # Device names may differ.
     wanted = ["/sys/bus/pci/devices/%s/infiniband/*/ports/1/state" % address(place) for place in cards(node.hcas)]

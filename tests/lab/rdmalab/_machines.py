@@ -167,7 +167,7 @@ def _wants(lab: Settings, node: Node) -> tuple[str, str]:
 
 
 def _booted(lab: Settings, node: Node, end: float) -> None:
-    """Return whether systemd has finished booting and the adapters exist."""
+    """Wait until systemd has finished booting and the adapters exist."""
     console = folder(lab, node) / "console.log"
     while True:
         words = run(lab, node, _BOOTED, check=False).split()

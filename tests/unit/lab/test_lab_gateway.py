@@ -59,7 +59,7 @@ def free(port: int) -> bool:
 
 @pytest.fixture
 def first_port() -> t.Iterator[int]:
-    """Return the first of a range of free ports. Parallel runs of these tests avoid it, and the kernel's ephemeral ports are higher."""
+    """Yield the first of a range of free ports. Parallel runs of these tests avoid it, and the kernel's ephemeral ports are higher."""
     for first in range(10000, 20000, 100):
         with socket.socket() as sign:
             try:

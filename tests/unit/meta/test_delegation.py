@@ -32,7 +32,7 @@ def controller_actions() -> set[str]:
 
 
 def tasks(entries: t.Iterable[t.Any], above: t.Mapping[str, t.Any]) -> t.Iterator[dict[str, t.Any]]:
-    """Return the tasks, with the settings inherited from plays and blocks."""
+    """Yield the tasks, with the settings inherited from plays and blocks."""
     for entry in entries:
         if not isinstance(entry, dict):
             continue

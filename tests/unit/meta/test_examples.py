@@ -32,7 +32,7 @@ def examples(module: str) -> t.Any:
 
 
 def tasks_of(entries: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """Return all tasks in tasks, plays and blocks."""
+    """Yield all tasks in tasks, plays and blocks."""
     for entry in entries or ():
         inner = [entry[key] for key in ("tasks", "pre_tasks", "post_tasks", "block", "rescue", "always") if key in entry]
         for part in inner:

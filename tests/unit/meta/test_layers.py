@@ -49,7 +49,7 @@ def part_of(dotted: str) -> str:
 
 
 def imports(path: pathlib.Path) -> t.Iterator[str]:
-    """Return the modules below `plugins` that a file imports, including imports for the type checker."""
+    """Yield the modules below `plugins` that a file imports, including imports for the type checker."""
     for node in ast.walk(sources.tree(path)):
         if isinstance(node, ast.ImportFrom) and node.level:
             names = [*dotted(path).split(".")[: -node.level], *(node.module or "").split(".")]

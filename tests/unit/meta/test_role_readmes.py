@@ -51,7 +51,7 @@ VARIABLES = declared()
 
 
 def variables_in(node: t.Any) -> collections.abc.Iterator[dict[str, t.Any]]:
-    """Return the variables of plays, of their roles, of hosts and groups in an inventory, and of plain variable files."""
+    """Yield the variables of plays, of their roles, of hosts and groups in an inventory, and of plain variable files."""
     if isinstance(node, list):
         for each in node:
             yield from variables_in(each)

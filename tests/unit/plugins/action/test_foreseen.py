@@ -53,7 +53,7 @@ def _folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def looked(node: FakeNode, variables: t.Mapping[str, t.Any], host: str = "node1") -> None:
-    """Return what the action rdma_facts returns."""
+    """Store the results as the action rdma_facts does."""
     found = condensed(look_whole(node, {}, str(node.root)), ipoib.hints(variables)["names"])
     _looks.keep(host, json.loads(json.dumps({"ipoib": encode(found)})))
 

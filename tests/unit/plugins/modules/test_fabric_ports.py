@@ -49,7 +49,7 @@ class Fabric:
 
 @pytest.fixture(autouse=True)
 def port_of_the_fabric(tmp_path: pathlib.Path) -> None:
-    """Return the port of the fabric beside an Ethernet port, which comes first."""
+    """Create the port of the fabric beside an Ethernet port, which comes first."""
     for device, layer in (("mlx5_0", "Ethernet"), ("mlx5_1", "InfiniBand")):
         port = tmp_path / "sys/class/infiniband" / device / "ports/1"
         port.mkdir(parents=True)

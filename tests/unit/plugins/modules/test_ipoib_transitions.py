@@ -56,7 +56,7 @@ def new(path: pathlib.Path, stack: str, loaded: bool = True) -> FakeNode:
 
 
 def is_bare(node: FakeNode) -> None:
-    """Return whether the interface is as the kernel creates it, without any setting of the collection."""
+    """Check that the interface is as the kernel creates it, without any setting of the collection."""
     assert sorted(node.addresses) == ["ib0", "ib1"]
     for name in ("ib0", "ib1"):
         assert (node.addresses[name], node.get(name, "mode"), node.get(name, "mtu"), node.master(name)) == ([], "datagram", "2044", "")

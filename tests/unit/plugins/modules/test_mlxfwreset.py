@@ -217,7 +217,7 @@ def test_a_subnet_manager_and_missing_helpers_are_named_before_the_reset(root: s
 
 
 def behind_a_switch(root: str, driver: str = "nvidia", switch: str = "0x15b3") -> None:
-    """Return a node whose first card has its own PCIe switch, with a GPU, an NVMe drive and an empty slot behind it."""
+    """Give the first card its own PCIe switch, with a GPU, an NVMe drive and an empty slot behind it."""
     base = pathlib.Path(root) / "sys/bus/pci/devices"
     upstream = pathlib.Path(root) / "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
     for path, vendor in ((upstream, switch), (upstream / "0000:02:00.0", switch), (upstream / "0000:02:01.0", switch), (upstream.parent, "0x8086")):

@@ -28,7 +28,7 @@ def manager_of(family: str) -> Manager:
 
 @pytest.fixture
 def lock(tmp_path: pathlib.Path) -> collections.abc.Iterator[collections.abc.Callable[[str, str], int]]:
-    """Return a function that runs a process with an exclusive or shared lock on a file. It returns the process ID."""
+    """Yield a function that runs a process with an exclusive or shared lock on a file. It returns the process ID."""
     running = []
 
     def take(path: str, kind: str) -> int:

@@ -112,7 +112,7 @@ def test_what_roles_publish_and_others_own_is_no_error() -> None:
 
 
 def _registered(tasks: t.Any) -> t.Iterator[str]:
-    """Return the variables that tasks register for others."""
+    """Yield the variables that tasks register for others."""
     for task in tasks or ():
         for part in ("block", "rescue", "always", "tasks"):
             yield from _registered(task.get(part))
