@@ -21,7 +21,7 @@ from ._wanted import Wanted
 NHC_CHECK, SLURM_CHECK = "nhc", "slurm"
 # A sample of a large fabric takes a minute, and Prometheus drops samples older than five.
 _INTERVALS = (60, 3600)
-# Used as a label; must not contain a slash.
+# The name serves as a label only, and is no part of a path.
 _FABRIC = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,62}\Z")
 _PATH = re.compile(r"/[A-Za-z0-9_./+-]+\Z")
 

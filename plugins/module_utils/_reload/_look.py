@@ -35,7 +35,7 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 JOB = "driver-reload"
-# What a running system can't do without.
+# The file systems that a running system can't do without.
 _VITAL = ("/", "/usr")
 
 
