@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a module begins and ends."""
+"""The entry and exit of every module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BUG = (
 
 
 def require_root() -> None:
-    """Raise Refused for others than root, who would find out by a write that fails, halfway."""
+    """Raise Refused unless the user is root. Without this check, other users would fail halfway, at the first write."""
     uid = os.geteuid()
     if uid != 0:
         raise Refused(
@@ -39,11 +39,11 @@ def answer(
     root: bool = False,
     **settings: t.Any,
 ) -> None:
-    """Run the module that takes `options`. It ends with the result of the work, with the RdmaError that it raised, or with a request to report the fault.
+    """Run the module that takes `options`. It exits with the result of `work`, with the RdmaError that `work` raised, or with a request to report the fault.
 
-    With `root`, others are refused at once. `settings` are further ones of AnsibleModule. A result without `changed` comes of work that changes nothing.
+    With `root`, other users are refused at once. `settings`: further arguments of AnsibleModule. A result without `changed` means that nothing was changed.
     """
-    # Ansible completes defaults in place. Those of a constant belong to all who read it.
+    # Ansible fills in defaults in place, and those of a constant are shared by all its readers.
     module = AnsibleModule(argument_spec=copy.deepcopy(dict(options)), supports_check_mode=True, **settings)
     try:
         if root:
@@ -58,6 +58,6 @@ def answer(
 
 
 def _place(exc: BaseException) -> str:
-    """`_plan.py, line 12, in plan`: where it was raised."""
+    """The place where the exception was raised: `_plan.py, line 12, in plan`."""
     frame = traceback.extract_tb(exc.__traceback__)[-1]
     return "%s, line %s, in %s" % (os.path.basename(frame.filename), frame.lineno, frame.name)

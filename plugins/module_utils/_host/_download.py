@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Downloads one large file on the node, as a step of a job. Started as a script of its own, without Ansible.
+"""Download one large file on the node, as a step of a job. Runs as a script of its own, without Ansible.
 
-`python _download.py FILE sha256:DIGITS`, with the URL in the environment: it may hold a password, and every user can
+`python _download.py FILE sha256:DIGITS`, with the URL in the environment: it may contain a password, and every user can
 read command lines. A partial download in `FILE.part` is resumed. `FILE` appears only when it is complete and its checksum matches.
 """
 
@@ -26,7 +26,7 @@ import urllib.parse
 import urllib.request
 
 URL = "RDMA_OFED_URL"
-# Names the file to which a step of a job writes its progress, see _job_runner.py.
+# The variable that names the file to which a step of a job writes its progress, see _job_runner.py.
 PROGRESS = "RDMA_OFED_PROGRESS"
 # A job is a separate process, which does not inherit the module's environment.
 _INHERITED = re.compile(r"(?i)^(https?|ftp|all|no)_proxy\Z|^SSL_CERT_(FILE|DIR)\Z")
@@ -35,16 +35,16 @@ _MEGABYTE = 1000000
 _TIMEOUT = 60
 _ATTEMPTS = 5
 _REPORT_SECONDS = 1.0
-# The server asks to wait or to come back.
+# With these status codes, the server asks the client to wait or retry.
 _TRY_AGAIN = (408, 425, 429)
 
 
 class Failed(Exception):
-    """Another attempt would not help; the text says why."""
+    """A failure that another attempt would not fix; the text gives the reason."""
 
 
 class Opener(t.Protocol):
-    """Opens a request, as the openers of urllib do."""
+    """Opens a request, like the openers of urllib."""
 
     def __call__(self, request: urllib.request.Request, timeout: float) -> t.Any: ...
 
@@ -76,7 +76,7 @@ def report(text: str, path: str) -> None:
 
 
 def request_for(url: str, offset: int) -> urllib.request.Request:
-    """The request for the rest of a file. Credentials go to the server in the URL only, not to the target of a redirection."""
+    """The request for the rest of a file. Credentials are sent only to the server in the URL, not to the target of a redirection."""
     parts = urllib.parse.urlsplit(url)
     name, password = parts.username or "", parts.password or ""
     host = parts.netloc.rpartition("@")[2]
@@ -105,7 +105,7 @@ def _number(text: str | None) -> int:
 
 
 def _begins(response: t.Any) -> int:
-    """The offset of the first byte in the answer. A server without support for ranges sends the file from its beginning."""
+    """The offset of the first byte in the response. A server that does not support ranges sends the whole file."""
     if response.status != 206:
         return 0
     match = re.match(r"bytes ([0-9]+)-", response.headers.get("Content-Range") or "")
@@ -119,10 +119,10 @@ def _check_room(path: str, missing: int) -> None:
 
 
 def _receive(response: t.Any, part: str, progress: str) -> bool:
-    """Append what arrives to `part`; whether the file is complete."""
+    """Append the response to `part`; return whether the file is complete."""
     offset = _begins(response)
     length = _number(response.headers.get("Content-Length"))
-    # 0 where the server does not tell.
+    # 0 if the server does not report it.
     total = offset + length if length else 0
     _check_room(part, total - offset)
     with open(part, "r+b" if offset else "wb") as target:
@@ -140,7 +140,7 @@ def _receive(response: t.Any, part: str, progress: str) -> bool:
                 break
         target.flush()
         os.fsync(target.fileno())
-    # A connection that is cut off looks like the end of the file.
+    # A broken connection looks like the end of the file.
     return not total or offset == total
 
 
@@ -158,7 +158,7 @@ def _attempt(url: str, part: str, opener: Opener, *, progress: str) -> bool:
 
 
 def _bring(url: str, part: str, opener: Opener, *, progress: str) -> None:
-    """Download the rest; raises Failed. Only attempts without progress count towards the limit."""
+    """Download the rest. Raises Failed. Only attempts without progress count towards the limit."""
     left = _ATTEMPTS
     why = "the connection breaks off repeatedly"
     while left:
@@ -184,7 +184,7 @@ def digest_of(path: str, algorithm: str) -> str:
 
 
 def mismatch(path: str, checksum: str) -> str:
-    """What is wrong with a file that shall have the checksum `sha256:DIGITS`; "" where nothing is, or none is wanted."""
+    """What is wrong with a file that must have the checksum `sha256:DIGITS`; "" where it matches or no checksum is given."""
     algorithm, _colon, wanted = checksum.partition(":")
     if not checksum:
         return ""
@@ -193,7 +193,7 @@ def mismatch(path: str, checksum: str) -> str:
 
 
 def download(url: str, path: str, checksum: str, *, opener: Opener, progress: str = "") -> None:
-    """Download the file with the checksum `sha256:DIGITS`; raises Failed."""
+    """Download the file with the checksum `sha256:DIGITS`. Raises Failed."""
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     part = path + ".part"
     resumed = _size(part) > 0
@@ -208,7 +208,7 @@ def download(url: str, path: str, checksum: str, *, opener: Opener, progress: st
             os.unlink(part)
         if not resumed:
             raise Failed(wrong)
-        # What an earlier run left may be the beginning of another file.
+        # The partial file of an earlier run may belong to another file.
         _say(wrong + "; starting over")
         resumed = False
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Long work on a node that outlives the connection: named steps, carried out one by one by a separate process."""
+"""Long work on a node that outlives the connection: named steps that a separate process carries out one by one."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if t.TYPE_CHECKING:
     from ._step import Step
 
 JOBS = "var/lib/rdma.ofed/jobs"
-# There is no terminal to answer questions on, and services have neither a home nor a search path to rely on.
+# There is no terminal to answer questions on, and a service can't rely on a home directory or a search path.
 ENVIRONMENT: t.Mapping[str, str] = {
     "DEBIAN_FRONTEND": "noninteractive",
     "HOME": "/root",
@@ -40,7 +40,7 @@ ENVIRONMENT: t.Mapping[str, str] = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "TERM": "dumb",
 }
-# What of the two files is read back.
+# The fields read back from the two files, with their types.
 _JOB: t.Mapping[str, tuple[type, ...]] = {"id": (str,), "steps": (list,), "memo": (dict,)}
 _STATE: t.Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "stage", "failed"), (str,)),
@@ -55,7 +55,7 @@ _MOST_DETAIL = 120
 
 
 class State(t.NamedTuple):
-    """A job as it is now, or as it ended."""
+    """A job in its present or final state."""
 
     id: str
     running: bool
@@ -63,24 +63,24 @@ class State(t.NamedTuple):
     step: int
     steps: int
     elapsed: float
-    """Seconds since it began, or that it took."""
+    """Seconds since it started, or its total duration."""
     finished: bool
     rc: int
     failed: str
-    """The stage that failed, "" for none."""
+    """The stage that failed; "" for none."""
     log: str
     memo: t.Mapping[str, t.Any]
-    """Data of the caller, kept with the job."""
+    """Data of the caller, stored with the job."""
     detail: str = ""
     """The progress of the stage, as the step reports it; "" if it reports none."""
 
     @property
     def interrupted(self) -> bool:
-        """Whether it ended without a final state, as after a power cut or a kill."""
+        """Whether it ended without a final state, as after a power failure or a kill."""
         return not self.running and not self.finished
 
     def result(self) -> dict[str, t.Any]:
-        """As a module returns it."""
+        """The state in the shape that a module returns."""
         return {
             "id": self.id,
             "running": self.running,
@@ -130,11 +130,11 @@ def _locked(directory: str) -> bool:
 
 
 def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], *, running: bool, log: str, now: float) -> State | None:
-    """The state that the two files describe; None if there never was a job, or its record is damaged. Pure."""
+    """The state that the two files describe; None if there was no job, or if its record is damaged. Pure."""
     if not _has_form(job, _JOB):
         return None
     if not _has_form(state, _STATE) or state["id"] != job["id"]:
-        # Recorded, and not started yet or never.
+        # Recorded, but not started yet, or never started.
         return State(job["id"], running, "", 0, len(job["steps"]), 0, False, 0, "", log, job["memo"])
     finished = bool(state["finished"])
     elapsed = (state["finished"] or now) - state["started"]
@@ -145,9 +145,9 @@ def state_of(job: t.Mapping[str, t.Any], state: t.Mapping[str, t.Any], *, runnin
 def read_job(name: str, root: str = "/") -> State | None:
     """The latest job with this name."""
     directory = os.path.join(root, JOBS, name)
-    # The lock first: a job that ends in between has then written its last state already.
+    # Check the lock first: if the job ends in between, its final state is already written.
     running = _locked(directory)
-    # A power cut during the first write, or an editor, may have damaged them.
+    # A power failure during the first write, or an editor, may have damaged the files.
     job, state = (read_table(read_text("%s/%s.json" % (directory, file))) for file in ("job", "state"))
     found = state_of(job, state, running=running, log="/%s/%s/log" % (JOBS, name), now=time.time())
     if found is None or not found.running or not found.stage:
@@ -161,7 +161,7 @@ def read_log(name: str, root: str = "/") -> str:
 
 
 def read_end(path: str, most: int) -> str:
-    """At most the last `most` bytes of a text file of root, "" where it is none or can't be read. It may be below a folder that others write to."""
+    """At most the last `most` bytes of a text file of root; "" for any other file, or on error. Others may be able to write to its directory."""
     try:
         with open_regular(path, owned=True) as stream:
             stream.seek(max(os.fstat(stream.fileno()).st_size - most, 0))
@@ -173,11 +173,11 @@ def read_end(path: str, most: int) -> str:
 def _launch(run: Runner, name: str, directory: str, *, script: str, root: str) -> None:
     python = sys.executable or "/usr/bin/python3"
     if systemd_runs(root) and run.has("systemd-run"):
-        # The end of a session kills its processes; a unit of its own belongs to no session.
+        # The end of a session kills its processes; a separate unit belongs to no session.
         unit = ["systemd-run", "--unit=rdma-ofed-" + name, "--collect", "--quiet", "--property=KillMode=mixed", "--description=rdma.ofed: " + name]
         run([*unit, "--", python, script, directory])
     else:
-        # setsid --fork does not wait; its streams must be closed, or the runner would wait for their end for ever.
+        # setsid --fork does not wait. Its streams must be closed, or the runner would wait for their end forever.
         run(["setsid", "--fork", python, "-c", _DETACH, python, script, directory])
 
 
@@ -196,7 +196,7 @@ def start(
 ) -> State:
     """Start a job; none may be running. Returns when it has started, not when it has ended.
 
-    `scripts` are modules that steps run as scripts of their own, by the names that they have for script_argv.
+    `scripts`: modules that steps run as separate scripts, by the names used with script_argv.
     """
     if not re.match(r"^[a-z0-9-]+\Z", name):
         raise ValueError(name)
@@ -225,7 +225,7 @@ def start(
 
 
 def wait(name: str, seconds: float, root: str = "/") -> State:
-    """Wait for the end of a job, at most that long. Raises CommandFailed where there is no such job."""
+    """Wait at most `seconds` for the end of a job. Raises CommandFailed where there is no such job."""
 
     def look() -> State:
         found = read_job(name, root)

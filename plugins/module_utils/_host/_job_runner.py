@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries out the steps of a job on the node, detached from any connection. Started as a script of its own, without Ansible.
+"""Carry out the steps of a job on the node, detached from any connection. Runs as a script of its own, without Ansible.
 
-`python _job_runner.py DIRECTORY` reads `job.json` there, keeps `state.json` current and appends all output to `log`.
+`python _job_runner.py DIRECTORY` reads `job.json` there, updates `state.json` and appends all output to `log`.
 A step may write its progress, one line, to the file that the environment variable `RDMA_OFED_PROGRESS` names.
 The process that holds the lock on `lock` is the job: the kernel releases the lock however the process ends.
 """
@@ -29,7 +29,7 @@ _GRACE_SECONDS = 10
 
 
 def save(path: str, content: t.Mapping[str, t.Any]) -> None:
-    """Write JSON beside the target and move it over: a reader sees the old or the new file, even after a power cut."""
+    """Write JSON to a temporary file and rename it: a reader sees the old or the new file, even after a power failure."""
     temporary = path + ".new"
     with open(temporary, "w", encoding="utf-8") as stream:
         json.dump(content, stream)
@@ -39,7 +39,7 @@ def save(path: str, content: t.Mapping[str, t.Any]) -> None:
 
 
 def _note(log: t.IO[bytes], text: str) -> None:
-    """Write to the log, as far as it goes: on a full file system, what makes room again has yet to run."""
+    """Write to the log, ignoring errors: on a full file system, the steps that free space have yet to run."""
     with contextlib.suppress(OSError):
         log.write(text.encode("utf-8", "surrogateescape"))
 
@@ -57,7 +57,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def perform(step: t.Mapping[str, t.Any], log: t.IO[bytes], limit: float) -> int:
-    """Run one step with an empty standard input; its exit status, or TIMED_OUT after `limit` seconds."""
+    """Run one step with an empty standard input. Returns its exit status, or TIMED_OUT after `limit` seconds."""
     _note(log, "\n==> %s: %s\n" % (step["stage"], " ".join(step["argv"])))
     environment = {**os.environ, **step["environment"]}
     try:
@@ -81,7 +81,7 @@ def _forget(path: str) -> None:
 
 
 def work(directory: str) -> None:
-    """Run the steps until one fails, and those marked `always` in any case, so that nothing stays mounted."""
+    """Run the steps until one fails, and in any case those marked `always`, so that nothing stays mounted."""
     with open(os.path.join(directory, "job.json"), encoding="utf-8") as stream:
         job = json.load(stream)
     path = os.path.join(directory, "state.json")
@@ -92,7 +92,7 @@ def work(directory: str) -> None:
         for number, step in enumerate(job["steps"], 1):
             if state["failed"] and not step["always"]:
                 continue
-            # One file for each step, so that the progress of one is not taken for that of the next.
+            # One file per step, so that the progress of one step is not shown for the next.
             progress = os.path.join(directory, "progress.%d" % number)
             _forget(progress)
             if not state["failed"]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One card, one program: a lock that every module of the collection takes before it writes to an adapter."""
+"""One lock per card, which every module of the collection takes before it writes to an adapter."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ._turn import comes, locks
 from ._write import lock_file
 
 LOCK_DIRECTORY = "run/rdma-ofed/lock"
-# Where earlier releases have it, one of which may be at work. All users may write to /run/lock on Debian.
+# The lock directory of earlier releases, one of which may be running. On Debian all users may write to /run/lock.
 _FORMER = "run/lock/rdma.ofed"
 _PAUSE_SECONDS = 0.5
 
 
 def root_hint(exc: OSError) -> str:
-    """The next step where rights are missing. It does not help root, nor where a disk is full or read-only."""
+    """The next step if permissions are missing; "" for root and for a disk that is full or read-only."""
     return ". Run the task as root." if isinstance(exc, PermissionError) and os.geteuid() != 0 else ""
 
 
@@ -38,9 +38,9 @@ def _take(stream: t.TextIO, pci: str, patience: float) -> None:
 
 @contextlib.contextmanager
 def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> t.Iterator[None]:
-    """Hold the locks of the cards with PCI functions, `0000:03:00.0`; all functions of a card share one. `patience` is in seconds for each card.
+    """Hold the locks of the cards with PCI functions such as `0000:03:00.0`; all functions of a card share one lock. `patience`: seconds per card.
 
-    They are always taken in one order, so that two runs can't wait for each other. The kernel releases a lock when its holder dies.
+    Locks are always taken in the same order, so that two runs can't deadlock. The kernel releases a lock when its holder dies.
     """
     with contextlib.ExitStack() as stack:
         try:
@@ -56,7 +56,7 @@ def card_locks(functions: t.Iterable[str], patience: float, root: str = "/") -> 
 
 
 def _former(folder: str, name: str) -> t.TextIO | None:
-    """The lock of an earlier release; None where there is none, and where it is none of root's."""
+    """The lock of an earlier release; None where it is missing or does not belong to root."""
     try:
         return lock_file(folder, name, make=False)
     except OSError:

@@ -23,7 +23,7 @@ class Node:
         self._read: dict[t.Any, t.Any] = {}
 
     def once(self, look: t.Callable[[Node], _T]) -> _T:
-        """What a function of the node returns. More than one concern needs it, and it is read once."""
+        """The cached result of a function of the node, which several concerns need."""
         if look not in self._read:
             self._read[look] = look(self)
         found: _T = self._read[look]
@@ -31,4 +31,4 @@ class Node:
 
 
 Look = t.Callable[[Node, t.Mapping[str, t.Any]], t.Any]
-"""A node and the hints of the concern -> what is found."""
+"""Takes a node and the hints of the concern; returns what is found."""

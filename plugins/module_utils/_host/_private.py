@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Files with secrets that a tool reads while it runs. On its command line, every user of the node could read them."""
+"""Temporary files with secrets for tools. On a command line, every user of the node could read them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._lock import LOCK_DIRECTORY, root_hint
 from ._turn import comes, locks
 from ._write import lock_file
 
-# Nothing else is in it, so that what a killed process has left can be told.
+# It contains nothing else, so everything in it is a leftover of a killed process.
 FOLDER = "/run/rdma-ofed/preview"
 _LOCK = "private"
 _SECONDS, _PAUSE_SECONDS = 900.0, 0.5
@@ -24,7 +24,7 @@ _SECONDS, _PAUSE_SECONDS = 900.0, 0.5
 
 @contextlib.contextmanager
 def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[None]:
-    """The files, all in FOLDER, are there within, for root alone. Of two runs, one waits for the other: it would remove what the other one reads."""
+    """Context in which the files exist in FOLDER, readable for root only. Concurrent runs wait for each other: one would remove the files of the other."""
     if not files:
         yield
         return
@@ -45,11 +45,11 @@ def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[Non
 
 
 def remove_left(root: str = "/") -> None:
-    """Remove the files of a process that was killed: the kernel has released its lock. Those of a run that is at work stay."""
+    """Remove the files of a killed process, whose lock the kernel has released. Those of a running process stay."""
     folder = under(root, FOLDER)
     if not os.path.isdir(folder):
         return
-    # A user who may not remove them could not have written them.
+    # A user who can't remove them can't have written them.
     with contextlib.suppress(OSError), lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
         if locks(lock):
             _empty(folder)

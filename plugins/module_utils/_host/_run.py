@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one way in which this collection starts a process."""
+"""The only place in this collection that starts processes."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .._errors import CommandFailed, Unsupported
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
-# The exit status of coreutils' timeout(1) for a command that took too long.
+# The exit status of timeout(1) from coreutils after a timeout.
 TIMED_OUT = 124
 _ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"}
-# Seconds in which the end of a command is noticed, where its streams don't end with it.
+# Interval in seconds at which the end of a command is detected, where its streams don't end with it.
 _PATIENCE = 1.0
 _CHUNK = 65536
-# How often the pipes are read after a process has ended: for more than they hold, which is 1 MiB at most.
+# Number of reads from the pipes after a process has ended: enough for their maximum content of 1 MiB.
 _LATE_READS = 17
 
 
 class Output(t.NamedTuple):
-    """What a process left: exit status and the two streams as text."""
+    """The result of a process: exit status, and both streams as text."""
 
     rc: int
     stdout: str
@@ -37,13 +37,13 @@ class Output(t.NamedTuple):
 
 
 def failure(argv: t.Sequence[str], output: Output) -> CommandFailed:
-    """The error for an unexpected exit status; it quotes the command and its output."""
+    """The error for an unexpected exit status, with the command and its output."""
     text = (output.stderr or output.stdout).strip()
     return CommandFailed("%s failed with exit status %d: %s" % (" ".join(argv), output.rc, text), cmd=list(argv), **output._asdict())
 
 
 class Runner(t.Protocol):
-    """Starts `argv`; `ok=None` accepts every exit status. Tests pass a fake."""
+    """Runs `argv`; `ok=None` accepts every exit status. Tests pass a fake."""
 
     def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output: ...
 
@@ -52,18 +52,18 @@ class Runner(t.Protocol):
 
 
 def first_tool(run: Runner, names: t.Iterable[str]) -> str:
-    """The first of these tools that is installed; "" where there is none."""
+    """The first of these tools that is installed; "" where none is."""
     return next((name for name in names if run.has(name)), "")
 
 
 class ModuleRunner:
-    """The Runner of a real module: C locale, no questions of packages, no shell, a time limit, errors that quote the command."""
+    """The Runner of a real module: C locale, no prompts of packages, no shell, a time limit, errors that quote the command."""
 
     def __init__(self, module: AnsibleModule) -> None:
         self._module = module
 
     def _find(self, tool: str) -> str | None:
-        # Looked up each time: tools come and go with the packages that a module installs or removes.
+        # Looked up every time: the module installs and removes packages with tools.
         path: str | None = self._module.get_bin_path(tool, opt_dirs=["/usr/sbin", "/sbin"])
         return path
 
@@ -74,10 +74,10 @@ class ModuleRunner:
         path = self._find(argv[0])
         if path is None:
             raise Unsupported("%s is not installed on this node" % argv[0])
-        # timeout(1), of coreutils, also ends what the command has started.
+        # timeout(1), from coreutils, also ends the child processes of the command.
         output = _run(["timeout", "--kill-after=5", str(timeout), path, *argv[1:]])
         if output.rc == -signal.SIGKILL:
-            # It ends so where the command ignores SIGTERM.
+            # The exit status if the command ignores SIGTERM.
             output = output._replace(rc=TIMED_OUT)
         if output.rc == TIMED_OUT and (ok is None or TIMED_OUT not in ok):
             raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), cmd=list(argv), **output._asdict())
@@ -87,9 +87,9 @@ class ModuleRunner:
 
 
 def _run(argv: t.Sequence[str]) -> Output:
-    """Run a process to its end. Fit for threads.
+    """Run a process to its end. Thread-safe.
 
-    AnsibleModule.run_command is not: it has a preexec_fn. It also waits a second more whenever a process ends at the wrong moment.
+    AnsibleModule.run_command is not, because of its preexec_fn. It may also wait a second longer than the process runs.
     """
     process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **_ENVIRONMENT})
     with process, selectors.DefaultSelector() as selector:
@@ -98,11 +98,11 @@ def _run(argv: t.Sequence[str]) -> Output:
             selector.register(stream, selectors.EVENT_READ)
         late = 0
         while selector.get_map() and late < _LATE_READS:
-            # First the poll, then the select: all that an ended process has written is in the pipes by then.
+            # First poll, then select: everything that an ended process has written is in the pipes by then.
             ended = process.poll() is not None
             ready = selector.select(0 if ended else _PATIENCE)
             if ended and not ready:
-                # A daemon that the command has left behind holds the streams, perhaps for as long as it runs.
+                # A daemon started by the command holds the streams open, perhaps as long as it runs.
                 break
             late += ended
             for key, _events in ready:
@@ -115,7 +115,7 @@ def _run(argv: t.Sequence[str]) -> Output:
 
 
 class PlainRunner(ModuleRunner):
-    """The Runner of a program that is no module."""
+    """The Runner of a program that is no Ansible module."""
 
     def __init__(self) -> None:
         self._path = os.pathsep.join([os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])

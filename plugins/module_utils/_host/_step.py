@@ -18,7 +18,7 @@ class Step(t.NamedTuple):
     stage: str
     """What it does, for progress reports: `building kernel modules`."""
     argv: tuple[str, ...]
-    """An argument that begins with SCRIPTS is a script that comes with the job."""
+    """The command. An argument that begins with SCRIPTS is a script that comes with the job."""
     ok: tuple[int, ...] = (0,)
     environment: tuple[tuple[str, str], ...] = ()
     timeout: float = 0
@@ -29,5 +29,5 @@ class Step(t.NamedTuple):
 
 
 def script_argv(name: str, *arguments: str) -> tuple[str, ...]:
-    """The command line of a script that the job is started with, under the interpreter that runs this."""
+    """The command line of a script that comes with the job, with the interpreter of this process."""
     return (sys.executable or "/usr/bin/python3", SCRIPTS + name, *arguments)

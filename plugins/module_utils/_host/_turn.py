@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Waiting: look again until it is as wanted, or the time is up."""
+"""Waiting: look repeatedly until the state is as wanted or the time is up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Look = t.TypeVar("Look")
 
 
 def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool], *, patience: float, pause: float) -> Look:
-    """The last look: the first that is settled, or the one that is taken when `patience` seconds are over. At least one is taken."""
+    """The first look that is settled, or the one after `patience` seconds. Looks at least once."""
     end = time.monotonic() + patience
     while True:
         found = look()
@@ -25,12 +25,12 @@ def look_until(look: t.Callable[[], Look], is_settled: t.Callable[[Look], bool],
 
 
 def comes(is_there: t.Callable[[], bool], patience: float, pause: float) -> bool:
-    """Whether `is_there` says yes within `patience` seconds."""
+    """Whether `is_there` returns true within `patience` seconds."""
     return look_until(is_there, bool, patience=patience, pause=pause)
 
 
 def locks(stream: t.IO[t.Any]) -> bool:
-    """Lock a file for this process, unless another one has the lock; whether it did. Raises OSError where it can't be locked at all."""
+    """Try to lock a file for this process; return False if another process has the lock. Raises OSError where it can't be locked at all."""
     try:
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""systemd units: their state as systemctl shows it, and the verbs that change it."""
+"""systemd units: their state according to systemctl, and the verbs that change it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
 
     from ._run import Runner
 
-# Aspects of a change of a unit, and the values of those that a unit has or has not.
+# Aspects of a change of a unit, and the values of the boolean ones.
 STATE, ENABLED, MASKED = "state", "enabled", "masked"
 YES, NO = "yes", "no"
 
@@ -34,7 +34,7 @@ class Unit(t.NamedTuple):
     """`loaded`, `not-found`, `masked`, `error` ..."""
     active: str = "inactive"
     enabled: str = ""
-    """`enabled`, `disabled`, `static`, `masked` ... or empty where there is no unit file."""
+    """`enabled`, `disabled`, `static`, `masked` ...; "" where there is no unit file."""
     path: str = ""
     main_pid: int = 0
 
@@ -44,12 +44,12 @@ class Unit(t.NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether it is active, or about to be."""
+        """Whether it is active or activating."""
         return self.active in ("activating", "active", "reloading")
 
 
 def parse_show(stdout: str) -> dict[str, Unit]:
-    """`systemctl show -p ... UNIT ...`: one block of `Key=value` lines for each unit, separated by blank lines."""
+    """Parse `systemctl show -p ... UNIT ...`: one block of `Key=value` lines per unit, separated by blank lines."""
     units: dict[str, Unit] = {}
     for block in stdout.split("\n\n"):
         fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
@@ -67,23 +67,23 @@ def parse_show(stdout: str) -> dict[str, Unit]:
 
 
 def units_like(run: Runner, *patterns: str) -> dict[str, Unit]:
-    """The state of the units with names like these, in one process."""
+    """The state of the units whose names match the patterns, from one process."""
     return parse_show(run(["systemctl", "show", "--no-pager", "-p", ",".join(_PROPERTIES), "--", *patterns]).stdout)
 
 
 def show_units(run: Runner, names: Sequence[str]) -> dict[str, Unit]:
-    """The state of each named unit, in one process; a unit that does not exist has `load == "not-found"`."""
+    """The state of each named unit, from one process; a unit that does not exist has `load == "not-found"`."""
     found = units_like(run, *names)
     return {name: found.get(name, Unit(name)) for name in names}
 
 
 def systemd_runs(root: str = "/") -> bool:
-    """Whether the node was booted with systemd (sd_booted(3)); its commands exist in containers and chroots as well."""
+    """Whether the node was booted with systemd (sd_booted(3)); its commands also exist in containers and chroots."""
     return os.path.isdir(under(root, "run/systemd/system"))
 
 
 def switch(unit: str, before: bool, after: bool, *, aspect: str = ENABLED) -> Change:
-    """The change of what a unit has or has not."""
+    """The change of a boolean aspect of a unit."""
     return Change(Kind.UNIT, unit, aspect, YES if before else NO, YES if after else NO)
 
 
@@ -95,7 +95,7 @@ class Systemd:
         self._timeout = timeout
 
     def _call(self, verb: t.Sequence[str], units: t.Sequence[str], *, attempt: bool = False) -> None:
-        """Without a unit, there is nothing to do."""
+        """Run a verb. Does nothing without units."""
         if units:
             self._run(["systemctl", *verb, *units], ok=None if attempt else (0,), timeout=self._timeout)
 
@@ -106,7 +106,7 @@ class Systemd:
         self._call(["start"], units)
 
     def allow_start(self, *units: str) -> None:
-        """Forget earlier failures and starts, which count towards the limit of starts."""
+        """Reset the failed state and the start counter of units."""
         self._call(["reset-failed"], units, attempt=True)
 
     def stop(self, *units: str) -> None:
@@ -128,11 +128,11 @@ class Systemd:
         self._call(["disable", "--now"], units)
 
     def remove_boot_links(self, unit: str) -> None:
-        """As `disable`, of a unit that may not exist, and without reading unit files again."""
+        """Disable a unit that may not exist, without reloading unit files."""
         self._call(["--no-reload", "disable"], [unit], attempt=True)
 
     def set_enabled(self, change: Change) -> None:
-        """Carry out a change of whether the unit is enabled, see `switch`."""
+        """Carry out a change of the aspect ENABLED, see `switch`."""
         self._call(["enable" if change.after == YES else "disable"], [change.subject])
 
     def is_active(self, *units: str) -> bool:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one way in which files of a node are opened where others could have put something in their place, and in which they are written."""
+"""The only place that writes files of a node, and that opens files which other users could have replaced."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ import typing as t
 
 _SUFFIX = "rdma-ofed"
 _MOST_LINKS = 40
-# Not the terminal of a process, not inherited by the tools that are started, and no wait for the other end of a FIFO.
+# No controlling terminal, no inheritance by child processes, and no blocking on a FIFO.
 _CAREFUL = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NOCTTY | os.O_NONBLOCK
 
 
 def _is_ours(found: os.stat_result) -> bool:
-    """Whether root, or who runs this, alone can change it."""
+    """Whether only root, or the user who runs this, can change it."""
     return found.st_uid in (0, os.geteuid()) and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def open_folder(path: str) -> int:
-    """A descriptor of a directory. A link on the way counts where root alone could have made it; else OSError is raised."""
+    """A descriptor of a directory. Links in the path are followed only if root alone could have created them. Raises OSError otherwise."""
     left = [part for part in reversed(os.path.abspath(path).split("/")) if part]
     links = 0
     folder = os.open("/", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -58,7 +58,7 @@ def _link(folder: int, name: str) -> str | None:
 
 
 def open_regular(path: str, *, owned: bool = False) -> t.BinaryIO:
-    """A regular file to read; with `owned`, one that belongs to root or to who runs this. Anything else raises OSError, and a FIFO does not block."""
+    """Open a regular file; with `owned`, one that belongs to root or the current user. Raises OSError for anything else; does not block on a FIFO."""
     folder = open_folder(os.path.dirname(path))
     try:
         handle = os.open(os.path.basename(path), os.O_RDONLY | _CAREFUL, dir_fd=folder)
@@ -72,14 +72,14 @@ def open_regular(path: str, *, owned: bool = False) -> t.BinaryIO:
 
 
 def lock_file(folder: str, name: str, *, make: bool = True) -> t.TextIO:
-    """A file to lock, in a directory that root alone can write to. Raises OSError, without `make` also where it is not there."""
+    """Open a lock file in a directory that only root can write to. Raises OSError, without `make` also where the file is missing."""
     if make:
         os.makedirs(folder, mode=0o700, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         if not _is_ours(os.fstat(handle)):
             raise OSError(errno.EPERM, "others may write to this directory", folder)
-        # Not readable by others, who could hold it as well.
+        # Not readable by others, who could otherwise hold the lock as well.
         lock = os.open(name, os.O_RDWR | (os.O_CREAT if make else 0) | _CAREFUL, 0o600, dir_fd=handle)
         return os.fdopen(lock, "r+", encoding="utf-8")
     finally:
@@ -87,18 +87,18 @@ def lock_file(folder: str, name: str, *, make: bool = True) -> t.TextIO:
 
 
 def leftovers(path: str) -> t.Pattern[str]:
-    """The names, in its directory, of what interrupted writes of a file have left."""
+    """A pattern for the names of temporary files that interrupted writes of a file have left in its directory."""
     return re.compile(r"\.%s\.[0-9a-f]{16}\.%s\Z" % (re.escape(os.path.basename(path)), _SUFFIX))
 
 
 def shell_leftovers(path: str) -> tuple[str, str]:
-    """The same for a shell: a text to be quoted, and a pattern that follows it."""
+    """The same for a shell: a text to be quoted, and the glob pattern that follows it."""
     directory, name = os.path.split(path)
     return os.path.join(directory, ".%s." % name), "*.%s" % _SUFFIX
 
 
 def _remove_leftovers(folder: int, path: str) -> None:
-    """Those whose writer is dead: the kernel has released its lock."""
+    """Remove leftovers whose writer is dead, so that the kernel has released its lock."""
     form = leftovers(path)
     for name in filter(form.match, os.listdir(folder)):
         with contextlib.suppress(OSError):
@@ -111,11 +111,11 @@ def _remove_leftovers(folder: int, path: str) -> None:
 
 
 def _draft(folder: int, path: str) -> tuple[int, str]:
-    """A new, locked file that no other process has, for its owner alone; its descriptor and name."""
+    """Create a new, locked file, accessible only for its owner, that no other process uses. Returns its descriptor and name."""
     while True:
         name = ".%s.%s.%s" % (os.path.basename(path), secrets.token_hex(8), _SUFFIX)
         handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CAREFUL, 0o600, dir_fd=folder)
-        # Another writer that takes it for a leftover holds the lock, or has removed the file. Some file systems have no locks.
+        # Another writer may take it for a leftover, and then holds the lock or has removed the file. Some file systems do not support locks.
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             free = True
@@ -127,10 +127,10 @@ def _draft(folder: int, path: str) -> tuple[int, str]:
 
 
 def replace_file(path: str, data: bytes, mode: int, *, install: t.Callable[[str], None] | None = None) -> None:
-    """Write to a new file beside the target and move that over it: a reader sees the old or the new one, also after a power cut. Raises OSError.
+    """Write to a new file beside the target and rename it: a reader sees the old or the new one, also after a power failure. Raises OSError.
 
-    The new file has an unpredictable name, no link is followed, and permissions are set on the descriptor: who may write to the directory can't lead the
-    write to another file. `install` moves the file of that path over the target in another way.
+    The new file has an unpredictable name, no link is followed, and permissions are set on the descriptor: a user who can write to the directory can't
+    redirect the write to another file. `install` replaces the target in another way; it gets the path of the new file.
     """
     os.makedirs(os.path.dirname(path), mode=0o755, exist_ok=True)
     folder = open_folder(os.path.dirname(path))

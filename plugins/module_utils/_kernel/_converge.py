@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Give the kernel that boots next the vendor's driver: look, plan, run a job, and look again when it has ended."""
+"""Provide the vendor's driver for the kernel that boots next: look, plan, run a job, and look again after it has ended."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SCRIPTS = {**places.SCRIPTS, planner.SCRIPT: script}
 
 
 def check_prerequisites(run: Runner, manager: Manager, names: t.Sequence[str], *, check_mode: bool) -> list[str]:
-    """Refuse packages that the package manager can't install, before anything starts. Check mode does not refresh the package lists, and returns a reason."""
+    """Refuse packages that can't be installed, before anything starts. Check mode does not refresh the package lists, and returns a reason instead."""
     if not names:
         return []
     absent = manager.unavailable(run, names)
@@ -56,12 +56,12 @@ def _result(changes: t.Iterable[Change], target: str, *, job: jobs.State | None 
 
 
 def _ended(job: jobs.State) -> dict[str, t.Any]:
-    """The result with the changes that a job was begun for."""
+    """The result with the changes for which a job was started."""
     return _result((Change.of_row(row) for row in job.memo["changes"]), job.memo["target"], job=job)
 
 
 def _conclude(job: jobs.State, root: str) -> None:
-    """Raises CommandFailed where the job failed. After a success, its bundle is not needed any longer."""
+    """Raise CommandFailed where the job failed. After a success, remove its bundle."""
     require_success(JOB, job, root)
     if job.memo["bundle"]:
         places.forget(root)
@@ -78,9 +78,9 @@ def _finish(job: jobs.State, found: Found, left: planner.KernelPlan) -> dict[str
 
 
 def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: planner.KernelPlan, place: Place, root: str) -> jobs.State:
-    """Begin the job, and wait for its end for as long as the module may."""
+    """Start the job, and wait for its end for as long as the module may."""
     policy = module.params["policy"]
-    # Modules of the former driver in an image would be loaded first. DKMS may have rebuilt it already.
+    # At boot, modules of the former driver in an image would be loaded first. DKMS may have rebuilt the image already.
     images = initramfs.holding(run, [found.target], CHECKED, root=root) if policy == "build" else ()
     memo = {
         "policy": policy,
@@ -91,7 +91,7 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: planner.Ke
     }
     places.prepare(place)
     work = under(root, planner.WORK)
-    # An earlier run that failed has left its logs there, and its half of the work.
+    # A failed run has left its logs and partial results there.
     shutil.rmtree(work, ignore_errors=True)
     if todo.way in ("bundle", "doca"):
         os.makedirs(work, mode=0o700)
@@ -100,7 +100,7 @@ def _start(module: AnsibleModule, run: Runner, *, found: Found, todo: planner.Ke
 
 
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, and unless in check mode apply. Returns while a job runs, too, and is called again then with the option `attach`."""
+    """Look, plan and, outside of check mode, apply. May return while a job runs; it is then called again with the option `attach`."""
     parameters, policy, has_bundle = module.params, module.params["policy"], bool(module.params["bundle"])
     job = jobs.read_job(JOB, root)
     if job is not None and (module.check_mode or (not job.running and parameters["attach"] != job.id)):
@@ -114,7 +114,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
         require_none(bundle_problems({"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum")}))
     found = look(run, running, root)
     todo = planner.plan(policy, found, has_bundle=has_bundle)
-    # A job that an earlier run began for another policy was only waited for.
+    # If an earlier run started the job for another policy, this run only waited for it.
     if job is not None and (not todo.plan or job.memo["policy"] == policy):
         return _finish(job, found, todo)
     if not todo.plan:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The kernels of a node, and what a driver for them can be built with. Pure."""
+"""The kernels of a node, and the means to build a driver for them. Pure."""
 
 from __future__ import annotations
 
@@ -25,33 +25,33 @@ class Found(t.NamedTuple):
     sources: tuple[Source, ...] = ()
     family: str = FAMILIES[0].name
     kernel_packages: tuple[str, ...] = ()
-    """The installed packages of kernels, and those that bring new ones."""
+    """The installed kernel packages, and those that pull in new kernels."""
     owners: t.Mapping[str, frozenset[str]] = {}
-    """The packages that the running kernel and the one that boots next came with, by release."""
+    """The packages of the running kernel and of the one that boots next, by release."""
     held: frozenset[str] = frozenset()
-    """Those of them that the package manager keeps as they are."""
+    """The packages among these that are held at their versions."""
     headers: frozenset[str] = frozenset()
-    """The kernels whose headers are there."""
+    """The kernels whose headers are installed."""
     can_lock: bool = True
-    """Whether the package manager can keep packages as they are, which takes a plugin of dnf."""
+    """Whether the package manager can hold packages. dnf needs a plugin for that."""
     stack: Stack = Stack("none")
     record: t.Mapping[str, t.Any] = {}
-    """What the stack was installed with, where it was by this collection."""
+    """The record of the stack's installation, if this collection installed it."""
     prebuilt: t.Mapping[str, str] = {}
-    """The installed packages of ready-made modules, with their versions."""
+    """The installed packages of prebuilt modules, with their versions."""
     tools: frozenset[str] = frozenset()
-    """Those of TOOLS that are there."""
+    """The installed tools of TOOLS."""
     doca_tool: bool = False
-    """Whether DOCA's own builder of modules is installed."""
+    """Whether DOCA's own module builder is installed."""
     untrusted: tuple[Untrusted, ...] = ()
-    """What of the driver for the kernel that boots next that kernel would refuse, by the keys that the running one trusts."""
+    """The modules of the driver whose signatures the next kernel would refuse, judged by the keys that the running one trusts."""
 
     @property
     def distribution(self) -> Family:
-        """Everything in which the family of distributions differs from others."""
+        """Everything specific to the node's distribution family."""
         return by_name(self.family) or FAMILIES[0]
 
     @property
     def target(self) -> str:
-        """The kernel to care for. Where it can't be told which one boots next, the running one."""
+        """The kernel to provide the driver for: the one that boots next or, where that is unknown, the running one."""
         return self.next_boot or (self.running if self.running in {kernel.release for kernel in self.kernels} else "")

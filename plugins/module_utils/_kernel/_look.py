@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What of a node matters for the kernel that boots next: kernels, packages, what builds modules."""
+"""Look at what matters for the kernel that boots next: kernels, packages, and tools that build modules."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 
-# Files of a kernel that are in its packages, on one distribution or the other.
+# Files of kernel packages. Distributions differ in the files that a package contains.
 _PARTS = ("/boot/vmlinuz-%s", "/lib/modules/%s/vmlinuz", "/lib/modules/%s/modules.builtin", "/usr/lib/modules/%s/modules.builtin")
 
 
 def look(run: Runner, running: str, root: str = "/") -> Found:
-    """Kernels, what boots next, what DKMS has, and the packages that new kernels come by."""
+    """Kernels, the next boot, the modules of DKMS, and the packages that bring new kernels."""
     system = read_os(root)
     family = by_name(system.family)
     if family is None:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages of modules for one kernel: built by DOCA's tool, found among what was built, installed. A script without Ansible.
+"""Build module packages for one kernel with DOCA's tool, select packages from a build, and install them. A script without Ansible.
 
-`doca TOOL KERNEL WORK` builds, and writes down in WORK where the repository of the result is, a package.
+`doca TOOL KERNEL WORK` builds a package and records in WORK where its repository is.
 `install TREE PACKAGING KERNEL WORK NAME...` installs those of the packages NAME... that are for the kernel: from the archive
 that mlnx_add_kernel_support.sh left in WORK, else from that repository, else from the folder TREE.
 """
@@ -23,16 +23,16 @@ ARCHIVE = "bundle.tgz"
 MADE = "repository"
 _BUILT = re.compile(r"[Bb]uilt single package:\s*(/\S+)")
 _SCRATCH = "/tmp/DOCA.*/doca-kernel-repo-*"
-# Without them, the others are of no use.
+# Without one of these, the other packages are useless.
 DRIVERS = ("kmod-mlnx-ofa_kernel", "mlnx-ofa_kernel-kmp-default", "mlnx-ofa_kernel-modules", "mlnx-ofed-kernel-modules")
 
 
 class Failed(Exception):
-    """In words."""
+    """A step has failed. The message says why, in words."""
 
 
 def _parts(packaging: str, path: str) -> tuple[str, str]:
-    """`NAME_VERSION_ARCH.deb` or `NAME-VERSION-RELEASE.ARCH.rpm` -> name, and version with release."""
+    """Split `NAME_VERSION_ARCH.deb` or `NAME-VERSION-RELEASE.ARCH.rpm` into name, and version with release."""
     file = os.path.basename(path)
     if packaging == "deb":
         name, _line, version = file[: -len(".deb")].rpartition("_")[0].partition("_")
@@ -42,8 +42,8 @@ def _parts(packaging: str, path: str) -> tuple[str, str]:
 
 
 def matching(packaging: str, kernel: str, *, names: t.Collection[str], paths: t.Iterable[str]) -> dict[str, str]:
-    """Which file of which package is for the kernel. Packages that are for several kernels do not name any."""
-    # RPM has no dash in a version, and Debian no underscore.
+    """The file of each package that is for the kernel. Packages for several kernels name none."""
+    # An RPM version contains no dash, and a Debian version no underscore.
     wanted = "kver." + (kernel.replace("_", "-") if packaging == "deb" else kernel.replace("-", "_"))
     suffix = "." + packaging
     found: dict[str, str] = {}
@@ -57,7 +57,7 @@ def matching(packaging: str, kernel: str, *, names: t.Collection[str], paths: t.
 
 
 def install_argvs(packaging: str, files: t.Sequence[str]) -> list[tuple[str, ...]]:
-    """The processes that install them. RPM keeps packages for several kernels beside each other, as it keeps kernels."""
+    """The commands that install them. RPM installs packages for several kernels side by side, like kernels themselves."""
     if packaging == "deb":
         return [("dpkg", "--install", "--force-confold", *files)]
     one = [path for path in files if "kver." in os.path.basename(path)]
@@ -67,9 +67,9 @@ def install_argvs(packaging: str, files: t.Sequence[str]) -> list[tuple[str, ...
 
 
 def _check_owner(path: str) -> None:
-    """Refuse packages that another user than root could have written: they are installed by root, and have no signature.
+    """Refuse packages that another user than root could have written: root installs them, and they have no signature.
 
-    A user who may write into a folder can replace what is in it, except files of others in a folder with the sticky bit.
+    A user who can write to a folder can replace its content, except files of others in a folder with the sticky bit.
     """
     place = os.path.abspath(path)
     while True:
@@ -83,7 +83,7 @@ def _check_owner(path: str) -> None:
 
 
 def built_package(output: str, before: t.Collection[str], now: t.Collection[str]) -> str:
-    """The package that DOCA's tool has made. Its folder has a random name, and earlier ones may lie beside it."""
+    """The package that DOCA's tool has built. Its folder has a random name, and earlier packages may exist beside it."""
     named = _BUILT.findall(output)
     if named:
         return str(named[-1])
@@ -94,7 +94,7 @@ def built_package(output: str, before: t.Collection[str], now: t.Collection[str]
 
 
 def _say(text: str) -> None:
-    """A line of the job's log, at once."""
+    """Write a line to the log of the job, unbuffered."""
     sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
@@ -107,7 +107,7 @@ def _run(argv: t.Sequence[str]) -> None:
 
 
 def build_doca(tool: str, kernel: str, work: str) -> None:
-    """Run the tool, with its output in the log, and keep where its result is."""
+    """Run the tool with its output in the log, and record where its result is."""
     before = glob.glob(_SCRATCH)
     process = subprocess.Popen([tool, "-k", kernel], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace")
     lines = []
@@ -122,13 +122,13 @@ def build_doca(tool: str, kernel: str, work: str) -> None:
 
 
 def _in_package(packaging: str, path: str) -> list[str]:
-    """Install a repository that is a package; returns its files."""
+    """Install a repository that is a package. Returns its files."""
     if packaging == "deb":
         _run(["dpkg", "--install", path])
         name = subprocess.run(["dpkg-deb", "--field", path, "Package"], stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.strip()
         listing = ["dpkg", "--listfiles", name]
     else:
-        # It is built on this node, and not signed.
+        # It was built on this node and is not signed.
         _run(["rpm", "--upgrade", "--oldpackage", "--replacepkgs", "--nosignature", path])
         listing = ["rpm", "--query", "--list", "--package", "--nosignature", path]
     return subprocess.run(listing, stdout=subprocess.PIPE, encoding="utf-8", check=True).stdout.splitlines()
@@ -155,11 +155,11 @@ def candidates(tree: str, packaging: str, work: str) -> list[str]:
 
 
 def install(tree: str, *, packaging: str, kernel: str, work: str, names: t.Sequence[str]) -> None:
-    """Install what there is for the kernel."""
+    """Install the packages for the kernel."""
     paths = candidates(tree, packaging, work)
     files = matching(packaging, kernel, names=names, paths=paths)
     if not any(name in files for name in DRIVERS):
-        # The builder may make another kind than the one that is installed: one for each kernel, or one for many.
+        # The builder may create another kind of package than the installed one: one per kernel, or one for several.
         files.update(matching(packaging, kernel, names=DRIVERS, paths=paths))
     if not any(name in files for name in DRIVERS):
         wanted = ", ".join(name for name in names if name in DRIVERS)

@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the kernel that boots next has the vendor's driver, what each policy does so that it has, and the ways to build one. Pure.
+"""Decide whether the kernel that boots next has the vendor's driver, what each policy does about it, and how to build the driver. Pure.
 
-They are DKMS, the bundle of MLNX_OFED, and DOCA's own builder. What was installed with ready-made modules has no source in DKMS.
-Its vendor builds packages of modules for another kernel with mlnx_add_kernel_support.sh of the bundle, or with
-doca-kernel-support. Of what these make, only the packages of modules are installed: the installer would remove the whole stack
-first, and put it back.
+Drivers are built with DKMS, with the bundle of MLNX_OFED, or with DOCA's own builder. Prebuilt modules have no source in DKMS.
+For those, the vendor builds packages for another kernel with mlnx_add_kernel_support.sh of the bundle, or with
+doca-kernel-support. Only the module packages from these builds are installed: the installer would first remove and then
+reinstall the whole stack.
 """
 
 from __future__ import annotations
@@ -37,22 +37,22 @@ _SUPPORTER = "mlnx_add_kernel_support.sh"
 _NAME = "bundle"
 _KMP = re.compile(r"^kmod-|-kmp-")
 _BUILT_BY: t.Mapping[str, str] = {"dkms": "DKMS", "bundle": _SUPPORTER, "doca": "doca-kernel-support"}
-# What building modules takes, besides the headers. Packages of all distributions have these names.
+# The tools that building modules requires, besides the headers. Their packages have these names on all distributions.
 TOOLS = ("gcc", "make", "perl")
 
 
 def is_prebuilt(found: Found) -> bool:
-    """Whether the driver was installed as ready-made modules."""
+    """Whether the driver was installed as prebuilt modules."""
     return any(name in DRIVERS for name in found.prebuilt)
 
 
 def has_driver(found: Found) -> bool:
-    """Whether the vendor's driver is on this node at all. User space alone has none."""
+    """Whether the vendor's driver is installed at all. A user-space stack has none."""
     return any(kernel.stack == "ofed" for kernel in found.kernels) or any(is_driver(source) for source in found.sources) or is_prebuilt(found)
 
 
 def lacking(found: Found) -> str:
-    """What is wrong with the kernel that boots next, "" where nothing is."""
+    """What the kernel that boots next lacks, in words; "" where it lacks nothing."""
     if not has_driver(found) or not found.target:
         return ""
     kernel = next((kernel for kernel in found.kernels if kernel.release == found.target), None)
@@ -65,7 +65,7 @@ def lacking(found: Found) -> str:
 
 
 def unsigned(found: Found) -> str:
-    """Why the kernel that boots next would not load the driver, with the steps that end that; "" where it would."""
+    """Why the kernel that boots next would not load the driver, with the steps to fix that; "" where it would."""
     if not has_driver(found) or lacking(found) or not found.target or not found.untrusted:
         return ""
     return "the driver for kernel %s would not load: %s" % (found.target, words(found.untrusted))
@@ -77,7 +77,7 @@ class KernelPlan(t.NamedTuple):
     plan: Plan = Plan()
     steps: tuple[Step, ...] = ()
     way: str = ""
-    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not."""
+    """How the driver is built: `dkms`, `bundle`, `doca`; "" where it is not built."""
     prerequisites: tuple[str, ...] = ()
     """Packages that the steps install first."""
     reasons: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class KernelPlan(t.NamedTuple):
 
 
 def release_of(found: Found) -> str:
-    """The release of MLNX_OFED, in full where that is known."""
+    """The release of MLNX_OFED, complete where it is known."""
     recorded = str(found.record.get("version") or "")
     return recorded if recorded.startswith(found.stack.ofed_version) else found.stack.ofed_version
 
@@ -112,7 +112,7 @@ def _way(found: Found, has_bundle: bool) -> str:
 
 
 def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
-    """The package with the headers of a kernel where they are not there. Raises Refused where no name is known for it."""
+    """The package with the missing headers of a kernel; empty where they are installed. Raises Refused where its name is unknown."""
     if kernel in found.headers:
         return ()
     owners = found.owners.get(kernel, ())
@@ -124,17 +124,17 @@ def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
 
 
 def prerequisites(found: Found, kernel: str) -> tuple[str, ...]:
-    """The packages that a build by a script of the vendor takes and the node lacks."""
+    """The missing packages that a build with a vendor's script requires."""
     return (*headers_of(found, kernel), *(tool for tool in TOOLS if tool not in found.tools))
 
 
 def installing(found: Found, names: t.Sequence[str]) -> tuple[Step, ...]:
-    """The step for packages that a build takes."""
+    """The step that installs packages for a build."""
     return (Step("installing " + ", ".join(names), (*found.distribution.manager.add, *names)),) if names else ()
 
 
 def _left_behind(found: Found) -> list[str]:
-    """The kernels whose ready-made modules go, because dpkg has a package in one version only. RPM has one beside the other."""
+    """The kernels that lose their prebuilt modules, because dpkg installs a package in one version only. RPM installs versions side by side."""
     if found.distribution.manager.packaging != "deb":
         return []
     versions = " ".join("%s " % version for version in found.prebuilt.values())
@@ -142,7 +142,7 @@ def _left_behind(found: Found) -> list[str]:
 
 
 def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
-    """What has to be done; nothing where the kernel has its driver. Raises Refused where the driver can't be built."""
+    """What has to be done; empty where the kernel has its driver. Raises Refused where the driver can't be built."""
     wrong = lacking(found)
     if not wrong:
         return KernelPlan()
@@ -150,7 +150,7 @@ def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
     if not any(kernel.release == found.target for kernel in found.kernels):
         raise Refused("%s: reinstall its package, or remove it" % wrong)
     made = Change(Kind.KERNEL, found.target, "", "without the driver", "driver built by %s" % _BUILT_BY[way])
-    # The one that runs has the driver in memory then, and nowhere else.
+    # The running kernel then has the driver only in memory.
     needs = {found.running: "reboot"}
     left = () if way == "dkms" else _left_behind(found)
     gone = [Change(Kind.KERNEL, release, "", "with the driver", "without", needs.get(release, "")) for release in left]
@@ -160,7 +160,7 @@ def build(found: Found, has_bundle: bool, place: Place) -> KernelPlan:
 
 
 def support_argv(tree: str, kernel: str, *, work: str, name: str, kmp: bool, distro: str) -> tuple[str, ...]:
-    """The process that makes, of the bundle in `tree`, the archive `work`/`name`.tgz with modules for a kernel."""
+    """The command that builds, from the bundle in `tree`, the archive `work`/`name`.tgz with modules for a kernel."""
     return (
         "%s/%s" % (tree, _SUPPORTER),
         *("--mlnx_ofed", tree, "--make-tgz", "--yes", "--skip-repo"),
@@ -172,25 +172,25 @@ def support_argv(tree: str, kernel: str, *, work: str, name: str, kmp: bool, dis
 
 
 def _bundle_argv(found: Found, tree: str) -> tuple[str, ...]:
-    """As the stack was installed."""
+    """The command line, with the options of the stack's installation."""
     options = [str(option) for option in found.record.get("installer_options") or ()]
     kmp = "--kmp" in names_of(options) or any(_KMP.search(name) for name in found.prebuilt)
     return support_argv(tree, found.target, work=WORK, name=_NAME, kmp=kmp, distro=value_of(options, "--distro"))
 
 
 def _steps(way: str, needed: t.Sequence[str], found: Found, *, place: Place) -> tuple[Step, ...]:
-    """The job."""
+    """The steps of the job."""
     first = installing(found, needed)
     stage = BUILDING + found.target
     if way == "dkms":
-        # 11 means that one of several sources was not built. The look afterwards tells which.
+        # Exit status 11 means that one of several sources was not built. The look afterwards tells which one.
         return (*first, Step(stage, ("dkms", "autoinstall", "-k", found.target), ok=(0, 11)))
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK))
     install = (found.distribution.manager.packaging, found.target, WORK, *sorted(found.prebuilt))
     if way == "doca":
         builder = Step(stage, script_argv(SCRIPT, "doca", DOCA_TOOL, found.target, WORK))
         return (*first, builder, Step(INSTALLING + found.target, script_argv(SCRIPT, "install", "", *install)), clean)
-    # 30 means that the bundle already has modules for this kernel.
+    # Exit status 30 means that the bundle already has modules for this kernel.
     builder = Step(stage, _bundle_argv(found, place.tree), ok=(0, 30), directory=place.tree)
     installer = Step(INSTALLING + found.target, script_argv(SCRIPT, "install", place.tree, *install))
     return (*place.unpack, checking(release_of(found), place), *first, builder, installer, *place.clean, clean)
@@ -203,7 +203,7 @@ def _pin(found: Found) -> KernelPlan:
     if not has_driver(found):
         return KernelPlan()
     loose = [name for name in found.kernel_packages if name not in found.held]
-    # Such as one that was compiled by hand. Its packages would be held without any effect on it.
+    # A kernel without a package, such as a self-compiled one. Holding packages would not affect it.
     foreign = (found.target,) if found.target and not found.owners.get(found.target) else ()
     reasons = tuple(NO_PACKAGE % release for release in foreign)
     if not loose:
@@ -216,7 +216,7 @@ def _pin(found: Found) -> KernelPlan:
 
 
 def plan(policy: str, found: Found, *, has_bundle: bool = False, place: Place | None = None) -> KernelPlan:
-    """What the policy requires. Raises Refused where that is not possible. `place` is where the bundle is, or will be."""
+    """The changes that the policy requires. Raises Refused where they are impossible. `place`: where the bundle is, or will be."""
     if policy == "build":
         return build(found, has_bundle, place or Place(""))
     if policy == "pin":

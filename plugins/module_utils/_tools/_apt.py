@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""apt and dpkg: their command lines, what they print, and the database."""
+"""apt and dpkg: command lines, output and database."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ from ._packages import ARMOUR, Manager, Package, Repository, Transaction, addres
 if t.TYPE_CHECKING:
     from .._host._run import Output, Runner
 
-# apt keeps changed configuration files, asks no questions, and waits for a lock that a timer's apt holds.
+# apt keeps modified configuration files, asks no questions, and waits while an apt started by a timer holds the lock.
 _APT = ("apt-get", "--yes", "--quiet", "-o", "Dpkg::Options::=--force-confdef", "-o", "Dpkg::Options::=--force-confold", "-o", "DPkg::Lock::Timeout=300")
-# Settles packages that can't be configured because something that they need is missing.
+# Fixes packages that can't be configured because of missing dependencies.
 MEND = (*_APT, "--no-install-recommends", "--fix-broken", "install")
 _MADISON = re.compile(r"^ *(\S+) \| +(\S+) \| (.*) Packages$", re.MULTILINE)
 _SIMULATED = re.compile(r"^(Remv|Purg|Inst) ([^\s:]+)(?::\S+)?(?: \[([^\]\n]*)\])?(?: \((\S+))?", re.MULTILINE)
 
 STATUS = "var/lib/dpkg/status"
-# A name, at the beginning or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
+# A package name, at the start or after a comma or a bar: libc6 (>= 2.34), libssl3 | libssl1.1
 _DEPENDENCY = re.compile(r"(?:^|[,|])\s*([a-z0-9][a-z0-9+.-]*)")
 _PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
 
 _SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
 _PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
-# apt tells the two forms of a key apart by the ending of its name.
-# Where apt keeps what servers want to know: see apt_auth.conf(5).
+# apt distinguishes the two key formats by the suffix of the file name.
+# Credentials for servers: see apt_auth.conf(5).
 AUTH = "/etc/apt/auth.conf.d/rdma-ofed.conf"
 _KEY = "/etc/apt/keyrings/rdma-ofed"
 _KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 
 
 def parse_madison(stdout: str) -> dict[str, list[str]]:
-    """`apt-cache madison NAME ...` -> the versions on offer, best first, each once."""
+    """Parse `apt-cache madison NAME ...`: the available versions, best first, each once."""
     found: dict[str, list[str]] = {}
     for name, version, _where in _MADISON.findall(stdout):
         if version not in found.setdefault(name, []):
@@ -48,38 +48,38 @@ def parse_madison(stdout: str) -> dict[str, list[str]]:
 
 
 def parse_simulation(stdout: str) -> Transaction:
-    """`apt-get --simulate`: lines such as `Remv NAME [VERSION]` and `Inst NAME [OLD] (NEW ...)`."""
+    """Parse `apt-get --simulate`: lines such as `Remv NAME [VERSION]` and `Inst NAME [OLD] (NEW ...)`."""
     removed, installed = {}, {}
     for verb, name, old, new in _SIMULATED.findall(stdout):
         if verb == "Inst":
             installed[name] = new
         else:
             removed[name] = old
-    # What is removed to be installed in another version stays.
+    # A package that is removed and then installed in another version stays.
     return Transaction({name: version for name, version in removed.items() if name not in installed}, installed)
 
 
 def parse_owners(stdout: str) -> frozenset[str]:
-    """`dpkg-query --search`: lines such as `linux-image-6.1.0-50-amd64, linux-headers-6.1.0-50-amd64: /lib/modules`, and some about diversions."""
+    """Parse `dpkg-query --search`: lines such as `linux-image-6.1.0-50-amd64, linux-headers-6.1.0-50-amd64: /lib/modules`, and lines about diversions."""
     found = [line.partition(": /")[0] for line in stdout.splitlines() if ": /" in line and not line.startswith("diversion by ")]
     return frozenset(name.strip().partition(":")[0] for names in found for name in names.split(","))
 
 
 def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
-    """Remove packages, and all that depends on them. It is simulated before it is done."""
+    """Remove packages and everything that depends on them. The command is simulated beforehand."""
     return (*_APT, "purge", *sorted(names))
 
 
 def simulate(argv: t.Sequence[str]) -> tuple[str, ...]:
-    """The same without any change, as far as that goes without root."""
+    """The same command as a simulation, as far as that is possible without root."""
     return (argv[0], "--simulate", *argv[1:])
 
 
 def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
-    """The database -> the packages that are there, wholly or in part. A second architecture is `name:arch`.
+    """Parse the database: the packages that are installed, completely or partly. Packages of a second architecture are named `name:arch`.
 
-    With `names` only these are read, which is much faster, `*` at the end of one standing for anything; with `remnants` also those of which only
-    configuration is left.
+    With `names` only these are read, which is much faster; a `*` at the end of a name is a wildcard. With `remnants`, packages of which only
+    configuration files are left are included.
     """
     gone = ("not-installed",) if remnants else ("not-installed", "config-files")
     beginnings = tuple(name[:-1] for name in names or () if name.endswith("*"))
@@ -101,7 +101,7 @@ def parse_dpkg_database(text: str, names: t.Collection[str] | None = None, remna
 
 
 def drop_argv(names: t.Sequence[str]) -> tuple[str, ...]:
-    """Remove packages whose files were only half replaced; what needs them waits for the installation that follows."""
+    """Remove packages whose files were only partly replaced. Packages that depend on them wait for the following installation."""
     return ("dpkg", "--remove", "--force-remove-reinstreq", "--force-depends", *names)
 
 
@@ -114,7 +114,7 @@ class Apt(Manager):
     locks = ("var/lib/dpkg/lock-frontend", "var/lib/dpkg/lock")
     journal = "var/lib/dpkg/updates"
     starts_services = True
-    # A flat repository need not tell its origin, by which apt would rank it.
+    # A flat repository need not have an origin, by which apt would rank it.
     ranks_repositories = False
     update = (*_APT, "update")
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
@@ -135,7 +135,7 @@ class Apt(Manager):
         return (*self.remove, *words, *also)
 
     def preview_argv(self, argv: tuple[str, ...], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> tuple[str, ...]:
-        # A pin counts for nothing where the version is named, and none is left for what is not installed.
+        # A pin has no effect on a package whose version is given, nor on one that is not installed.
         return simulate(argv)
 
     def foreseen(self, stdout: str) -> Transaction:
@@ -164,18 +164,18 @@ class Apt(Manager):
             trust = "Signed-By: " + path
         address = address_of(repository.address)
         if address.user:
-            # Without a scheme, it counts for https alone.
+            # Without a scheme, the entry applies to https only.
             machine = address.plain.replace("https://", "", 1).rstrip("/")
             files[AUTH] = "%smachine %s/\nlogin %s\npassword %s\n" % (HEADER, machine, address.user, address.password)
         files[_SOURCES] = "%sTypes: deb\nURIs: %s/\nSuites: ./\n%s\n" % (HEADER, uri(address.plain), trust)
         if repository.pinned and repository.version:
-            # With an epoch or without; 2.9.1 is not 2.9.10. Above 1000, apt goes back to an older version as well.
+            # With or without epoch; 2.9.1 does not match 2.9.10. With a priority above 1000, apt also downgrades.
             version = "([0-9]+:)?%s([^0-9].*)?" % re.escape(repository.version)
             files[_PIN] = "%sPackage: %s\nPin: version /^%s$/\nPin-Priority: 1001\n" % (HEADER, " ".join(repository.pinned), version)
         return files
 
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
-        # A file of preferences. It does not keep packages from being removed, and then means nothing.
+        # The preferences file. It does not prevent the removal of packages, after which an entry has no effect.
         names: dict[str, list[str]] = {}
         for name, version in sorted(versions.items()):
             names.setdefault(version, []).append(name)
@@ -183,7 +183,7 @@ class Apt(Manager):
         return HEADER + "\n".join(pins) if pins else ""
 
     def kept(self, text: str) -> dict[str, str]:
-        # A file that was edited keeps nothing as it should be kept.
+        # An edited file protects nothing as intended.
         found = {name: version for names, version in _KEPT.findall(text) for name in names.split()}
         return found if self.protection("", found) == text else {}
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""dnf: its command lines."""
+"""dnf: command lines and output."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from ._rpm import RpmManager, rpm_uri
 if t.TYPE_CHECKING:
     from .._host._run import Output, Runner
 
-# A section of the table of a transaction, a package in it, and one that it replaces. A name that is too long for its column
-# has the rest of its row in the next line, with more blanks before it.
+# In the table of a transaction: a section, a package, and a package that it replaces. If a name is too long for its column,
+# its row continues on the next line, with a larger indent.
 _SECTION = re.compile(r"^(\S.*):$")
 _ROW = re.compile(r"^ (\S+)(?: +\S+ +(\S+) .*)?$")
 _REPLACED = re.compile(r"^ +replacing +(\S+)\.[^.\s]+ +(\S+)\s*$")
 _REPLACING = "replacing"
 _DECLINED = "Error: Operation aborted."
 _AVAILABLE = "Available Packages"
-# The repository of the site while it is not declared yet.
+# The site's repository, while it is not declared yet.
 _PREVIEW = "rdma-ofed-preview"
 _PREVIEW_FILE = "%s/%s.repo" % (FOLDER, _PREVIEW)
-# Where it looks for repositories by default (ConfigMain.cpp of libdnf).
+# The default repository directories (ConfigMain.cpp of libdnf).
 _FOLDERS = ("/etc/yum.repos.d", "/etc/yum/repos.d", "/etc/distro.repos.d")
-# The shell of dnf makes one transaction of several wishes. It goes on after an error, and ends with 0.
+# The shell of dnf runs several commands in one transaction. It continues after an error, and exits with 0.
 _TRANSACTION = "printf '%s\\n' \"$@\" | {} shell /dev/stdin 2>&1 | awk '{{print; fflush()}} /^Error: /{{bad = 1}} END{{exit bad}}'"
-# The plugin drops comments when it rewrites its list, so the lines themselves tell that they are ours: by the pattern of the architecture,
-# which means the same as the `*` of the plugin.
+# The plugin drops comments when it rewrites its list, so the entries themselves mark them as ours: by the architecture pattern `.?*`,
+# which the plugin treats like `*`.
 _LOCK = "%s-%s.?*\n"
 _KEPT = re.compile(r"^(\S+)-([^\s-]+-[^\s-]+)\.\?\*\s*$")
 _TITLE = "# Packages of the vendor's RDMA stack. Managed by the Ansible collection rdma.ofed.\n"
@@ -46,9 +46,9 @@ _LOCK_PLUGIN = "etc/dnf/plugins/versionlock.conf"
 
 
 def parse_transaction(stdout: str, sections: tuple[str, ...] = ("Removing", _REPLACING)) -> dict[str, str]:
-    """What dnf shows before it asks -> the packages in sections whose headings begin so, with versions.
+    """Parse the table that dnf prints before it asks: the packages, with versions, in sections whose titles begin with one of `sections`.
 
-    Unless told otherwise, these are the packages that would be removed or replaced by others.
+    By default, these are the packages that would be removed or replaced by others.
     """
     found, section = {}, ""
     for line in stdout.splitlines():
@@ -65,7 +65,7 @@ def parse_transaction(stdout: str, sections: tuple[str, ...] = ("Removing", _REP
 
 
 def parse_available(stdout: str) -> dict[str, list[str]]:
-    """`dnf list --available --showduplicates` -> versions, best first. Long rows go on in the next line."""
+    """Parse `dnf list --available --showduplicates`: versions, best first. Long rows continue on the next line."""
     words = stdout.partition(_AVAILABLE)[2].split()
     found: dict[str, list[str]] = {}
     for name, version in zip(words[::3], words[1::3]):
@@ -74,7 +74,7 @@ def parse_available(stdout: str) -> dict[str, list[str]]:
 
 
 def _preview_words(address: Address, folders: t.Sequence[str], *, alone: bool) -> list[str]:
-    """The options that add the repository at that address, in place of all others where it is `alone`."""
+    """The options that add the repository at that address; with `alone`, they replace all other repositories by it."""
     others = "--disablerepo=%s" % ("*" if alone else "rdma-ofed*")
     if address.user:
         return [others, "--setopt=reposdir=%s" % ",".join((*(folders or _FOLDERS), FOLDER)), "--enablerepo=" + _PREVIEW]
@@ -83,20 +83,20 @@ def _preview_words(address: Address, folders: t.Sequence[str], *, alone: bool) -
 
 
 def _setting(text: str, key: str) -> str:
-    """The value of a key in a file of settings, "" where it has none. The last one counts."""
+    """The value of a key in a configuration file; "" where it is missing. The last one counts."""
     pairs = [line.partition("=") for line in text.splitlines()]
     return ([value.strip() for name, _equals, value in pairs if name.strip() == key] or [""])[-1]
 
 
 class Dnf(RpmManager):
     name = "dnf"
-    # It waits for that process without an end.
+    # dnf waits for that process without a limit.
     pid_files = ("var/cache/dnf/metadata_lock.pid", "var/cache/dnf/download_lock.pid")
     repository_path = "/etc/yum.repos.d/rdma-ofed.repo"
-    # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
+    # The distribution's packages have other version numbers, which look higher: prefer the site's repository.
     repository_extra = "priority=10\n"
     lock_list = "etc/dnf/plugins/versionlock.list"
-    # NAME-EPOCH:VERSION-RELEASE.*, where the epoch may be missing.
+    # NAME-EPOCH:VERSION-RELEASE.*, where the epoch is optional.
     lock_pattern = r"^%s-(\d+:)?\d[^-\n]*-[^-\n]*$"
     lock_package = "python3-dnf-plugin-versionlock"
     protection_path = "/" + lock_list
@@ -138,11 +138,11 @@ class Dnf(RpmManager):
         return parse_transaction(stdout)
 
     def foreseen(self, stdout: str) -> Transaction:
-        # What a package obsoletes is replaced: the distribution has renamed or merged it.
+        # A package that is obsoleted is replaced: the distribution has renamed or merged it.
         return Transaction(parse_transaction(stdout, ("Removing",)), parse_transaction(stdout, ("Installing", "Upgrading", "Downgrading")))
 
     def preview_failure(self, output: Output) -> str:
-        # To decline the transaction is an error to dnf, too.
+        # For dnf, declining the transaction is an error as well.
         lines = (output.stdout + "\n" + output.stderr).splitlines()
         return " ".join(line for line in lines if line.startswith(("Error: ", " Problem")) and line != _DECLINED)
 
@@ -154,7 +154,7 @@ class Dnf(RpmManager):
         found = parse_available(run(["dnf", "--quiet", *where, "list", "--showduplicates", "--available", *names], ok=None, timeout=300).stdout)
         rest = [name for name in names if name not in found]
         if repository and rest:
-            # What is installed in the very version of the repository is not listed as available.
+            # A package installed in the very version of the repository is not listed as available.
             output = run(["dnf", "--assumeno", *where, "reinstall", *rest], ok=None, timeout=300)
             found.update((name, [version]) for name, version in parse_transaction(output.stdout, ("Reinstalling",)).items() if version)
         return found
@@ -162,7 +162,7 @@ class Dnf(RpmManager):
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
         foreign = "".join(line for line in text.splitlines(keepends=True) if not _KEPT.match(line) and line.strip() != _TITLE.strip())
         if not versions:
-            # The plugin fails where it has no list, so an empty one stays.
+            # The plugin fails without a list, so an empty one stays.
             return foreign or (text and "\n")
         foreign += "\n" if foreign and not foreign.endswith("\n") else ""
         return foreign + _TITLE + "".join(_LOCK % pair for pair in sorted(versions.items()))
@@ -172,7 +172,7 @@ class Dnf(RpmManager):
         return {match.group(1): match.group(2) for match in lines if match}
 
     def repository_folders(self, root: str = "/") -> tuple[str, ...]:
-        # Blanks begin a line that goes on with the value of the one before.
+        # A line that starts with whitespace continues the previous value.
         text = re.sub(r"\n[ \t]+(?=\S)", " ", read_text(os.path.join(root, _MAIN)))
         return tuple(re.split(r"[,\s]+", _setting(text, "reposdir").strip(", "))) if _setting(text, "reposdir") else ()
 

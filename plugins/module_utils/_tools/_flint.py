@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""mstflint and flint (the same tool of the MFT package): command lines, and the grammar of what they print. Pure.
+"""mstflint and flint (the same tool in the MFT package): command lines, and the grammar of their output. Pure.
 
-Shapes are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors stand on standard output as `-E- TEXT`;
+The formats are those of mstflint 4.21 to 4.36 and of MFT of the same age. Errors are printed to standard output as `-E- TEXT`;
 the exit status is 1 for nearly all of them.
 """
 
@@ -17,9 +17,9 @@ from .._errors import UnexpectedOutput
 from .._foreign import decimal
 
 TOOLS = ("mstflint", "flint")
-"""In this order: mstflint takes PCI addresses without any service, flint wants those of its own driver for some."""
+"""In this order: mstflint accepts PCI addresses without any service; for some, flint needs the devices of its own driver."""
 
-# A semaphore left by a tool that died costs half a minute before mstflint gives up.
+# With a semaphore left by a dead tool, mstflint gives up only after half a minute.
 QUERY_TIMEOUT = 120.0
 VERIFY_TIMEOUT = 600.0
 
@@ -29,20 +29,20 @@ _TABLE_HEAD = re.compile(r"(?:UID\s+GuidsNumber|Node\s+Port1\s)")
 _NONE = ("", "N/A", "n/a")
 _FIRMWARE_CONTROL = "fw_ctrl"
 SECURE = "secure-fw"
-"""The security attribute of firmware that accepts signed images only, and lets no other program write the flash."""
+"""The security attribute of firmware that accepts only signed images and lets no other program write the flash."""
 
 
-# Accesses to the flash in the error of a burn.
+# Flash accesses in the error of a burn.
 _WRITING = ("Flash write", "Flash erase")
 
 
 class Query(t.NamedTuple):
-    """What `query` says of an adapter's flash or of an image file. "" where it says nothing."""
+    """The result of `query` for an adapter's flash or an image file. "" for missing values."""
 
     image_type: str = ""
     """`FS2`, `FS3`, `FS4` ..."""
     version: str = ""
-    """Of an adapter: what is in its flash, which is what it runs after the next reset."""
+    """For an adapter: the version in its flash, which runs after the next reset."""
     running: str = ""
     """The version that an adapter runs; the same as `version` unless a reset is due."""
     release_date: str = ""
@@ -56,9 +56,9 @@ class Query(t.NamedTuple):
     """Digits as printed."""
     psid: str = ""
     running_psid: str = ""
-    """The PSID of what an adapter runs, where both were queried."""
+    """The PSID of the running firmware, where both were queried."""
     original_psid: str = ""
-    """The PSID that the adapter left the factory with, where another one was burned."""
+    """The factory PSID of the adapter, where another one was burned."""
     security: tuple[str, ...] = ()
     """`secure-fw`, `signed-fw`, `dev` ..."""
     update_method: str = ""
@@ -70,7 +70,7 @@ def query_device(tool: str, device: str) -> list[str]:
 
 
 def query_flash(tool: str, device: str) -> list[str]:
-    """Query the flash directly: the firmware would report only the PSID that it runs, and no original one.
+    """Query the flash directly: the firmware would report only the PSID that it runs, and no factory PSID.
 
     `-qq` skips the ROMs, which are large.
     """
@@ -90,7 +90,7 @@ def verify_device(tool: str, device: str) -> list[str]:
 
 
 def burn(tool: str, device: str, image: str, *, change_psid: bool = False) -> list[str]:
-    """Burn without a prompt: the decision was made before. To change the PSID, the tool writes the flash itself."""
+    """Burn without a prompt: the decision was made before. To change the PSID, the tool itself writes the flash."""
     return [tool, "-y", "-d", device, "-i", image, *(["-allow_psid_change"] if change_psid else []), "burn"]
 
 
@@ -104,7 +104,7 @@ def error_of(text: str) -> str:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """`14.26.0226` -> (14, 26, 226): versions are compared as numbers, which come with and without leading zeros."""
+    """`14.26.0226` -> (14, 26, 226), for comparison as numbers: leading zeros vary."""
     if not _VERSION.match(version):
         raise UnexpectedOutput("%r is no firmware version" % version)
     return tuple(decimal(part, 0) for part in version.split("."))
@@ -119,7 +119,7 @@ def _plain(value: str) -> str:
 
 
 def _fields(text: str) -> tuple[dict[str, str], list[str]]:
-    """The first value of every key, and the ROMs. `Description` comes twice: with `full`, and as the head of a table,
+    """The first value of every key, and the ROMs. `Description` occurs twice: with `full`, and as the head of a table,
     whose first column is `UID`, or `Node` for FS2."""
     fields: dict[str, str] = {}
     roms: list[str] = []
@@ -140,7 +140,7 @@ def _fields(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def parse_query(text: str) -> Query:
-    """The output of `query` and `query full`; UnexpectedOutput where it names no version."""
+    """Parse the output of `query` and `query full`. Raises UnexpectedOutput where it has no version."""
     fields, roms = _fields(text)
 
     def field(*keys: str) -> str:
@@ -178,7 +178,7 @@ def verified(rc: int, text: str) -> bool:
 
 
 def wrote_flash(text: str) -> bool:
-    """Whether the tool that printed this wrote the flash itself.
+    """Whether the tool itself wrote the flash, judged by its output.
 
     It also does so for images that the firmware can't check, whatever the adapter's default method is.
     """
@@ -186,9 +186,9 @@ def wrote_flash(text: str) -> bool:
 
 
 def writing_began(text: str) -> bool:
-    """Whether a burn that failed had begun to write the flash.
+    """Whether a failed burn had begun to write the flash.
 
-    Firmware that writes it itself keeps its own image until the new one is complete, so its errors are none of these.
+    Firmware that writes the flash itself keeps its own image until the new one is complete, so its errors do not count.
     """
     return wrote_flash(text) or any(sign in text for sign in _WRITING)
 

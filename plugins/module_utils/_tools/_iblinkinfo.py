@@ -15,56 +15,56 @@ from ._smpquery import GBPS
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
-# It queries each switch of the fabric, one port after the other.
+# It queries each switch of the fabric, port by port.
 TIMEOUT_SECONDS = 300.0
 
 _GUID_LENGTH = 18
 _NEAR = re.compile(r'0x[0-9a-f]{16} "')
 _NAME_AT = _GUID_LENGTH + 2
-# `%6d %4d[%2s] ==(%14s%6s/%8s)==>  `, or with width and speed in the place of the blanks.
+# `%6d %4d[%2s] ==(%14s%6s/%8s)==>  `, or width and speed in place of the blanks.
 _MIDDLE = re.compile(r'" ([ 0-9]{6}) ([ 0-9]{4})\[[ 0-9]{2,3}\] ==\(([^"\n]{29,200}?)\)==>  ')
 _FAR = re.compile(r'(0x[0-9a-f]{16}) [ 0-9]{6} ([ 0-9]{4})\[[ 0-9]{2,3}\] "')
 _NOBODY = re.compile(r' {11}\[  \] "" \( \)\Z| {4}"Port not available"\Z')
 _BETTER = re.compile(r" \(.*\)\Z")
 _COULD_BE = "Could be "
-# Rate of one lane, as libibmad prints it.
+# The rate of one lane as libibmad prints it.
 _SPEEDS = {**{"%s Gbps" % gbps: speed for gbps, speed in GBPS.items()}, "10.0 Gbps (FDR10)": "FDR10"}
 
 
 class LinkState(t.NamedTuple):
-    """The inside of `==( 4X 25.78125 Gbps Active/  LinkUp)==>`."""
+    """The part within `==( 4X 25.78125 Gbps Active/  LinkUp)==>`."""
 
     state: str
     """`Active`, `Down`, `Initialize`, `Armed`."""
     phys_state: str
     """`LinkUp`, `Polling` ..."""
     width: str = ""
-    """`4X`; "" while it is down."""
+    """`4X`; "" while the link is down."""
     speed: str = ""
-    """`EDR`; what the tool prints where that has no name."""
+    """`EDR`; the printed rate where that has no name."""
 
 
 class LinkPort(t.NamedTuple):
     """A port as iblinkinfo lists it."""
 
     port_guid: str
-    """That of a switch for all of its ports."""
+    """Port GUID; a switch has one for all of its ports."""
     port: int
     description: str
     lid: int
     link: LinkState
     peer_guid: str = ""
-    """Port GUID; "" where nothing is at the other end."""
+    """Port GUID; "" where nothing is connected at the other end."""
     peer_port: int = 0
     peer_description: str = ""
     better: tuple[str, str] = ("", "")
-    """Width and speed that both ends can do; "" where the link has it."""
+    """Width and speed that both ends support; "" where the link has reached it."""
 
 
 class LinkPorts(t.NamedTuple):
     ports: tuple[LinkPort, ...] = ()
     unread: tuple[str, ...] = ()
-    """Lines that are none of its grammar."""
+    """Lines that do not match its grammar."""
 
 
 def _link(text: str) -> LinkState | None:
@@ -90,10 +90,10 @@ def _better(text: str) -> tuple[str, str]:
 
 
 class _Lines:
-    """Reads line by line; of what is the same in many lines, each text once.
+    """Parses line by line. Texts that many lines share are parsed once.
 
-    A description may have any character, and be made to look like another line. It has at most 64 bytes, and what stands between two names is
-    padded to more than that, so the widths of the columns tell where a name ends. A line that could be read in two ways is none.
+    A description may contain any character, and may imitate another line. It has at most 64 bytes, and the text between two names is
+    padded to more than that, so the widths of the columns tell where a name ends. An ambiguous line is rejected.
     """
 
     def __init__(self) -> None:
@@ -105,7 +105,7 @@ class _Lines:
         return self._numbers[text.strip()]
 
     def _far(self, text: str) -> tuple[str, int, str, tuple[str, str]] | None:
-        """GUID, port, name and what could be better of the other end; of none where nothing is there."""
+        """GUID, port, name and possible improvements of the other end; empty values where nothing is connected."""
         if _NOBODY.match(text):
             return "", 0, "", ("", "")
         head = _FAR.match(text)
@@ -123,7 +123,7 @@ class _Lines:
         return LinkPort(line[:_GUID_LENGTH], port, line[_NAME_AT : middle.start()].strip(), lid, link, *far)
 
     def read(self, line: str) -> LinkPort | None:
-        """None for what is no line of a port."""
+        """Parse a line; None for a line that describes no port."""
         if _NEAR.match(line) is None:
             return None
         found = [port for port in (self._port(line, middle) for middle in _MIDDLE.finditer(line, _NAME_AT)) if port is not None]
@@ -131,7 +131,7 @@ class _Lines:
 
 
 def parse_ports(text: str) -> LinkPorts:
-    """`iblinkinfo --line`: every port that it lists, with a link or not."""
+    """Parse `iblinkinfo --line`: every listed port, with or without a link."""
     lines = _Lines()
     ports: list[LinkPort] = []
     unread: list[str] = []
@@ -149,7 +149,7 @@ def command(device: str, port: int) -> tuple[str, ...]:
 
 
 def parse_active(text: str) -> dict[str, str]:
-    """`iblinkinfo --line` -> the ports at both ends of each active link: node descriptions by port GUID, that of a switch for all of its ports."""
+    """Parse `iblinkinfo --line`: node descriptions by port GUID, for both ends of each active link. A switch has one GUID for all of its ports."""
     found: dict[str, str] = {}
     for port in parse_ports(text).ports:
         if port.link.state == "Active" and port.peer_guid:
@@ -158,5 +158,5 @@ def parse_active(text: str) -> dict[str, str]:
 
 
 def active_ports(run: Runner, device: str, port: int) -> dict[str, str]:
-    """The ports of all active links, as they are seen through a port. Raises RdmaError where they can't be listed."""
+    """The ports of all active links, as seen through a port. Raises RdmaError where they can't be listed."""
     return parse_active(run(command(device, port), timeout=TIMEOUT_SECONDS).stdout)

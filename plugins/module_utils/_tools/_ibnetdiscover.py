@@ -18,26 +18,26 @@ _BEHIND_SWITCH = re.compile(r" (?:enhanced|base) port 0 lid ([0-9]{1,5}) lmc ([0
 _END = re.compile(
     r'\[([0-9]{1,3})\](?:\(([0-9a-f]{1,16})\))?\s*"[SHR]-([0-9a-f]{16})"\[([0-9]{1,3})\](?: ?\([0-9a-f]{1,16}\))?\s*# (?:lid ([0-9]{1,5}) lmc ([0-7]) )?"'
 )
-# Some versions leave the width and speed out where they know none.
+# Some versions omit unknown widths and speeds.
 _BEHIND_NAME = re.compile(r" lid [0-9]{1,5}(?: ([0-9]{1,2}|\?)[x?]([A-Z0-9?]+)|\s*\Z)")
 
 
 class Node(t.NamedTuple):
-    """A switch, a channel adapter or a router. GUIDs are "0x" and 16 lower-case digits; "" where the tool has none."""
+    """A switch, a channel adapter or a router. GUIDs are "0x" and 16 lower-case digits; "" where the tool prints none."""
 
     guid: str
     kind: str
     """`switch`, `ca`, `router`."""
     description: str
-    """What the node says of itself."""
+    """The node description."""
     port_count: int
     system_guid: str = ""
     vendor_id: str = ""
     device_id: str = ""
     port_guid: str = ""
-    """Of a switch, whose ports have one GUID."""
+    """The port GUID of a switch, which all of its ports share."""
     lid: int = 0
-    """Of a switch; each port of another node has its own."""
+    """The LID of a switch; of other nodes, each port has its own."""
     lmc: int = 0
 
 
@@ -53,18 +53,18 @@ class End(t.NamedTuple):
     """Node GUID."""
     peer_port: int
     width: str
-    """`4X`; "" where it is not printed, as the speed."""
+    """`4X`; "" where it is not printed. Likewise the speed."""
     speed: str
     """`EDR`."""
 
 
 class Topology(t.NamedTuple):
-    """A subnet as ibnetdiscover walked through it."""
+    """A subnet as discovered by ibnetdiscover."""
 
     nodes: tuple[Node, ...] = ()
     ends: tuple[End, ...] = ()
     unread: tuple[str, ...] = ()
-    """Lines that are none of its grammar."""
+    """Lines that do not match its grammar."""
 
 
 def _guid(digits: str) -> str:
@@ -99,7 +99,7 @@ class _Ends:
 
     def read(self, line: str, node: Node) -> End | None:
         head = _END.match(line)
-        # A name may have quotes: the last one ends it.
+        # A name may contain quotes: the last one ends it.
         behind = _BEHIND_NAME.match(line, line.rfind('"') + 1) if head else None
         if head is None or behind is None:
             return None
@@ -116,7 +116,7 @@ class _Ends:
 
 
 def parse_topology(text: str) -> Topology:
-    """What `ibnetdiscover` prints without options."""
+    """Parse the output of `ibnetdiscover` without options."""
     nodes: list[Node] = []
     ends: list[End] = []
     unread: list[str] = []
@@ -148,5 +148,5 @@ def parse_topology(text: str) -> Topology:
 
 
 def command(device: str, port: int) -> tuple[str, ...]:
-    """Asks through a port. The empty map keeps the tool from renaming switches, as it does not rename adapters."""
+    """Query through a port. With the empty map, the tool does not rename switches, as it does not rename adapters."""
     return ("ibnetdiscover", "-C", device, "-P", str(port), "--node-name-map", "/dev/null")

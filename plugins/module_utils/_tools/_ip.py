@@ -20,7 +20,7 @@ _MODES = ("datagram", "connected")
 
 
 class Link(t.NamedTuple):
-    """One interface as netlink shows it; P_Key children made through netlink are described nowhere else."""
+    """One interface in netlink's view. It is the only source for P_Key children created through netlink."""
 
     name: str
     kind: str = ""
@@ -31,7 +31,7 @@ class Link(t.NamedTuple):
     pkey: str = ""
     mode: str = ""
     addresses: tuple[str, ...] = ()
-    """`10.1.0.1/24`, as configured; without IPv6 link-local ones, which come by themselves."""
+    """`10.1.0.1/24`, as configured; without IPv6 link-local addresses, which the kernel adds."""
     dynamic_addresses: tuple[str, ...] = ()
     """The same for addresses with a lease, from DHCP or router advertisements."""
 
@@ -50,12 +50,12 @@ def _rows(stdout: str, what: str) -> list[dict[str, t.Any]]:
     rows = read_json(stdout)
     if not isinstance(rows, list):
         raise UnexpectedOutput("%s printed no list in JSON: %r" % (what, stdout[:80]))
-    # Versions before 4.19 print an empty object for what they filter.
+    # Versions before 4.19 print an empty object for a filtered interface.
     return [row for row in rows if isinstance(row, dict) and row]
 
 
 def _pkey(info: dict[str, t.Any]) -> str:
-    # iproute2 prints the P_Key under "key" in JSON and "pkey" in text.
+    # iproute2 prints the P_Key as "key" in JSON and "pkey" in text.
     value = info.get("pkey", info.get("key"))
     if isinstance(value, str):
         value = hexadecimal(value)
@@ -76,7 +76,7 @@ def _addresses(row: dict[str, t.Any], dynamic: bool) -> tuple[str, ...]:
 
 
 def parse_links(stdout: str) -> dict[str, Link]:
-    """`ip -j -d addr` -> interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
+    """Parse `ip -j -d addr`: interfaces by name. Raises UnexpectedOutput where it is no JSON list."""
     links = {}
     for row in _rows(stdout, " ".join(LINKS)):
         name = _text(row.get("ifname"))
@@ -100,14 +100,14 @@ def parse_links(stdout: str) -> dict[str, Link]:
 
 
 def parse_rdma_netdevs(stdout: str) -> dict[str, str]:
-    """`rdma -j link` -> the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
+    """Parse `rdma -j link`: the network interface of each RDMA device, "" where it has none. Raises UnexpectedOutput."""
     names = {_text(row.get("ifname")): _text(row.get("netdev")) for row in _rows(stdout, " ".join(RDMA_LINKS))}
     # iproute2 before 5.0 prints DEVICE/PORT.
     return {name.split("/", 1)[0]: netdev for name, netdev in names.items() if name}
 
 
 def parse_route_device(stdout: str) -> str:
-    """`ip -j route get ADDRESS` -> the outgoing device; "" where there is no route."""
+    """Parse `ip -j route get ADDRESS`: the outgoing device; "" where there is no route."""
     return next((str(row["dev"]) for row in _rows(stdout, "ip -j route get") if isinstance(row.get("dev"), str)), "")
 
 
@@ -121,12 +121,12 @@ class RouteRow(t.NamedTuple):
     metric: int = 0
 
 
-# Who made a route that was configured: systemd-networkd, NetworkManager, and "ip route add" without a protocol.
+# The protocols of configured routes: systemd-networkd, NetworkManager, and "ip route add" without a protocol.
 _CONFIGURED = ("static", "boot")
 
 
 def parse_static_routes(stdout: str, version: int) -> list[RouteRow]:
-    """`ip -4 -j route show` -> the configured routes, without those of the kernel, DHCP and routing daemons."""
+    """Parse `ip -4 -j route show`: the configured routes, without those of the kernel, DHCP and routing daemons."""
     found = []
     for row in _rows(stdout, "ip -j route show"):
         to, device = row.get("dst"), row.get("dev")
@@ -149,21 +149,21 @@ def read_static_routes(run: Runner) -> tuple[RouteRow, ...]:
         return ()
     found: list[RouteRow] = []
     for version in (4, 6):
-        # A kernel without IPv6 answers with an error.
+        # A kernel without IPv6 returns an error.
         output = run(["ip", "-%d" % version, "-j", "route", "show", "table", "main"], ok=None, timeout=10)
         found += parse_static_routes(output.stdout, version) if output.rc == 0 else []
     return tuple(found)
 
 
 def read_links(run: Runner) -> dict[str, Link]:
-    """All interfaces in one process; none where iproute2 is not installed."""
+    """All interfaces, from one process; none where iproute2 is not installed."""
     if not run.has("ip"):
         return {}
     return parse_links(run(LINKS, timeout=10).stdout)
 
 
 def route_device(run: Runner, address: str) -> str:
-    """The device that packets to `address` leave through; "" if unknown."""
+    """The outgoing device for packets to `address`; "" if unknown."""
     if not run.has("ip"):
         return ""
     output = run(["ip", "-j", "route", "get", address], ok=None, timeout=10)

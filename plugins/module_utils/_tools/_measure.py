@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What measures a pair of hosts: `ib_write_bw`, `ib_send_bw` and `ib_write_lat` of perftest, `ibping`, and `iperf3` for TCP. Pure.
+"""Tools that measure a pair of hosts: `ib_write_bw`, `ib_send_bw` and `ib_write_lat` of perftest, `ibping`, and `iperf3` for TCP. Pure.
 
 Grammar from `perftest_parameters.h` (RESULT_LINE and the formats beside it), from `ibping.c` of infiniband-diags, and from `iperf_api.c`.
 """
@@ -15,17 +15,17 @@ import typing as t
 from .._errors import UnexpectedOutput
 from .._foreign import decimal, read_table, real
 
-# What is shown of a tool that ended without a result.
+# Number of lines shown from a tool without a result.
 _LINES = 6
 _MOST = 400
 _TYPICAL = "t_typical[usec]"
 _COUNT = re.compile(r"([0-9]{1,18}) packets transmitted, ([0-9]{1,18}) received, ")
 _TIMES = re.compile(r"rtt min/avg/max = [0-9.]{1,40}/([0-9]{1,18}\.[0-9]{1,6})/")
-# Above what any network does. It keeps out what is infinite, too.
+# More than any network transfers. This also rejects infinite values.
 _MOST_BITS = 1e15
 
 
-# perftest, libibumad, libibmad and rdma-core of a device or port that is not there, or can't be used.
+# Messages of perftest, libibumad, libibmad and rdma-core about a device or port that is missing or unusable.
 _NO_DEVICE = re.compile(
     r"IB device \S{1,64} not found|No IB devices found|Unable to find the Infiniband/RoCE device|Failed to (?:get|open) device"
     r"|[Pp]ort number \S{1,8} (?:state is|is) (?:not active|Down)|Couldn't get device attributes|[Cc]an't open UMAD port|Failed to open '"
@@ -33,12 +33,12 @@ _NO_DEVICE = re.compile(
 
 
 def is_no_device(said: str) -> bool:
-    """Whether a tool says that the device or port at its own end is missing or down."""
+    """Whether a tool reports that its own device or port is missing or down."""
     return _NO_DEVICE.search(said) is not None
 
 
 def last_words(text: str) -> str:
-    """The last lines that have words, in one line; "" for nothing."""
+    """The last non-empty lines, joined to one line; "" for none."""
     lines = [" ".join(line.split()) for line in text[-_LINES * _MOST :].splitlines()]
     return " | ".join([line for line in lines if line.strip("-#*")][-_LINES:])[-_MOST:]
 
@@ -48,8 +48,8 @@ def _no_result(output: str) -> UnexpectedOutput:
 
 
 def bandwidth(output: str) -> float | None:
-    """The average in Gb/s that perftest says with `--report_gbits`; None where it says none."""
-    # Bytes, iterations, peak, average, and the rate of messages where it is asked to tell.
+    """The average in Gb/s that perftest prints with `--report_gbits`; None where it prints none."""
+    # Bytes, iterations, peak, average and, on request, the message rate.
     rows = [line.split() for line in output.splitlines()]
     averages = [real(row[3]) for row in rows if len(row) in (4, 5) and decimal(row[0]) is not None and decimal(row[1]) is not None]
     return next((average for average in reversed(averages) if average is not None), None)
@@ -64,12 +64,12 @@ def parse_bandwidth(output: str) -> float:
 
 
 def parse_latency(output: str) -> float:
-    """The median in microseconds of a run with a number of iterations. One with a duration says none."""
+    """The median in microseconds of a run with a number of iterations. A run with a duration prints none."""
     place: int | None = None
     for line in output.splitlines():
         row = line.split()
         if _TYPICAL in row:
-            # Titles with a blank come behind it.
+            # Titles that contain a blank follow it.
             place = row.index(_TYPICAL)
         elif place is not None and place < len(row) and decimal(row[0]) is not None:
             median = real(row[place])
@@ -79,7 +79,7 @@ def parse_latency(output: str) -> float:
 
 
 def perftest_command(tool: str, device: str, port: int, *, tcp_port: int, options: t.Sequence[str]) -> tuple[str, ...]:
-    """A tool of perftest; the client adds the address of the server. The processor may change its frequency meanwhile, which would end the tool."""
+    """A tool of perftest; the client adds the address of the server. The CPU frequency may change during a run, which would otherwise end the tool."""
     return (tool, "--ib-dev", device, "--ib-port", str(port), "--port", str(tcp_port), "--CPU-freq", *options)
 
 
@@ -87,13 +87,13 @@ class Pings(t.NamedTuple):
     """The statistics at the end of ibping."""
 
     usec: float
-    """The average time of those that came back, in microseconds; 0 where it is not known."""
+    """The average round-trip time in microseconds; 0 where unknown."""
     loss: float
     """Percent."""
 
 
 def parse_pings(output: str) -> Pings:
-    """What came back. More answers than questions are no statistics."""
+    """Parse the statistics. More replies than requests are rejected."""
     count = times = None
     for line in output.splitlines():
         count = _COUNT.match(line) or count
@@ -110,12 +110,12 @@ def ibping_server(device: str, port: int) -> tuple[str, ...]:
 
 
 def ibping_client(device: str, port: int, *, lid: int, number: int) -> tuple[str, ...]:
-    """Sends one after the other, without a pause."""
+    """Send one datagram after another, without a pause."""
     return ("ibping", "-C", device, "-P", str(port), "-c", str(number), "-f", str(lid))
 
 
 def parse_iperf3(output: str) -> float:
-    """What the server of iperf3 received, in Gb/s."""
+    """The rate received by the server of iperf3, in Gb/s."""
     table = read_table(output)
     error = table.get("error")
     if isinstance(error, str) and error:
@@ -129,7 +129,7 @@ def parse_iperf3(output: str) -> float:
 
 
 def iperf3_server(tcp_port: int) -> tuple[str, ...]:
-    """Serves one client."""
+    """Serve one client."""
     return ("iperf3", "--server", "--one-off", "--port", str(tcp_port))
 
 

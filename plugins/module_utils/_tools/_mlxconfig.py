@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""mlxconfig (MFT) and mstconfig (mstflint): command lines, and what they print. Pure.
+"""mlxconfig (MFT) and mstconfig (mstflint): command lines and output. Pure.
 
-Facts of the programs: options come before the command; every error is a line with `-E- ` on standard output and exit
-status 3; an answer of no, also at the end of standard input, is exit status 2. A `set` with no for an answer checks
-names, types and enumerations and shows the new values, so it is the programs' own dry run. A `set` with yes writes even
-where nothing changes.
+Behaviour of the programs: options precede the command. Every error is a line with `-E- ` on standard output, with exit
+status 3. Declining a prompt, also through the end of standard input, gives exit status 2. A declined `set` checks
+names, types and enumerations and shows the new values, so it serves as a dry run. A confirmed `set` writes even
+if nothing changes.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _DEVICE = re.compile(r"^(?:PCI d|D)evice:(.*)$")
 _HEADER = re.compile(r"^Configurations:(.*)$")
 _COLUMN = re.compile(r"Default|Current|Next Boot|New")
 _ROW = re.compile(r"^(?P<changed>\*)?\s*(?:(?P<read_only>RO)\s+)?(?P<name>[A-Za-z_][A-Za-z0-9_]*(?:\[\d{1,6}\])?)(?:\s+(?P<values>\S.*))?$")
-# A value ends with its bracket: up to version 4.25 the next one may follow without a blank.
+# A value includes its parenthesis: up to version 4.25 the next value may follow without a blank.
 _VALUE = re.compile(r"Array\[\d+\.\.\d+\]|[^\s()\[\]]+\(\d+\)|[^\s()\[\]]+")
 _ERROR = re.compile(r"-E- (.*)")
 _SIZE = re.compile(r"as its size is (\d{1,2}) bits")
@@ -36,64 +36,64 @@ _CONF = re.compile(r"^\s{16,24}(?P<name>[A-Za-z_][A-Za-z0-9_]*)=<(?P<kind>[^<>]*
 _CONF_VALUE = re.compile(r"\b0x(?P<number>[0-9a-fA-F]{1,8})\s?: (?P<name>[A-Za-z0-9_]+)")
 _CONF_INSTANCE = re.compile(r"^(?P<stem>.+)_(?P<kind>[PM])\d{1,3}$")
 
-# What errors say when another program is using the card, so that another try is worthwhile.
+# Error messages when another program is using the card, so that a retry is worthwhile.
 # The second last is the only message for a semaphore that stays locked for 13 seconds, and for firmware that is still starting.
-# The last one appears right after another tool was killed at work.
+# The last one appears right after another tool was killed during its work.
 BUSY = (
     *("device is busy", "icmd semaphore", "interface busy", "semaphore locked", "resource unavailable"),
     "error when trying to check if nv access registers are supported",
     "me_icmd_status_cr_fail",
 )
 _UNKNOWN = ("unknown parameter", "failed to find param", "with no port does not exist", "failed to find tlv")
-# What they say when the other of the two programs can do what this one can't.
+# Error messages when the other program can do what this one can't.
 OTHER_TOOL = (
     *("unsupported device", "device type is not supported", "nvqc access register is not supported"),
     *("failed to open the device", "failed to identify the device"),
     *_UNKNOWN,
 )
-# What they say when a parameter is unknown to the program or missing on the card.
+# Error messages when a parameter is unknown to the program or missing on the card.
 MISSING = (*_UNKNOWN, "the device doesn't support", "is out of range", "index out of range")
 
 
 class Row(t.NamedTuple):
-    """One parameter. None where the firmware can't tell, or the query did not ask."""
+    """One parameter. None where the firmware can't tell, or where it was not queried."""
 
     name: str
     next: str
-    """What the card will use after its next start."""
+    """The value that the card will use after its next start."""
     default: str | None = None
     current: str | None = None
-    """What it uses now."""
+    """The value that it uses now."""
     read_only: bool = False
     new: str | None = None
-    """In the answer to a set: what would be `next`."""
+    """In the output of a set: the new `next`."""
 
 
 class Answer(t.NamedTuple):
-    """What a query says of one device."""
+    """The output of a query for one device."""
 
     device: str = ""
     rows: t.Mapping[str, Row] = {}
 
 
 class Conf(t.NamedTuple):
-    """One parameter of the database of the program, which has those of all cards together; whether a card has it only a query tells."""
+    """One parameter of the program's database, which covers all cards. Only a query tells whether a card has it."""
 
     name: str
     kind: str
     """`NUM`, `BINARY`, `BYTES` and so on; "" for an enumeration or boolean."""
     values: tuple[str, ...] = ()
-    """The names of an enumeration; with its number where the description has it, `ETH(2)`."""
+    """The names of an enumeration; with the number where the description has it: `ETH(2)`."""
 
     def allowed(self) -> str:
-        """What may be declared, in words."""
+        """The values that may be declared, in words."""
         if self.values:
             return ", ".join(self.values)
         return {"NUM": "a number", "BINARY": "a number (bit mask)", "BYTES": "a string of hex digits"}.get(self.kind, self.kind)
 
 
 def query_command(tool: str, device: str, names: t.Sequence[str] = ()) -> list[str]:
-    """All three states of some parameters, or of all that the card has."""
+    """Query all three values of some parameters, or of all parameters of the card."""
     return [tool, "-d", device, "-e", "query", *names]
 
 
@@ -103,7 +103,7 @@ def set_command(tool: str, device: str, assignments: t.Mapping[str, str], *, dry
 
 
 def backup_command(tool: str, device: str, path: str) -> list[str]:
-    """Save what is set, in the form that `set_raw` reads."""
+    """Save the configured values in the format that `set_raw` reads."""
     return [tool, "-d", device, "-f", path, "backup"]
 
 
@@ -112,17 +112,17 @@ def confs_command(tool: str, device: str) -> list[str]:
 
 
 def errors_of(text: str) -> list[str]:
-    """The texts after `-E-`, with single blanks; usage errors have the whole help behind them, which is left out."""
+    """The texts after `-E-`, with single blanks. The help that follows usage errors is left out."""
     return [" ".join(match.split()) for match in _ERROR.findall(text)]
 
 
 def says(errors: t.Iterable[str], phrases: t.Sequence[str]) -> bool:
-    """Whether one of the errors is of the kind that BUSY, OTHER_TOOL or MISSING has the phrases of."""
+    """Whether one of the errors contains one of the phrases, which are those of BUSY, OTHER_TOOL or MISSING."""
     return any(phrase in error.lower() for error in errors for phrase in phrases)
 
 
 def allowed_by(error: str) -> str:
-    """What the error names as allowed, in words; "" if it names nothing."""
+    """The values that the error names as allowed, in words; "" if it names none."""
     size, limit = _SIZE.search(error), _LIMIT.search(error)
     if size:
         return "0 to %d" % (2 ** decimal(size.group(1), 0) - 1)
@@ -144,9 +144,9 @@ def _row(line: str, columns: t.Sequence[str]) -> Row | None:
 
 
 def parse_query(text: str) -> Answer:
-    """The text of a query of one device, or of a set up to its question. Raises UnexpectedOutput where it tells of several.
+    """Parse the output of a query of one device, or of a set up to its prompt. Raises UnexpectedOutput where it covers several devices.
 
-    The columns are counted in the header; widths and blanks differ between versions and mean nothing.
+    The header determines the number of columns; widths and blanks differ between versions and have no meaning.
     """
     device = ""
     rows: dict[str, Row] = {}
@@ -169,9 +169,9 @@ def parse_query(text: str) -> Answer:
 
 
 def parse_confs(text: str) -> dict[str, Conf]:
-    """The answer to `show_confs`: the parameters by name. Lines of no known shape are prose."""
+    """Parse the output of `show_confs`: the parameters by name. Lines of unknown form are prose."""
     kinds: dict[str, tuple[str, dict[str, str]]] = {}
-    # Those before the first parameter are of none.
+    # Lines before the first parameter belong to none.
     numbers: dict[str, str] = {}
     for line in text.splitlines():
         match = _CONF.match(line)
@@ -194,7 +194,7 @@ def _conf(name: str, kind: str, numbers: t.Mapping[str, str]) -> Conf:
 
 
 def _like_first(conf: Conf, found: t.Mapping[str, Conf]) -> Conf:
-    """What stands for port 2 or module 1 is described at the first one only."""
+    """Parameters of port 2 or module 1 are described only at the first port or module."""
     match = _CONF_INSTANCE.match(conf.name)
     first = found.get("%s%s" % (match.group("stem"), "_P1" if match.group("kind") == "P" else "_M0")) if match else None
     if first is None or sorted(value.partition("(")[0] for value in first.values) != sorted(conf.values):

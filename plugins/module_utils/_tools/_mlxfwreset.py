@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""`mlxfwreset` and `mstfwreset`: how firmware and configuration that are pending can be loaded, and loading them.
+"""`mlxfwreset` and `mstfwreset`: query how pending firmware and configuration can be loaded, and load them.
 
-The grammar is that of mstflint 4.21 to 4.31 and of MFT of the same numbers. Exit status: 0 is also given when the tool
-stopped with a notice, a warning, or a "no" at its prompt, so success is the line that says so and nothing else; 1 is an
-error, written to standard output and sometimes behind the prompt; 2 are wrong arguments, written to standard error.
+The grammar is that of mstflint 4.21 to 4.31 and of MFT with the same version numbers. Exit status: 0 is also returned when the tool
+stopped with a notice, a warning, or a declined prompt, so only the line that reports success counts; 1 is an
+error, printed to standard output, sometimes after the prompt; 2 means wrong arguments, reported on standard error.
 """
 
 from __future__ import annotations
@@ -24,30 +24,30 @@ TOOLS = ("mlxfwreset", "mstfwreset")
 
 LIVE_PATCH = 0
 PCI_RESET = 3
-# The tool runs reboot(8) for this one.
+# For this level, the tool runs reboot(8).
 WARM_REBOOT = 4
 
 SYNC_BY_TOOL = 0
 SYNC_BY_DRIVER = 1
 SYNC_BY_FIRMWARE = 2
 
-# A reset takes seconds, unless a DPU's Arm side takes part or another host of the card has to agree.
+# A reset takes seconds, or longer if a DPU's Arm cores take part or another host of the card has to agree.
 _QUERY_TIMEOUT = 60
 _RESET_TIMEOUT = 600
 
 _SECTION = re.compile(r"^Reset[- ](\w+)\b[^:]*:$")
 _ROW = re.compile(r"^([0-9]{1,3}): .*?-(not )?supported\b(.*)$", re.IGNORECASE)
-# Some errors begin with a line end.
+# Some errors start with a line break.
 _ERROR = re.compile(r"-E-\s+(.*)")
 _NOTICE = re.compile(r"^-[IW]- (?!FSM )(.*)$", re.MULTILINE)
 _STEP = re.compile(r"^-I- (\S.*)\s-(Done|Failed|Skipped)?[^\S\n]*$", re.MULTILINE)
 _LOADED = re.compile(r"^-I- FW was loaded successfully", re.MULTILINE)
-# A row of the table of devices that a driver holds, behind the PCIe switch of the card.
+# A row of the table of devices with a driver behind the PCIe switch of the card.
 _BOUND = re.compile(r"^((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\s*\|\s*(\S+)\s*$", re.IGNORECASE | re.MULTILINE)
 _BEHIND = "drivers are currently bound to PCI devices"
 _USAGE = re.compile(r"^m[ls][xt]fwreset: error: (.*)$", re.MULTILINE)
 
-# What to do about an error of the tool, by a part of its text.
+# Advice for errors of the tool, by a part of their text.
 _HINTS = (
     ("not supported on virtual machines", "reboot the machine that has the card instead"),
     ('stop "opensm"', "stop the subnet manager of this node first"),
@@ -66,24 +66,24 @@ _HINTS = (
 
 
 class Query(t.NamedTuple):
-    """How the card can load what is pending, in its present state."""
+    """How the card can load pending changes in its present state."""
 
     levels: tuple[int, ...] = ()
-    """The levels that it supports. First the one that it says is enough, then the others, mildest first."""
+    """The supported levels: first the sufficient one according to the card, then the others, mildest first."""
     syncs: tuple[int, ...] = ()
-    """SYNC_BY_TOOL, SYNC_BY_DRIVER and SYNC_BY_FIRMWARE, as far as it supports them, that of the default first."""
+    """The supported ones of SYNC_BY_TOOL, SYNC_BY_DRIVER and SYNC_BY_FIRMWARE, the default first."""
 
 
 class Outcome(t.NamedTuple):
     loaded: bool
     steps: tuple[str, ...] = ()
-    """The steps that the tool did, in its words."""
+    """The steps that the tool completed, in its words."""
     message: str = ""
     """Why the firmware was not loaded."""
 
 
 def _bound(text: str) -> str:
-    """The drivers that keep the tool from a reset of a card with a PCIe switch, by name."""
+    """The drivers that prevent the tool from resetting a card with a PCIe switch, by name."""
     drivers: dict[str, list[str]] = {}
     for pci, driver in _BOUND.findall(text.partition(_BEHIND)[2]):
         drivers.setdefault(driver, []).append(pci)
@@ -92,7 +92,7 @@ def _bound(text: str) -> str:
 
 
 def error_of(text: str) -> str:
-    """The error in an output, without marks and final full stop; "" where there is none."""
+    """The error of an output, without marks and trailing full stop; "" where there is none."""
     if _BEHIND in text:
         return _bound(text)
     match = _ERROR.search(text) or _USAGE.search(text)
@@ -100,17 +100,17 @@ def error_of(text: str) -> str:
 
 
 def with_hint(error: str) -> str:
-    """An error, with what to do about it where that is known."""
+    """An error, with advice where it is known."""
     hint = next((hint for part, hint in _HINTS if part.lower() in error.lower()), "")
     return "%s (%s)" % (error, hint) if hint else error
 
 
 def parse_query(stdout: str) -> Query:
-    """The answer to `query`: sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
+    """Parse the output of `query`: sections of rows "N: text -[Not ]Supported [(default)]". Raises UnexpectedOutput.
 
-    "Not supported" is spelt with a small letter in the section on synchronization. Its heading is `Reset-sync (...):`, and
-    `Reset sync (...):` where the firmware tells how it is reset. Sections that are not known, and lines outside of sections,
-    are left out: newer tools have more of them, such as `Reset request method (...):`.
+    "Not supported" has a lower-case letter in the section on synchronization. Its heading is `Reset-sync (...):`, and
+    `Reset sync (...):` where the firmware reports its reset method. Unknown sections and lines outside of sections
+    are ignored: newer tools have more of them, such as `Reset request method (...):`.
     """
     found: dict[str, list[re.Match[str]]] = {}
     rows: list[re.Match[str]] = []
@@ -128,13 +128,13 @@ def parse_query(stdout: str) -> Query:
 
 
 def _supported(rows: t.Sequence[re.Match[str]]) -> tuple[int, ...]:
-    """The numbers of the supported rows, that of the default first."""
+    """The numbers of the supported rows, with the default first."""
     supported = [row for row in rows if not row.group(2)]
     return tuple(decimal(row.group(1), 0) for row in sorted(supported, key=lambda row: "(default)" not in row.group(3).lower()))
 
 
 def parse_reset(stdout: str, stderr: str = "") -> Outcome:
-    """The result of `reset`. Never raises: unknown output counts as a reset that did not succeed."""
+    """Parse the output of `reset`. Never raises: unknown output counts as a failed reset."""
     text = stdout + "\n" + stderr
     steps = tuple(match.group(1).strip() for match in _STEP.finditer(stdout) if match.group(2) == "Done")
     error = error_of(text)
@@ -146,7 +146,7 @@ def parse_reset(stdout: str, stderr: str = "") -> Outcome:
 
 
 def query(run: Runner, name: str, pci: str) -> Query | None:
-    """How one card can load what is pending; None where the tool knows the card and can't reset its kind."""
+    """How one card can load pending changes; None where the tool supports the query of the card, but not its reset."""
     argv = [name, "-d", pci, "query"]
     output = run(argv, ok=None, timeout=_QUERY_TIMEOUT)
     if output.rc == 0 and "-E-" not in output.stdout:
@@ -159,11 +159,11 @@ def query(run: Runner, name: str, pci: str) -> Query | None:
 
 
 def reset(run: Runner, name: str, pci: str, *, level: int | None, sync: int | None) -> Outcome:
-    """Resets one card. The driver of all its functions goes down and comes back. Raises Unsupported for a level that reboots."""
+    """Reset one card. The driver of all its functions is stopped and started again. Raises Unsupported for a level that reboots."""
     if level not in (LIVE_PATCH, PCI_RESET):
         raise Unsupported("reset level %s of %s is not used by this collection: it stops more than the card" % (level, pci))
     owner = ["--sync", str(sync)] if sync is not None else []
-    # Options come before the command.
+    # Options precede the command.
     output = run([name, "-y", "-d", pci, "-l", str(level), *owner, "reset"], ok=None, timeout=_RESET_TIMEOUT)
     outcome = parse_reset(output.stdout, output.stderr)
     return outcome if output.rc == 0 else outcome._replace(loaded=False, message=outcome.message or "exit status %d" % output.rc)

@@ -4,8 +4,8 @@
 
 """`mlxlink` and `mstlink`: link, cable and error counters of one port.
 
-Sections are titles underlined with dashes, rows are "key : value" with the colon in column 35 or later; colour codes
-are printed into pipes as well. Errors go to standard error with exit status 1.
+Sections are titles underlined with dashes; rows are "key : value" with the colon in column 35 or later. Colour codes
+are also printed to pipes. Errors go to standard error, with exit status 1.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ TOOLS = ("mlxlink", "mstlink")
 
 _TIMEOUT = 60
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-# The end of a key. Colons within it have no blank behind them.
+# The end of a key. Colons within a key are not followed by a blank.
 _COLON = re.compile(r":(?=\s|\Z)")
 _ERROR = re.compile(r"-E- (.*)")
 _SPEEDS = re.compile(r"^(?:(0x[0-9a-fA-F]+)\s*)?\(([^()]*)\)$")
 _NUMBER = re.compile(r"^[+-]?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 _COUNT = re.compile(r"^[0-9]{1,20}")
 _BER = re.compile(r"^([0-9]{1,9})[eE](-[0-9]{1,3})$")
-# mlxlink writes a rate that no error has been seen for yet as this power of ten.
+# mlxlink prints a rate without any error so far as this power of ten.
 _NO_ERRORS = -255
 _NOTHING = ("", "N/A")
 
 
 class Cable(t.NamedTuple):
-    """The cable or module in a port. Texts are "" and numbers None where it doesn't say."""
+    """The cable or module in a port. Missing texts are "" and missing numbers None."""
 
     identifier: str = ""
-    """Its form: `QSFP28`, `OSFP` ..."""
+    """Its form factor: `QSFP28`, `OSFP` ..."""
     type: str = ""
     """`Passive copper cable`, `Optical Module (separated)` ..."""
     technology: str = ""
@@ -50,20 +50,20 @@ class Cable(t.NamedTuple):
     serial_number: str = ""
     revision: str = ""
     length_m: float | None = None
-    """None also for separate optical modules, which say 0."""
+    """Also None for separate optical modules, which report 0."""
     compliance: str = ""
     firmware: str = ""
     temperature_c: float | None = None
 
 
 class Counters(t.NamedTuple):
-    """Errors since the counters were cleared. Rates are errors per bit; 0 for a rate that no error was seen for."""
+    """Errors since the counters were cleared. Rates are errors per bit; 0 for a rate without any error."""
 
     minutes: float | None = None
     symbol_errors: int | None = None
     symbol_ber: float | None = None
     effective_errors: int | None = None
-    """Errors that were left after FEC."""
+    """Errors that remained after FEC."""
     effective_ber: float | None = None
     raw_errors_per_lane: tuple[int, ...] = ()
     raw_ber: float | None = None
@@ -72,7 +72,7 @@ class Counters(t.NamedTuple):
 
 
 class Link(t.NamedTuple):
-    """One port as its card sees it."""
+    """One port from the card's point of view."""
 
     state: str = ""
     """`Active`, `Polling`, `Disable` ..."""
@@ -86,7 +86,7 @@ class Link(t.NamedTuple):
     enabled_speeds: tuple[str, ...] = ()
     cable_speeds: tuple[str, ...] = ()
     opcode: int | None = None
-    """0 where the card sees nothing wrong."""
+    """0 where the card detects no problem."""
     recommendation: str = ""
     firmware: str = ""
     cable: Cable = Cable()
@@ -94,7 +94,7 @@ class Link(t.NamedTuple):
 
 
 def error_of(text: str) -> str:
-    """The error in an output without mark and colours; "" where there is none."""
+    """The error of an output without mark and colours; "" where there is none."""
     match = _ERROR.search(_COLOUR.sub("", text))
     return match.group(1).strip() if match else ""
 
@@ -121,13 +121,13 @@ def _known(value: str) -> str:
 
 
 def speeds_of(value: str) -> tuple[str, ...]:
-    """`0x00000200 (100G_4X,50G_2X)` in parts, as the tool orders them."""
+    """Split `0x00000200 (100G_4X,50G_2X)`, in the order of the tool."""
     match = _SPEEDS.match(value.strip())
     return tuple(item.strip() for item in match.group(2).split(",") if _known(item.strip())) if match else ()
 
 
 def number_of(value: str) -> float | None:
-    """The number that a value starts with: `61 [-10..80]` is 61; None where there is none."""
+    """The number at the start of a value: `61 [-10..80]` is 61; None where there is none."""
     match = _NUMBER.match(value.strip())
     return real(match.group(0)) if match else None
 
@@ -139,7 +139,7 @@ def count_of(value: str) -> int | None:
 
 
 def ber_of(value: str) -> float | None:
-    """`5E-10`; `15E-255`, which stands for no error at all, is 0; None where there is none."""
+    """`5E-10`; `15E-255`, which stands for no error, is 0; None where there is none."""
     match = _BER.match(value.strip())
     if match is None:
         return None
@@ -147,7 +147,7 @@ def ber_of(value: str) -> float | None:
 
 
 def _row(rows: t.Mapping[str, str], name: str) -> str:
-    """The value behind a name, with or without a unit or remark in brackets: these differ between versions."""
+    """The value of a key, with or without a unit or remark in brackets: these differ between versions."""
     return next((_known(value) for key, value in rows.items() if key == name or key.startswith((name + " [", name + " ("))), "")
 
 
@@ -165,7 +165,7 @@ def _cable(rows: t.Mapping[str, str]) -> Cable:
         length_m=length if length else None,
         compliance=_row(rows, "Compliance"),
         firmware=_row(rows, "FW Version"),
-        # Limits of 0 and 0 are those of a cable without a sensor.
+        # Limits of 0 and 0 mean that the cable has no sensor.
         temperature_c=None if temperature.endswith("[0..0]") else number_of(temperature),
     )
 
@@ -186,7 +186,7 @@ def _counters(rows: t.Mapping[str, str]) -> Counters:
 
 
 def link_of(sections: Sections) -> Link:
-    """The port that the sections describe; sections that are not there leave their part empty."""
+    """The port that the sections describe. A missing section leaves its part empty."""
     link = sections.get("Operational Info", {})
     supported = sections.get("Supported Info", {})
     trouble = sections.get("Troubleshooting Info", {})
@@ -211,8 +211,8 @@ def link_of(sections: Sections) -> Link:
 def query(run: Runner, name: str, device: str, *, port: int) -> Link:
     """Link and cable of one port. Raises CommandFailed with the tool's words.
 
-    `device` is a PCI address. A port number is only given to devices of several ports: others have one whose number
-    the tool finds by itself.
+    `device` is a PCI address. The port number is passed only for devices with several ports: the tool determines that of
+    a single port itself.
     """
     argv = [name, "-d", device, *(["-p", str(port)] if port > 1 else []), "-m", "-c"]
     output = run(argv, ok=None, timeout=_TIMEOUT)

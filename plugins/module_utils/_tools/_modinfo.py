@@ -18,18 +18,18 @@ if t.TYPE_CHECKING:
 _PARAMETER = re.compile(r"^([A-Za-z0-9_]+):(.*)$")
 _TYPE = re.compile(r"\(([a-z0-9 ]+)\)\s*$")
 
-# The installer from a tarball writes the first spelling, packages from a repository and DOCA keep the second.
+# The tarball installer writes the first spelling; packages from a repository and DOCA keep the second.
 INTERNAL = "OFED-internal"
 _RELEASE = re.compile(r"^\s*(MLNX_OFED_LINUX|OFED-internal|MLNX_EN|mlnx-en)-(\d+(?:\.\d+)+(?:-\d+(?:\.\d+)*)*)")
 
 
 def module_of(path: str) -> str:
-    """The module in a file, as the kernel spells it."""
+    """The module in a file, in the kernel's spelling."""
     return path.rpartition("/")[2].partition(".ko")[0].replace("-", "_")
 
 
 def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
-    """`modinfo NAME ...` -> the fields of each module; of a field that is repeated, the first.
+    """Parse `modinfo NAME ...`: the fields of each module; of a repeated field, the first value.
 
     Each module's block starts with the path of its file. With `-F FIELD` a module without that field would print
     nothing at all, so that the lines of several modules could not be told apart.
@@ -42,7 +42,7 @@ def parse_modinfo(stdout: str) -> dict[str, dict[str, str]]:
 
 
 def parse_files(stdout: str) -> dict[str, dict[str, str]]:
-    """`modinfo PATH ...` -> the fields by the paths of the files, of which several may hold a module of the same name."""
+    """Parse `modinfo PATH ...`: the fields by file path. Several files may contain a module of the same name."""
     found: dict[str, dict[str, str]] = {}
     fields: dict[str, str] = {}
     for line in stdout.splitlines():
@@ -55,9 +55,9 @@ def parse_files(stdout: str) -> dict[str, dict[str, str]]:
 
 
 def parse_parameters(stdout: str) -> dict[str, str]:
-    """`modinfo -p NAME` -> type by parameter, from `NAME:description (type)`, whose description may have line breaks.
+    """Parse `modinfo -p NAME`: type by parameter, from `NAME:description (type)`, whose description may contain line breaks.
 
-    The type is "" for a parameter that is shown without one: the module reads it in a way of its own.
+    The type is "" for a parameter that is shown without one: the module parses it itself.
     """
     lines: dict[str, str] = {}
     name = ""
@@ -71,11 +71,11 @@ def parse_parameters(stdout: str) -> dict[str, str]:
 
 
 def parse_ofed_info(text: str) -> tuple[str, str]:
-    """`ofed_info -s` -> spelling and version: `("OFED-internal", "23.07-0.5.0")`; two empty texts for anything else."""
+    """Parse `ofed_info -s`: spelling and version, `("OFED-internal", "23.07-0.5.0")`; two empty texts for anything else."""
     match = _RELEASE.match(text)
     return (match.group(1), match.group(2)) if match else ("", "")
 
 
 def read_ofed_info(run: Runner) -> tuple[str, str]:
-    """Spelling and version of the installed release; two empty texts where there is no such tool."""
+    """Spelling and version of the installed release; two empty texts without the tool."""
     return parse_ofed_info(run(["ofed_info", "-s"], ok=None, timeout=10).stdout) if run.has("ofed_info") else ("", "")

@@ -4,10 +4,10 @@
 
 """Names of nodes by node GUID, for the log of opensm and for the diagnostics. Pure.
 
-The file is shared with its administrator. Lines outside of ours are kept, and win where both name a node.
-Format: cl_nodenamemap.c of opensm, ibdiag_common.c of infiniband-diags. Both drop the whole file for a line that does
-not begin with a number, take the first of two lines for one GUID, end a name at a quote or `#`, and read lines of up
-to 255 bytes: the rest of a longer one is a line of its own.
+The file is shared with its administrator. Foreign lines are kept, and win where both name a node.
+Format: cl_nodenamemap.c of opensm, ibdiag_common.c of infiniband-diags. Both ignore the whole file if a line does
+not begin with a number, use the first of two lines for one GUID, end a name at a quote or `#`, and read lines of up
+to 255 bytes: the rest of a longer line is treated as a line of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .._codes import guid_problems, normal_guid
 from .._errors import Problem, describe, label
 from .._foreign import integer, shown
 
-# Where the diagnostics of rdma-core look by default; opensm.conf names it.
+# The default path of the diagnostics in rdma-core; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
 VARIABLE = "opensm_node_names"
 
@@ -27,14 +27,14 @@ BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
 END = "# END rdma.ofed\n"
 
 _LINE = 255
-# Bytes of a name beside a GUID, quotes and the end of the line.
+# Bytes left for a name beside the GUID, the quotes and the line end.
 _NAME = _LINE - len('0x0123456789abcdef ""\n') - 1
-# A number in C notation, and what may come after it.
+# A number in C notation, and what may follow it.
 _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
 
 
 Hcas = t.Mapping[str, str]
-"""Node GUID of each HCA of a host by its name, `{"mlx5_0": "0x..."}`."""
+"""The node GUID of each HCA of a host, by HCA name: `{"mlx5_0": "0x..."}`."""
 
 
 def _line(guid: str, name: str) -> str:
@@ -42,19 +42,19 @@ def _line(guid: str, name: str) -> str:
 
 
 def is_name(value: t.Any) -> bool:
-    """Whether a name can stand between quotes."""
+    """Whether a name is allowed between quotes."""
     if not isinstance(value, str) or not value.strip() or set(value) & set('"#'):
         return False
     return value.isprintable() and len(value.encode("utf-8")) <= _NAME
 
 
 def _one_name(name: str) -> str:
-    """What a node calls its HCA, as one name: without what would end the name or its line, and no longer than the tools read."""
+    """The name that a node has for its HCA, as one valid name: without characters that would end the name or its line, and within the tools' limit."""
     return re.sub(r'["#]', "_", shown(name)).encode("utf-8")[:_NAME].decode("utf-8", "ignore")
 
 
 def parse_line(line: str) -> tuple[str, str] | None:
-    """GUID and name of a line as the tools read it; None for a comment, an empty line, and one that they reject."""
+    """GUID and name of a line as the tools read it; None for a comment, an empty line, or a line that they reject."""
     match = _NUMBER.match(line)
     guid = integer(match.group(1)) if match else None
     if match is None or guid is None:
@@ -64,7 +64,7 @@ def parse_line(line: str) -> tuple[str, str] | None:
 
 
 def parse(text: str) -> dict[str, str]:
-    """Names by GUID, as the tools see them: the first of two lines for one GUID counts."""
+    """Names by GUID, as the tools read them: the first of two lines for one GUID counts."""
     found: dict[str, str] = {}
     for guid, name in filter(None, map(parse_line, text.split("\n"))):
         if name:
@@ -73,17 +73,17 @@ def parse(text: str) -> dict[str, str]:
 
 
 def _sections(text: str) -> tuple[str, str]:
-    """The foreign lines, and ours without their frame."""
+    """The foreign lines, and ours without their markers."""
     before, begin, rest = text.partition(BEGIN)
     if not begin:
         return text, ""
     ours, end, after = rest.partition(END)
-    # Without its end, the rest may be the administrator's, and is kept.
+    # Without the end marker, the rest may be the administrator's, and is kept.
     return (before + after, ours) if end else (before + rest, "")
 
 
 def broken_lines(text: str) -> list[str]:
-    """Foreign lines for which the tools drop the whole file, with their numbers."""
+    """Foreign lines that make the tools ignore the whole file, with their line numbers."""
     return [
         "line %d: %s" % (number, describe(line))
         for number, line in enumerate(text.split("\n"), 1)
@@ -92,14 +92,14 @@ def broken_lines(text: str) -> list[str]:
 
 
 def wanted(hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | None = None) -> dict[str, str]:
-    """Names by GUID: `node1 mlx5_0`, as in the kernel's node description, and the declared ones, which win."""
+    """Names by GUID: `node1 mlx5_0`, as in the kernel's node description, and the declared names, which win."""
     names = {guid: _one_name("%s %s" % (host, hca)) for host, hcas in hosts.items() for hca, guid in (hcas or {}).items()}
     names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
     return names
 
 
 def problems(declared: t.Any) -> list[Problem]:
-    """Declared names that can't be written, and GUIDs that are none."""
+    """Problems of declared names that can't be written, and of invalid GUIDs."""
     if declared is None or declared == "":
         return []
     if not isinstance(declared, dict):
@@ -114,15 +114,15 @@ def problems(declared: t.Any) -> list[Problem]:
 
 
 def render(found: str, hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | None = None) -> str:
-    """The wanted file: the foreign lines of `found` first, then ours, by name. "" where there would be none.
+    """The wanted file: the foreign lines of `found` first, then ours, sorted by name. "" where it would be empty.
 
-    Names of hosts that are None, which have no facts in this run, stay, so that a run with --limit does not remove them.
+    Names of hosts whose value is None, because this run has no facts of them, stay, so that a run with --limit does not remove them.
     """
     foreign, ours = _sections(found)
     names = wanted(hosts, declared)
     silent = {host for host, hcas in hosts.items() if hcas is None}
     for guid, name in parse(ours).items():
-        # The last word is the HCA; the name of a host can have blanks.
+        # The last word is the HCA; a host name may contain blanks.
         if guid not in names and name.rsplit(" ", 1)[0] in silent:
             names[guid] = name
     taken = parse(foreign)

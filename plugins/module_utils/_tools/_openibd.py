@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The configuration of openibd, /etc/infiniband/openib.conf, edited key by key. Pure.
+"""Edit the configuration of openibd, /etc/infiniband/openib.conf, key by key. Pure.
 
-bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the `..._LOAD` lines that
-the package brings, openibd loads nothing at all.
+bash sources the file, so the last assignment of a key counts. Nothing is ever dropped: without the `..._LOAD` lines of
+the package, openibd loads nothing at all.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .._plan import Change, Kind
 
 PATH = "/etc/infiniband/openib.conf"
 
-# The keys that openibd of any release from 4.9 on reads; first, those with yes or no.
+# The keys that openibd reads in any release since 4.9; first, those with yes or no.
 _SWITCHES_TEXT = """
 ALLOW_STOP CX3_ETH_ONLY ENABLE_FW_TRACER ESP_OFFLOAD_LOAD E_IPOIB_LOAD FORCE_MODE IPOIB_LOAD LOAD_EIPOIB MLX4_EN_LOAD MLX4_LOAD MLX5_FPGA_LOAD MLX5_LOAD ONBOOT
 RDMA_CM_LOAD RDMA_UCM_LOAD RENICE_IB_MAD RUN_AFFINITY_TUNER RUN_FW_UPDATER_ONBOOT RUN_MLNX_TUNE RUN_SYSCTL SRP_DAEMON_ENABLE SRP_LOAD SRP_TARGET_LOAD
@@ -31,9 +31,9 @@ NUMBERS = ("IPOIB_MTU", "NODE_DESC_TIME_BEFORE_UPDATE", "NODE_DESC_UPDATE_TIMEOU
 TEXTS = ("NODE_DESC", "OPENIBD_POST_START", "OPENIBD_POST_STOP", "OPENIBD_PRE_START", "OPENIBD_PRE_STOP", "SMARTNIC_PF_MAC_CONF")
 KEYS = tuple(sorted((*CHOICES, *NUMBERS, *TEXTS)))
 
-# One assignment that has its line for itself: what stands before the value, the value, and what follows it.
+# One assignment alone on its line: the part before the value, the value, and what follows it.
 _SIMPLE = re.compile(r"""^((?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=)((?:'[^']*'|"(?:[^"\\]|\\.)*"|\\.|[^\s'"\\;&|<>()])*)(\s*|\s+#.*)\Z""")
-# Any assignment that surely has its line for itself: NODE_DESC=$(hostname -s).
+# Any assignment that is certainly alone on its line: NODE_DESC=$(hostname -s).
 _ASSIGNMENT = re.compile(r"""^(?:export\s+)?[A-Za-z_][A-Za-z0-9_]*=(?:\S*|"[^"]*"|\$\([^()]*\))\s*(?:\s#.*)?\Z""")
 _EXPANSION = re.compile(r"""(?<!\\)[$`*?\[{~]""")
 
@@ -41,11 +41,11 @@ _EXPANSION = re.compile(r"""(?<!\\)[$`*?\[{~]""")
 class _Line(t.NamedTuple):
     text: str
     whole: bool
-    """Whether it begins and ends outside of quotes, and neither it nor the one before it is continued."""
+    """Whether it begins and ends outside of quotes, and neither it nor the previous line is continued."""
 
 
 def _lines(text: str) -> list[_Line]:
-    """The lines, with what bash thinks of their beginning and end."""
+    """The lines, with the state of bash's parser at their start and end."""
     found = []
     quote, continued = "", False
     for line in text.split("\n"):
@@ -73,7 +73,7 @@ def _mentions(line: str, key: str) -> bool:
 
 
 def _is_plain(line: _Line) -> bool:
-    """A comment or an assignment: nothing that could make the lines around it a part of something."""
+    """Whether it is a comment or an assignment, which can't include the lines around it in another construct."""
     text = line.text.strip()
     if not text or text.startswith("#"):
         return line.whole
@@ -81,7 +81,7 @@ def _is_plain(line: _Line) -> bool:
 
 
 def _place(lines: t.Sequence[_Line], key: str) -> tuple[int, t.Match[str]] | None:
-    """The line whose assignment counts, and its parts, if it can be changed where it is: nothing after it is more than an assignment."""
+    """The line with the effective assignment, and its parts, if it can be changed in place: only assignments follow it."""
     for index in range(len(lines) - 1, -1, -1):
         if not _is_plain(lines[index]):
             return None
@@ -92,7 +92,7 @@ def _place(lines: t.Sequence[_Line], key: str) -> tuple[int, t.Match[str]] | Non
 
 
 def value_of(text: str, key: str) -> str | None:
-    """The value of a key; None where it has none, or where only bash can tell it."""
+    """The value of a key; None where it is not set, or where only bash can evaluate it."""
     place = _place(_lines(text), key)
     if place is None or _EXPANSION.search(re.sub(r"'[^']*'", "", place[1].group(2))):
         return None
@@ -100,13 +100,13 @@ def value_of(text: str, key: str) -> str | None:
 
 
 def _ended(text: str) -> str:
-    """The text up to where a new line can be added. After a backslash or an open quote, the line would be a part of what stands before it."""
+    """The text, completed so that a line can be added. After a backslash or an open quote, a new line would belong to the text before it."""
     text += "\n" if text and not text.endswith("\n") else ""
     return next((text + end for end in ("", "\n", "'\n", '"\n') if _lines(text + end)[-1].whole), text)
 
 
 def edited(text: str, wanted: t.Mapping[str, str]) -> str:
-    """The file with the wanted values. A line is changed where that has the same effect, else one is added at the end."""
+    """The file with the wanted values. A line is changed in place where that has the same effect; otherwise a line is appended."""
     for key, value in sorted(wanted.items()):
         if value_of(text, key) == value:
             continue
@@ -123,28 +123,28 @@ def edited(text: str, wanted: t.Mapping[str, str]) -> str:
 
 
 def key_changes(text: str, wanted: t.Mapping[str, t.Any]) -> tuple[Change, ...]:
-    """The keys whose value is another one than declared."""
+    """The keys whose value differs from the declared one."""
     found = {key: value_of(text, key) for key in wanted}
     values = {key: value_text(value) for key, value in sorted(wanted.items())}
-    # Most are read when openibd starts the next time, and no driver is unloaded for them.
+    # Most keys are read at the next start of openibd, for which no driver is unloaded.
     needs = {key: "driver_reload" if key.endswith("_LOAD") or key == "SET_IPOIB_CM" else "" for key in values}
     return tuple(Change(Kind.OPENIB_CONF, key, "", found[key] or "", value, needs[key]) for key, value in values.items() if found[key] != value)
 
 
 def edit(text: str, wanted: t.Mapping[str, t.Any]) -> Change | None:
-    """The change of the file that gives it the declared values."""
+    """The change of the file to the declared values."""
     return file_change(PATH, text, edited(text, {key: value_text(value) for key, value in wanted.items()}))
 
 
 def value_text(value: t.Any) -> str:
-    """A declared value as the file has it; YAML makes booleans of yes and no."""
+    """A declared value in the notation of the file. YAML turns yes and no into booleans."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     return str(value)
 
 
 def _allowed(key: str, value: t.Any) -> str:
-    """What is allowed instead; "" where the value is fine."""
+    """The allowed values; "" where the value is valid."""
     if not isinstance(value, (str, int)):
         return "a text, a number, yes or no"
     text = value_text(value)
@@ -158,7 +158,7 @@ def _allowed(key: str, value: t.Any) -> str:
 
 
 def conf_problems(variable: str, value: t.Any) -> list[Problem]:
-    """What is wrong with declared keys and values."""
+    """Problems of declared keys and values."""
     if value is None:
         return []
     if not isinstance(value, dict):
@@ -176,7 +176,7 @@ def conf_problems(variable: str, value: t.Any) -> list[Problem]:
 
 
 def stop_allowed(text: str) -> bool:
-    """Whether the site lets openibd stop the driver. What only bash can tell counts as no."""
+    """Whether the site lets openibd stop the driver. A value that only bash can evaluate counts as no."""
     if not any(_mentions(line, "ALLOW_STOP") for line in text.splitlines()):
         return True
     return value_of(text, "ALLOW_STOP") in ("yes", "")

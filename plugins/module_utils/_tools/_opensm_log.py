@@ -4,9 +4,9 @@
 
 """The log of opensm: what it made of its configuration. Pure.
 
-Grammar: osm_log.c, and the sources that read files, of opensm 3.3.24 (https://github.com/linux-rdma/opensm); those of a vendor have the same words. A line is
-`Nov 27 07:04:00 475100 [4B002740] 0x01 -> function: text`, and what follows without such a head belongs to it. Errors of the fabric itself, such as a
-datagram without an answer, are in it by the thousand. They say nothing of the configuration, and are left out.
+Grammar: osm_log.c, and the sources that read files, of opensm 3.3.24 (https://github.com/linux-rdma/opensm); vendors' builds use the same words. A line
+is `Nov 27 07:04:00 475100 [4B002740] 0x01 -> function: text`; lines without such a head belong to the one before. Errors of the fabric itself, such as a
+datagram without an answer, occur by the thousand. They say nothing about the configuration, and are left out.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import typing as t
 
 from .._foreign import hexadecimal, shown
 
-# How much of the end of a log is read.
+# How many bytes at the end of a log are read.
 WINDOW = 512 * 1024
 _ERROR = 0x01
-# Of one text.
+# The maximum length of one text.
 _MOST = 300
-# Of all texts.
+# The maximum number of texts.
 _MANY = 20
 
 _HEAD = re.compile(r"[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{6} \[[0-9A-F]+\] (0x[0-9a-fA-F]{2}) -> (.*)")
@@ -30,15 +30,15 @@ _NUMBERED = re.compile(r"ERR [0-9A-Z]{4}: ")
 _STARTED = re.compile(r"OpenSM \d")
 _STATE = re.compile(r"Entering ([A-Z]{1,20}) state")
 _ENGINE = " tables configured on all switches"
-# A sweep ends with either.
+# A sweep ends with one of these.
 _SWEPT = ("SUBNET UP", "Errors during initialization")
 _FALLS_BACK = "falling back to default routing"
-# `no_fallback` is a word of the list of engines, and no engine: opensm says that it can't set that up, and goes by it.
+# `no_fallback` is a keyword in the list of engines, and no engine: opensm logs that it can't set that up, but honours it.
 _NO_FALLBACK = "'no_fallback'"
 
 
 class Topic(str, enum.Enum):
-    """What a text of opensm is about."""
+    """The subject of a message of opensm."""
 
     PARTITIONS = "partitions"
     ROUTING = "routing"
@@ -54,18 +54,18 @@ _FAILED = ("cannot", "can't", "can not", "fail", "unable to")
 
 
 class _Source(t.NamedTuple):
-    """Which errors belong to a topic."""
+    """The errors that belong to a topic."""
 
     topic: Topic
     functions: tuple[str, ...]
-    """The beginnings of their functions."""
+    """Prefixes of their function names."""
     words: tuple[str, ...]
-    """One of these is in the text, in lower case."""
+    """The text contains one of these, in lower case."""
     about: str = ""
-    """So is this."""
+    """The text also contains this."""
 
 
-# The first that fits counts.
+# The first match counts.
 _SOURCES = (
     _Source(
         Topic.PARTITIONS,
@@ -92,34 +92,34 @@ _SOURCES = (
 
 
 class Said(t.NamedTuple):
-    """One thing that opensm objects to."""
+    """One objection of opensm."""
 
     topic: Topic
     text: str
 
 
 class Log(t.NamedTuple):
-    """What opensm says of itself, as far as the text goes back."""
+    """The state of opensm according to its log, as far as the text goes back."""
 
     started: bool = False
-    """Whether the text has the last start."""
+    """Whether the text includes the last start."""
     state: str = ""
-    """`MASTER`, `STANDBY`, `DISCOVERING`; "" where it has not been said."""
+    """`MASTER`, `STANDBY`, `DISCOVERING`; "" where it was not logged."""
     sweeps: int = 0
-    """The heavy sweeps that have ended."""
+    """The number of completed heavy sweeps."""
     engine: str = ""
-    """The routing engine of the last of them; "" where it has not been said."""
+    """The routing engine of the last sweep; "" where it was not logged."""
     failed: tuple[str, ...] = ()
-    """The routing engines that did not fit the fabric in the last sweep, or in one that has not ended."""
+    """The routing engines that did not fit the fabric in the last sweep, or in an unfinished one."""
     said: tuple[Said, ...] = ()
-    """What it objects to: since its last start until its first sweep, in the last sweep, and behind that."""
+    """Its objections: those from the last start until its first sweep, those of the last sweep, and those after it."""
 
     def about(self, topic: Topic) -> list[str]:
         return [said.text for said in self.said if said.topic is topic]
 
 
 def _entries(text: str) -> t.Iterator[tuple[int, str]]:
-    """Level and text of each entry. An entry of several lines is one. What the text begins with may lack its head."""
+    """Level and text of each entry. Continuation lines are joined. The first entry may lack its head."""
     level = 0
     parts: list[str] | None = None
     for line in text.splitlines():
@@ -136,7 +136,7 @@ def _entries(text: str) -> t.Iterator[tuple[int, str]]:
 
 
 def _said(level: int, text: str) -> Said | None:
-    """What opensm objects to, if that is about its configuration."""
+    """The objection of opensm, if the entry is about its configuration."""
     if _FALLS_BACK in text.lower():
         return Said(Topic.ROUTING, shown(text[:_MOST]))
     function, sign, words = text.partition(": ")
@@ -157,7 +157,7 @@ def _failed(text: str) -> list[str]:
 
 
 def parse_log(text: str) -> Log:
-    """What the log says at its end."""
+    """The state at the end of the log."""
     log = Log()
     first: list[Said] = []
     last: list[Said] = []
@@ -180,8 +180,8 @@ def parse_log(text: str) -> Log:
             said = _said(level, words)
             if said is not None and said not in current and len(current) < _MANY:
                 current.append(said)
-    # The start has what is not said again in each sweep: of the port, and of engines that do not exist.
+    # Messages about the port and about unknown engines are logged at the start, and not repeated in each sweep.
     lasting = [said for said in first if said.topic in (Topic.PORT, Topic.FILES) or "setup" in said.text]
-    # opensm writes what is no error when its buffer is full, unless it is told otherwise: the end of a sweep may be late.
+    # By default, opensm flushes messages other than errors only when its buffer is full: the end of a sweep may be logged late.
     objections = [*lasting, *(last if log.sweeps else []), *current]
     return log._replace(said=tuple(dict.fromkeys(objections)), failed=tuple(failed) or log.failed)

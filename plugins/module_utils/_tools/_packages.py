@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Packages, and what a package manager is to the collection: one object each, with its command lines and files."""
+"""Packages, and the interface of a package manager: one object per manager, with its command lines and files."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ ARMOUR = "-----BEGIN PGP PUBLIC KEY BLOCK-----"
 class Package(t.NamedTuple):
     version: str
     state: str = "installed"
-    """dpkg's word: `installed`, `half-configured`, `unpacked`, `half-installed`, `triggers-pending` ..."""
+    """In dpkg's words: `installed`, `half-configured`, `unpacked`, `half-installed`, `triggers-pending` ..."""
     depends: tuple[str, ...] = ()
-    """Names of the packages that it needs, alternatives included. From dpkg only."""
+    """Names of the packages that it depends on, including alternatives. From dpkg only."""
     lost: bool = False
     """Interrupted while its files were replaced: dpkg neither configures nor removes it unless forced."""
     held: bool = False
-    """Kept at its version. From dpkg only."""
+    """Held at its version. From dpkg only."""
 
     @property
     def is_installed(self) -> bool:
-        """Whether it is there to work with. One that waits for the triggers of others is."""
+        """Whether it is usable. A package that waits for triggers of others is."""
         return self.state in ("installed", "triggers-pending", "triggers-awaited")
 
     @property
     def broken(self) -> bool:
-        """Left behind by an interrupted installation."""
+        """Whether an interrupted installation left it half installed."""
         return self.state in ("half-configured", "unpacked", "half-installed")
 
 
 class Transaction(t.NamedTuple):
-    """What a package manager would do. Names and versions; a version is "" where it is not told."""
+    """What a package manager would do. Versions by name; a version is "" where it is not reported."""
 
     removed: t.Mapping[str, str]
     installed: t.Mapping[str, str]
-    """Upgrades are here, too."""
+    """Includes upgrades."""
 
 
 def broken(packages: t.Mapping[str, Package]) -> list[str]:
-    """The packages that an interrupted installation left behind."""
+    """The packages that an interrupted installation left half installed."""
     return sorted(name for name, package in packages.items() if package.broken)
 
 
@@ -60,7 +60,7 @@ def lost(packages: t.Mapping[str, Package]) -> list[str]:
 
 
 def needed(packages: t.Mapping[str, Package], mine: t.Collection[str], keep: t.Iterable[str] = ()) -> set[str]:
-    """Those of the packages `mine` that other packages need, that are in `keep`, or that these need in turn."""
+    """Those of the packages `mine` that other packages need, that are in `keep`, or that these depend on in turn."""
     found: set[str] = set()
     ahead = {name for name in keep if name in mine}
     ahead |= {name for other, package in packages.items() if other not in mine for name in package.depends if name in mine}
@@ -72,9 +72,9 @@ def needed(packages: t.Mapping[str, Package], mine: t.Collection[str], keep: t.I
 
 
 def dependent(packages: t.Mapping[str, Package], gone: t.Iterable[str]) -> set[str]:
-    """The packages `gone` and all that depend on them, by the names in the database alone.
+    """The packages `gone` and everything that depends on them, from the database alone.
 
-    For a database that apt refuses to work with. Where one package can stand for another, this names more than apt would.
+    For a database that apt refuses to process. Where packages have alternatives, this returns more than apt would.
     """
     found = set(gone)
     while True:
@@ -85,7 +85,7 @@ def dependent(packages: t.Mapping[str, Package], gone: t.Iterable[str]) -> set[s
 
 
 def version_fits(wanted: str, found: str) -> bool:
-    """Whether `2.9.1-0.1.4` is the wanted `2.9.1`. Whole numbers count: `2.9.10` is not. Epochs are ignored."""
+    """Whether `2.9.1-0.1.4` is the wanted `2.9.1`. Numbers are compared as a whole: `2.9.10` is not. Epochs are ignored."""
     plain = found.partition(":")[2] or found
     return bool(plain) and (plain == wanted or (plain.startswith(wanted) and not plain[len(wanted)].isalnum()))
 
@@ -94,15 +94,15 @@ class Repository(t.NamedTuple):
     address: str
     """A URL, or a folder of the node."""
     key: str
-    """The key itself, armoured or binary, with undecodable bytes as surrogates. "" where the repository is trusted without a key."""
+    """The key itself, armoured or binary, with undecodable bytes as surrogates; "" where the repository is trusted without a key."""
     pinned: tuple[str, ...] = ()
-    """Patterns of the names of packages that must have ..."""
+    """Name patterns of the packages that must have ..."""
     version: str = ""
     """... a version that begins with this; "" for any."""
 
 
 class Address(t.NamedTuple):
-    """The address of a repository, as all users may see it, and what the server wants to know."""
+    """The address of a repository without credentials, and the credentials for the server."""
 
     plain: str
     user: str = ""
@@ -110,7 +110,7 @@ class Address(t.NamedTuple):
 
 
 def address_of(declared: str) -> Address:
-    """`https://user:p%40ss@repo.example.org/x`, taken apart. Up to the last @ of the authority, whatever the password has in it."""
+    """Split `https://user:p%40ss@repo.example.org/x`. Credentials end at the last @ of the authority, because a password may contain an @."""
     scheme, mark, rest = declared.partition("://")
     authority, slash, path = rest.partition("/")
     login, at, host = authority.rpartition("@")
@@ -125,173 +125,173 @@ _SECRET_URL = re.compile(r"://[^\s/]{1,500}@")
 
 
 def is_private(content: str) -> bool:
-    """Whether a file has a password, so that root alone may read it."""
+    """Whether a file contains a password, so that only root may read it."""
     return bool(_SECRET_LINE.search(content) or _SECRET_URL.search(content))
 
 
 def without_secrets(content: str) -> str:
-    """A file of a package manager as a difference may show it."""
+    """A file of a package manager, without secrets, for a diff."""
     return _SECRET_URL.sub("://<removed>@", _SECRET_LINE.sub(r"\g<name><removed>", content))
 
 
 def is_key(text: str) -> bool:
-    """Whether this is a public key. A binary one begins with an octet that has its highest bit set."""
-    # An octet that is no text was read as a surrogate.
+    """Whether this is a public key. The first octet of a binary key has its highest bit set."""
+    # An undecodable octet was read as a surrogate.
     return ARMOUR in text or text[:1] >= "\x80"
 
 
 def uri(address: str) -> str:
-    """An address as package managers take it: a folder of the node gets a scheme."""
+    """An address for package managers: a folder of the node gets a scheme."""
     return "file:" + address.rstrip("/") if address.startswith("/") else address.rstrip("/")
 
 
 class Manager(abc.ABC):
-    """A package manager. Objects have no state."""
+    """A package manager. Objects are stateless."""
 
     name: str
     packaging: str
     """`deb` or `rpm`."""
     simulates: bool = False
-    """Whether it simulates on a copy of its package lists; the others preview the very transaction."""
+    """Whether it simulates with a copy of its package lists; the others preview the real transaction."""
     lists_age: bool = False
-    """Whether package lists are refreshed by a command of its own only."""
+    """Whether package lists are refreshed only by a separate command."""
     lists: Argv = ()
-    """Where they age: paths below the root directory, of which the youngest counts."""
+    """The files whose age counts for the lists: paths below the root directory, of which the newest counts."""
     starts_services: bool = False
-    """Whether packages start their services as they are installed."""
+    """Whether packages start their services during installation."""
     ranks_repositories: bool = True
-    """Whether the site's repository can have priority over others as a whole, so that what came from it is not replaced."""
+    """Whether the site's repository can have priority over all others, so that its packages are not replaced."""
     locks: Argv = ()
-    """The files that it locks for itself while it works, by fcntl(2): paths below the root directory."""
+    """The files that it locks exclusively during its work, with fcntl(2): paths below the root directory."""
     pid_files: Argv = ()
-    """The files in which it leaves the number of its process while it works."""
+    """The files in which it stores its PID during its work."""
     journal: str = ""
-    """The directory of what is not in its database yet; not empty after it was killed."""
+    """The directory of pending database updates; not empty after it was killed."""
     lock_package: str = ""
-    """The package to install, and to leave turned on, where `can_lock` is false."""
+    """The package to install, and to keep enabled, where `can_lock` is false."""
     protection_path: str = ""
-    """The file that makes it leave packages alone for which another repository has a higher version; "" where it does so by itself."""
+    """The file that prevents upgrades to higher versions in other repositories; "" where it prevents them itself."""
 
-    # Command lines; most go on with the names of packages.
+    # Command lines; most are completed with the names of packages.
     update: Argv
     """Refresh the package lists."""
     install: Argv
-    """Install packages of the site's repository, downgrades included."""
+    """Install packages of the site's repository, with downgrades if necessary."""
     pinned: str = ""
     """A package in a version, for `install`; "" where a file pins the version."""
     add: Argv
     """Install packages of the distribution and change nothing else."""
     trial: str = ""
-    """The option that only tries that."""
+    """The option that only simulates that."""
     recover: Argv
-    """Finish what an interrupted installation began."""
+    """Complete an interrupted installation."""
     uninstall: Argv
-    """Remove packages and all that depends on them. What nothing needs then stays."""
+    """Remove packages and everything that depends on them. Packages that become unneeded stay."""
     done: t.ClassVar[t.Tuple[int, ...]] = (0,)
-    """The exit statuses of `add` and `uninstall` that tell of success."""
+    """The exit statuses of `add` and `uninstall` that mean success."""
     erase: Argv
-    """Remove packages that nothing depends on, configuration included."""
+    """Remove packages that nothing depends on, including their configuration."""
     hold: Argv
-    """Keep packages at their versions."""
+    """Hold packages at their versions."""
 
     def install_words(self, name: str, version: str = "", also: t.Sequence[str] = ()) -> Argv:
-        """A package, in a version where one is given, and further ones as `install` takes them."""
+        """The arguments of `install`: a package, optionally in a version, and further packages."""
         return (self.pinned % (name, version) if version and self.pinned else name, *also)
 
     def install_argv(self, names: t.Sequence[str], version: str = "", also: t.Sequence[str] = ()) -> Argv:
-        """`install`, in a version where one is given; `also` are packages without."""
+        """The command `install`, optionally with a version. `also`: packages without a version."""
         return (*self.install, *(word for name in names for word in self.install_words(name, version)), *also)
 
     @abc.abstractmethod
     def replace_argv(self, versions: t.Mapping[str, str], gone: t.Iterable[str], *, also: t.Sequence[str] = (), repository: str = "") -> Argv:
-        """One transaction: remove packages, bring others to `versions`, and install what is in `also`, in words of `install_argv`.
+        """One transaction: remove packages, change others to `versions`, and install the packages in `also`, in the notation of `install_argv`.
 
-        The site's repository takes part where its address is in `repository`. Nothing is removed first that is to be replaced:
-        what needs it stays.
+        If `repository` has its address, the site's repository takes part. Packages to be replaced are not removed first,
+        so packages that need them stay.
         """
 
     @abc.abstractmethod
     def preview_argv(self, argv: Argv, repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> Argv:
-        """The same transaction without any change. A repository at that address counts, whether it is declared yet or not.
+        """The same transaction as a preview. A repository at that address takes part, whether or not it is declared yet.
 
-        `lifted`: our protection of packages is there now, and will be lifted before the transaction. To apt it makes no difference.
-        `folders`: as `repository_folders` says.
+        `lifted`: our protection of packages is present now and will be lifted before the transaction. To apt it makes no difference.
+        `folders`: from `repository_folders`.
         """
 
     def preview_files(self, repository: str) -> dict[str, str]:
-        """The files that `preview_argv` and `offers` name for the repository at that address, and that root alone may read: its user and password."""
+        """The files that `preview_argv` and `offers` need for the repository at that address, readable only for root: its user and password."""
         return {}
 
     def parse_preview(self, stdout: str) -> dict[str, str]:
-        """The output of `preview_argv` -> the packages that would be removed; versions where it tells them."""
+        """Parse the output of `preview_argv`: the packages that would be removed, with versions where it reports them."""
         return dict(self.foreseen(stdout).removed)
 
     @abc.abstractmethod
     def preview_failure(self, output: Output) -> str:
-        """Why the transaction of `preview_argv` is not possible, as the manager tells it; "" where it is."""
+        """Why the transaction of `preview_argv` is impossible, in the manager's words; "" where it is possible."""
 
     @abc.abstractmethod
     def offers(self, run: Runner, names: t.Sequence[str], repository: str = "", *, lifted: bool = False, folders: t.Sequence[str] = ()) -> dict[str, list[str]]:
-        """The versions of the packages, best first, that the repository at that address has, or without one all others.
+        """The versions of the packages, best first, in the repository at that address or, without an address, in all others.
 
-        `lifted`, `folders`: as of `preview_argv`.
+        `lifted`, `folders`: as for `preview_argv`.
         """
 
     @abc.abstractmethod
     def foreseen(self, stdout: str) -> Transaction:
-        """The output of `preview_argv` of `add` or `uninstall` -> the transaction. A package that another one replaces is not removed."""
+        """Parse the output of `preview_argv` for `add` or `uninstall` into a transaction. A package replaced by another one does not count as removed."""
 
     def unavailable(self, run: Runner, names: t.Sequence[str]) -> list[str]:
-        """The packages that it can't install from its current lists, or all of them in one entry."""
+        """The packages that can't be installed with the current lists, or all of them in one entry."""
         return [", ".join(names)] if run([*self.add, self.trial, *names], ok=None, timeout=300).rc else []
 
     def trust_argv(self, repository: Repository) -> Argv:
-        """What makes it trust the declared key of a repository, and no other; empty where the file of the repository does."""
+        """The command that makes it trust only the declared key of a repository; empty where the repository file does that."""
         return ()
 
     def protection(self, text: str, versions: t.Mapping[str, str]) -> str:
-        """The content `text` of `protection_path` with these packages kept at their versions, and no others of ours; "" for no file."""
+        """The content of `protection_path`, derived from `text`, that holds exactly these packages at their versions for us; "" for no file."""
         return text
 
     def kept(self, text: str) -> dict[str, str]:
-        """The packages that `protection` has put into `text`, with the versions at which they are kept."""
+        """The packages that `protection` has put into `text`, with the versions at which they are held."""
         return {}
 
     def is_protected(self, text: str) -> bool:
-        """Whether the content `text` of `protection_path` keeps packages at their versions for us."""
+        """Whether the content `text` of `protection_path` holds packages for us."""
         return self.protection(text, {}) != text
 
     def repository_folders(self, root: str = "/") -> tuple[str, ...]:
-        """The folders that the site has its files of repositories in, where that is for the site to say; else nothing."""
+        """The folders in which the site keeps repository files, where that is configurable; else empty."""
         return ()
 
     def can_lock(self, root: str = "/") -> bool:
-        """Whether it can keep packages at their versions."""
+        """Whether it can hold packages at their versions."""
         return True
 
     @abc.abstractmethod
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
-        """The installed packages, wholly or in part; with `names`, these at most; with `remnants`, also those of which only configuration is left.
+        """The installed packages, complete or partial; with `names`, only these; with `remnants`, also those of which only configuration is left.
 
-        In a database that is a file, `*` at the end of a name stands for anything.
+        If the database is a file, a `*` at the end of a name is a wildcard.
         """
 
     @abc.abstractmethod
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
-        """The installed packages that have any of these files."""
+        """The installed packages that own any of these files."""
 
     @abc.abstractmethod
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
-        """Those of `names`, which are installed, that are kept at their versions."""
+        """Those of the installed packages `names` that are held at their versions."""
 
     @abc.abstractmethod
     def files_of(self, repository: Repository | None) -> dict[str, str]:
-        """Every file that an earlier run may have written for the site's repository -> its content, "" where it shall not exist."""
+        """The content by path of every file that an earlier run may have written for the site's repository; "" for a file that must not exist."""
 
     @abc.abstractmethod
     def removal_script(self, names: t.Sequence[str]) -> str:
-        """A shell command that finds out which packages something else needs, and changes nothing."""
+        """A shell command that determines which packages others need, without any change."""
 
     @abc.abstractmethod
     def removable(self, names: t.Sequence[str], stdout: str, stderr: str) -> list[str]:
-        """The output of `removal_script` -> the packages that can go without anything else."""
+        """Parse the output of `removal_script`: the packages that can be removed without others."""

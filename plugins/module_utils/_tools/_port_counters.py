@@ -17,11 +17,11 @@ from .._foreign import decimal, hexadecimal
 _TITLE = re.compile(r"# Port (extended )?counters: Lid ([0-9]{1,5}) port ([0-9]{1,3}) \(CapMask: 0x([0-9A-Fa-f]{1,8})[ )]")
 _COUNTER = re.compile(r"([A-Za-z][A-Za-z0-9]{0,40}):\.{0,60}(0x[0-9A-Fa-f]{1,16}|[0-9]{1,20})\s*\Z")
 
-# Bits of CapMask: whether the port has PortXmitWait and QP1Dropped.
+# Bits of CapMask: whether the port supports PortXmitWait and QP1Dropped.
 _HAS_WAIT, _HAS_QP1 = 0x1000, 0x8000
 # Bits of CounterSelect and CounterSelect2: all errors, PortXmitWait, QP1Dropped.
 _ERRORS, _WAIT, _QP1 = 0xFFF, 0x10000, 0x20000
-# Errors among the extended counters. PortXmitWait and QP1Dropped are added by the tool where the port has them.
+# Error counters among the extended ones. The tool adds PortXmitWait and QP1Dropped where the port has them.
 EXTENDED_ERRORS = 0xFFF0000
 _PORT = re.compile(r" {0,8}GUID 0x([0-9a-f]{1,16}) port (ALL|[0-9]{1,3}):")
 _ERROR_COUNTER = re.compile(r" \[([A-Za-z][A-Za-z0-9]{0,40}) == ([0-9]{1,20})( \([0-9.]{1,20}[A-Za-z]{0,3}\))?\]")
@@ -35,12 +35,12 @@ CLEAR_ERRORS, CLEAR_DATA = "--clear-errors", "--clear-counts"
 
 
 class PortCounters(t.NamedTuple):
-    """One attribute of a port."""
+    """One counter attribute of a port."""
 
     lid: int
     port: int
     extended: bool
-    """64 bits."""
+    """Whether the counters have 64 bits."""
     abilities: int
     """CapMask."""
     counters: t.Mapping[str, int]
@@ -52,7 +52,7 @@ class Listing(t.NamedTuple):
 
 
 def parse_counters(text: str) -> Listing:
-    """What `perfquery` prints of one or of several ports."""
+    """Parse the output of `perfquery` for one or several ports."""
     ports: list[PortCounters] = []
     unread: list[str] = []
     counters: dict[str, int] | None = None
@@ -63,10 +63,10 @@ def parse_counters(text: str) -> Listing:
             counters = {}
             ports.append(PortCounters(decimal(title[2], 0), decimal(title[3], 0), title[1] is not None, hexadecimal(title[4], 0), counters))
         elif line.startswith("#"):
-            # The counters below it are others than those of a port.
+            # The counters after this line are not those of a port.
             counters = None
         elif counter and counters is not None:
-            # What is not decimal selects counters, and is none.
+            # A value that is not decimal is a counter selection and no counter.
             value = decimal(counter[2])
             if value is not None:
                 counters[counter[1]] = value
@@ -80,7 +80,7 @@ def _command(device: str, port: int, options: t.Sequence[str], *, lid: int, numb
 
 
 def perfquery(device: str, port: int, *, extended: bool, lid: int, numbers: t.Sequence[int]) -> tuple[str, ...]:
-    """Asks through a port about ports of one LID."""
+    """Query, through a port, the ports of one LID."""
     return _command(device, port, ("-x", "-l") if extended else ("-l",), lid=lid, numbers=numbers)
 
 
@@ -89,7 +89,7 @@ def error_mask(abilities: int) -> int:
 
 
 def clear(device: str, port: int, *, extended: bool, lid: int, numbers: t.Sequence[int], mask: int) -> tuple[str, ...]:
-    """Sets those counters to zero that the mask selects; 0 for all."""
+    """Clear the counters that the mask selects; 0 for all."""
     return (*_command(device, port, ("-x", "-R") if extended else ("-R",), lid=lid, numbers=numbers), *(("0x%x" % mask,) if mask else ()))
 
 
@@ -97,21 +97,21 @@ class PortErrors(t.NamedTuple):
     """The counters of a port that are not zero."""
 
     port_guid: str
-    """Of a switch, whose ports have one GUID."""
+    """Port GUID; a switch has one for all of its ports."""
     port: int
     counters: tuple[tuple[str, int, bool], ...]
-    """Name, value, and whether the counter is one of 64 bits."""
+    """Name, value, and whether the counter has 64 bits."""
 
 
 class Errors(t.NamedTuple):
     ports: tuple[PortErrors, ...] = ()
     complete: bool = False
-    """Whether the summary is there. Without it, a port that is not listed may have errors."""
+    """Whether the summary is present. Without it, a port that is not listed may have errors."""
     unread: tuple[str, ...] = ()
 
 
 def _counters(text: str) -> tuple[tuple[str, int, bool], ...] | None:
-    """None for anything but counters. Only one of 64 bits is printed in a rounded form, too."""
+    """Parse counters; None for anything else. Only 64-bit counters are also printed in a rounded form."""
     found = []
     at = 0
     while at < len(text):
@@ -124,7 +124,7 @@ def _counters(text: str) -> tuple[tuple[str, int, bool], ...] | None:
 
 
 def parse_errors(text: str) -> Errors:
-    """What `ibqueryerrors` prints with thresholds of zero. `port ALL` is the sum of the ports of a switch, and no port."""
+    """Parse the output of `ibqueryerrors` with zero thresholds. `port ALL` is the sum over the ports of a switch, and no port."""
     ports: list[PortErrors] = []
     unread: list[str] = []
     complete = False
@@ -144,10 +144,10 @@ def parse_errors(text: str) -> Errors:
 
 
 def parse_silent(stderr: str) -> tuple[tuple[int, int], ...]:
-    """LID and number of the ports that did not answer; ALL_PORTS for a whole node. The name of the node may have any character."""
+    """LID and number of the ports that did not answer; ALL_PORTS for a whole node. The node name may contain any character."""
     found = []
     for line in stderr.splitlines():
-        # A name may look like a place: the last one is meant.
+        # A name may imitate a place: the last one counts.
         place = _PLACE.match(line, max(line.rfind(", Lid "), 0)) if _SILENT.search(line) else None
         if place:
             found.append((decimal(place[1], 0), decimal(place[2], 0)))
@@ -155,5 +155,5 @@ def parse_silent(stderr: str) -> tuple[tuple[int, int], ...]:
 
 
 def ibqueryerrors(device: str, port: int, clear: t.Sequence[str] = ()) -> tuple[str, ...]:
-    """Asks through a port for all of the fabric. Empty files stand for no thresholds and for no names of the site; `clear` is CLEAR_ERRORS, CLEAR_DATA."""
+    """Query the whole fabric through a port. Empty files mean no thresholds and no names of the site; `clear` is CLEAR_ERRORS, CLEAR_DATA."""
     return ("ibqueryerrors", "-C", device, "-P", str(port), "--threshold-file", "/dev/null", "--node-name-map", "/dev/null", *clear)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""rpm: its database and its command lines, and what dnf and zypper have in common."""
+"""rpm: its database and command lines, and the common parts of dnf and zypper."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
 RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
 _NEEDED_BY = re.compile(r"^[^\S\n]*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
-# A library, or one version of its interface: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
+# A library, or a symbol version of it: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
 _LIBRARY = re.compile(r"^(lib[\w+-]+)\.so\.")
 _NEVRA = re.compile(r"^(.+)-([^-]+)-([^-]+?)(?:\.[a-z0-9_]+)?$")
 
@@ -31,13 +31,13 @@ def query_argv(names: t.Iterable[str] | None = None) -> tuple[str, ...]:
 
 
 def parse_rpm_query(stdout: str) -> dict[str, Package]:
-    """The answer to `query_argv`; sentences about packages that are not installed are skipped. Of several kernels, the last."""
+    """Parse the output of `query_argv`. Messages about packages that are not installed are ignored. Of several kernels, the last counts."""
     rows = [line.split("\t") for line in stdout.splitlines()]
     return {row[0]: Package(row[1]) for row in rows if len(row) == 2}
 
 
 def erase_test_argv(names: t.Iterable[str]) -> tuple[str, ...]:
-    """Report what needs the packages, and change nothing."""
+    """Report what depends on the packages, and change nothing."""
     return ("rpm", "--erase", "--test", *names)
 
 
@@ -47,9 +47,9 @@ def is_erase_test(argv: t.Sequence[str]) -> bool:
 
 
 def parse_rpm_test(stderr: str, replaced: t.Container[str] = ()) -> list[str]:
-    """`erase_test_argv` -> names of the packages that need what would go.
+    """Parse the output of `erase_test_argv`: the packages that depend on what would be removed.
 
-    `replaced` are the libraries that come back in another version: what needs nothing else survives.
+    `replaced`: libraries that will be installed in another version. Packages that need only those are left out.
     """
     found = set()
     for capability, nevra in _NEEDED_BY.findall(stderr):
@@ -61,7 +61,7 @@ def parse_rpm_test(stderr: str, replaced: t.Container[str] = ()) -> list[str]:
 
 
 def rpm_uri(address: str) -> str:
-    """The same for dnf and zypper, which want three slashes."""
+    """The URI for dnf and zypper, which require three slashes."""
     return uri(address).replace("file:/", "file:///", 1) if address.startswith("/") else uri(address)
 
 
@@ -72,18 +72,18 @@ class RpmManager(Manager):
     erase = ("rpm", "--erase")
     repository_path = ""
     login_files: t.Mapping[str, str] = {}
-    """Files for user and password, empty."""
+    """Files for user and password, with empty content."""
     repository_extra = ""
-    """Lines of the file of the repository."""
+    """Additional lines in the repository file."""
     lock_list = ""
     """The file with its version locks, below the root directory."""
     lock_pattern = ""
-    """A locked package in it; `%s` is the name."""
+    """The line of a locked package; `%s` is the name."""
 
     def database(self, run: Runner, root: str = "/", *, names: t.Collection[str] | None = None, remnants: bool = False) -> dict[str, Package]:
         if names is None:
             return parse_rpm_query(run(query_argv(), timeout=120).stdout)
-        # To look for the beginning of a name, rpm reads its whole database.
+        # To look up a name prefix, rpm would read its whole database.
         plain = sorted(name for name in names if not name.endswith("*"))
         return parse_rpm_query(run(query_argv(plain), ok=None, timeout=20).stdout) if plain and run.has("rpm") else {}
 
@@ -97,11 +97,11 @@ class RpmManager(Manager):
         return {RPM_KEY: repository.key, **files, self.repository_path: head + check + lines + self.repository_extra}
 
     def login(self, address: Address) -> tuple[str, str, t.Mapping[str, str]]:
-        """With a user: the URL, more lines of the file of the repository, and files of their own."""
+        """For an address with a user: the URL, additional lines of the repository file, and separate files."""
         return rpm_uri(address.plain), "username=%s\npassword=%s\n" % address[1:], self.login_files
 
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
-        # Of files without a package, it prints a sentence.
+        # For files without a package, rpm prints a message.
         found = run(["rpm", "-q", "--qf", "%{NAME}\\n", "--file", *paths], ok=None).stdout
         return frozenset(line for line in found.splitlines() if line and " " not in line)
 

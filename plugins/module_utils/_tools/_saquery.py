@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""`saquery`: what the subnet administration of the master knows. Grammar from infiniband-diags, `saquery.c`."""
+"""`saquery`: records of the master's subnet administration. Grammar from infiniband-diags, `saquery.c`."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _GROUP_HEAD = "MCMember Record dump:"
 _PKEY_HEAD = "PKeyTableRecord dump:"
 _NEEDED = ("LID", "GUID", "ActCount", "Priority", "SMState")
 
-# No subnet manager configured the port, or the one that did went away.
+# No subnet manager configured the port, or that one has ended.
 _NOBODY = re.compile(r"No SM/SA found|Failed to bind to the SA|Query SA failed: Connection timed out")
 _FIELDS = re.compile(r"^[ \t]*(\w+)\.\.+([^\n]*)$", re.MULTILINE)
 _PORT_GID = re.compile(r"\bPortGid\.\.([^\n]*)")
-# The two bits above say how it is compared.
+# The two highest bits select the comparison.
 _CODE = 0x3F
-# A node description is the last field, and may say anything.
+# The node description is the last field, and may contain any text.
 _NODE = re.compile(
     r"^NodeRecord dump:\n\s*lid\.+([0-9]{1,5})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*node_type\.+([^\n.][^\n]*)\n"
     r"(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_guid\.+(0x[0-9a-f]{16})\n(?:(?!\s*NodeDescription)[^\n]*\n){0,4}?\s*port_num\.+([0-9]{1,3})$",
@@ -40,12 +40,12 @@ _PKEY = re.compile(r"\b0x([0-9a-f]{4})\b")
 
 
 class McMember(t.NamedTuple):
-    """A port in a multicast group, or with an empty `port_guid` the group itself."""
+    """A port in a multicast group or, if `port_guid` is empty, the group itself."""
 
     mgid: str
     mlid: str
     pkey: str
-    """With the bit of full membership, `0xffff`."""
+    """With the membership bit, `0xffff`."""
     mtu_code: int
     rate_code: int
     qkey: str
@@ -56,7 +56,7 @@ class McMember(t.NamedTuple):
 
 
 class PkeyBlock(t.NamedTuple):
-    """The P_Keys in a block of the table of a port."""
+    """The P_Keys in one block of a port's table."""
 
     lid: int
     port: int
@@ -71,7 +71,7 @@ def _blocks(text: str, head: str, query: str) -> list[str]:
 
 
 def parse_sm_records(stdout: str) -> tuple[SmInfo, ...]:
-    """`saquery SMIR`: one block a subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
+    """Parse `saquery SMIR`: one block per subnet manager; sorted by port GUID. Raises UnexpectedOutput."""
     records: list[SmInfo] = []
     for block in _blocks(stdout, _SM_HEAD, "SMIR"):
         fields = dict(_FIELDS.findall(block))
@@ -97,7 +97,7 @@ def _membership(state: int) -> str:
 
 
 def _member(block: str) -> McMember:
-    """A record without the port that it may be of; raises UnexpectedOutput."""
+    """A record without the port that it may belong to. Raises UnexpectedOutput."""
     fields = dict(_FIELDS.findall(block))
     numbers = [integer(fields.get(key, "")) for key in ("mlid", "pkey", "mtu", "rate", "qkey", "SL", "JoinState")]
     mgid = fields.get("MGID", "")
@@ -118,9 +118,9 @@ def _member(block: str) -> McMember:
 
 
 def parse_members(text: str) -> tuple[McMember, ...]:
-    """`saquery MCMR`: the groups; with a key that the subnet administration trusts, a record for each member. Raises UnexpectedOutput."""
+    """Parse `saquery MCMR`: the groups; with a key that the subnet administration trusts, a record per member. Raises UnexpectedOutput."""
     found = []
-    # Members of a group differ in their port alone.
+    # Members of a group differ only in their port.
     records = Once(_member)
     for block in _blocks(text, _GROUP_HEAD, "MCMR"):
         port = _PORT_GID.search(block)
@@ -135,7 +135,7 @@ def _table(text: str) -> tuple[int, ...]:
 
 
 def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
-    """`saquery PKTR`: the tables of all ports, in blocks of 32. Raises UnexpectedOutput."""
+    """Parse `saquery PKTR`: the tables of all ports, in blocks of 32. Raises UnexpectedOutput."""
     found = []
     # Most ports of a fabric have the same table.
     tables = Once(_table)
@@ -151,17 +151,17 @@ def parse_pkeys(text: str) -> tuple[PkeyBlock, ...]:
 
 
 def parse_port_lids(text: str) -> dict[tuple[int, int], str]:
-    """`saquery NR`: the GUIDs of ports by LID and number, as the tables of P_Keys have them. A switch has a GUID for its port 0 alone."""
+    """Parse `saquery NR`: port GUIDs by LID and port number, as in the P_Key tables. A switch has a GUID only for its port 0."""
     return {(decimal(lid, 0), 0 if kind == _SWITCH else decimal(number, 0)): guid for lid, kind, guid, number in _NODE.findall(text)}
 
 
 def command(device: str, port: int, record: str, *, key: str = "") -> tuple[str, ...]:
-    """Asks for all records of a kind, with a key for those that are told to trusted requesters only."""
+    """Query all records of a kind. The key is for records that are told only to trusted requesters."""
     return ("saquery", "-C", device, "-P", str(port), *(("--smkey", key) if key else ()), record)
 
 
 def sm_records(run: Runner, device: str, port: int) -> tuple[SmInfo, ...] | None:
-    """Every subnet manager of the fabric as its master lists them, itself included; None where no master answers.
+    """Every subnet manager of the fabric as its master lists them, including itself; None where no master answers.
 
     A second master on a fabric that is split in two is invisible here.
     """

@@ -24,7 +24,7 @@ _LINE = re.compile(
     re.M,
 )
 
-# No answer: the fabric has no subnet manager, or it went away. Everything else (no HCA, no umad) is a failure.
+# No answer: the fabric has no subnet manager, or it has ended. Everything else (no HCA, no umad) is a failure.
 _NOBODY = re.compile(r"iberror: (?:failed: query|query failed)")
 
 
@@ -33,9 +33,9 @@ class SmInfo(t.NamedTuple):
 
     lid: int
     guid: str
-    """Port GUID that it is bound to, "0x" and 16 lower-case digits."""
+    """GUID of the port that it is bound to, "0x" and 16 lower-case digits."""
     activity: int
-    """Counts up while the subnet manager lives."""
+    """Increases while the subnet manager is alive."""
     priority: int
     state: int
     """A key of STATES."""
@@ -53,17 +53,17 @@ class SmInfo(t.NamedTuple):
         return STATES.get(self.state, "unknown state %d" % self.state)
 
     def details(self) -> dict[str, t.Any]:
-        """In the shape that modules return."""
+        """The details in the shape that modules return."""
         return {"port_guid": self.guid, "lid": self.lid, "priority": self.priority, "state": self.state_name, "activity": self.activity}
 
 
 def masters(managers: t.Iterable[SmInfo] | None) -> list[str]:
-    """Port GUIDs of those that are master."""
+    """Port GUIDs of the managers that are master."""
     return [manager.guid for manager in managers or () if manager.is_master]
 
 
 def parse(stdout: str) -> SmInfo:
-    """The one line that sminfo prints; raises UnexpectedOutput."""
+    """Parse the one line that sminfo prints. Raises UnexpectedOutput."""
     match = _LINE.search(stdout)
     if match is None:
         raise UnexpectedOutput("sminfo printed %r, which is not a line about a subnet manager" % stdout.strip())
@@ -72,7 +72,7 @@ def parse(stdout: str) -> SmInfo:
 
 
 def ask(run: Runner, argv: t.Sequence[str], absent: re.Pattern[str]) -> str | None:
-    """What a program of infiniband-diags printed; None where its error is one of `absent`. Raises CommandFailed for any other."""
+    """The output of a program of infiniband-diags; None where its error matches `absent`. Raises CommandFailed for any other error."""
     output = run(argv, ok=None, timeout=20)
     if output.rc == 0:
         return output.stdout
@@ -82,7 +82,7 @@ def ask(run: Runner, argv: t.Sequence[str], absent: re.Pattern[str]) -> str | No
 
 
 def query(run: Runner, device: str, port: int, *, lid: int | None = None) -> SmInfo | None:
-    """The subnet manager that this port was configured by (or that lives at `lid`); None if there is no answer.
+    """The subnet manager that configured this port (or the one at `lid`); None if there is no answer.
 
     Needs root, `ib_umad` and a port in state INIT or better; raises CommandFailed otherwise.
     """

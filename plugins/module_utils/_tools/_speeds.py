@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Speeds of links, in the words of the tools of the adapters and of the fabric. Pure."""
+"""Link speeds, in the notations of the adapter tools and the fabric tools. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ETHERNET = re.compile(r"^([0-9]{1,4}(?:\.[0-9])?)G")
 
 
 def rank(speed: str) -> tuple[int, float] | None:
-    """Where a speed stands among those of its kind: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
+    """Kind and rank of a speed: `EDR` and `IB-EDR`, or `100G_4X` and `100GbE`; None for others."""
     name = speed[3:] if speed.startswith("IB-") else speed
     if name in SPEEDS:
         return INFINIBAND, SPEEDS.index(name)

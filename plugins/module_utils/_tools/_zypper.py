@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""zypper: its command lines, and what it prints as XML."""
+"""zypper: its command lines, and its XML output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SOLVABLE = re.compile(r"<solvable\b([^<>]*)>")
 _ATTRIBUTE = re.compile(r'(?<![\w-])([\w-]+)="([^"]*)"')
 _ERROR = re.compile(r'<message type="error">([^<]*)<')
 _ALIAS = "rdma-ofed"
-# A URL of a repository names one of the files here.
+# The URL of a repository names one of the files in this directory.
 CREDENTIALS = "/etc/zypp/credentials.d/"
 _PREVIEW_LOGIN = FOLDER + "/credentials"
 
@@ -42,12 +42,12 @@ def _login(address: Address) -> str:
 
 
 def _with_login(address: Address, file: str) -> str:
-    """The URL for an address with a user. The file is named by its path, or by its name in `CREDENTIALS`."""
+    """The URL for an address with a user. The credentials file is given by its path, or by its name in `CREDENTIALS`."""
     return "%s%scredentials=%s" % (rpm_uri(address.plain), "&" if "?" in address.plain else "?", file)
 
 
 def _preview_words(repository: str) -> tuple[str, ...]:
-    """The options that add the repository at that address. Nothing of it is installed, so that its signature does not count yet."""
+    """The options that add the repository at that address. Nothing is installed from it, so its signature does not matter yet."""
     if not repository:
         return ()
     address = address_of(repository)
@@ -58,7 +58,7 @@ class Zypper(RpmManager):
     name = "zypper"
     pid_files = ("run/zypp.pid",)
     repository_path = "/etc/zypp/repos.d/rdma-ofed.repo"
-    # The distribution's packages have other version numbers, which look higher: the site's repository comes first.
+    # The distribution's packages have other version numbers, which look higher: prefer the site's repository.
     repository_extra = "autorefresh=1\npriority=10\n"
     login_files: t.Mapping[str, str] = {CREDENTIALS + _ALIAS: ""}
     lock_list = "etc/zypp/locks"
@@ -68,7 +68,7 @@ class Zypper(RpmManager):
     pinned = "%s=%s"
     add = ("zypper", "--non-interactive", "install", "--auto-agree-with-licenses", "--no-recommends")
     uninstall = ("zypper", "--non-interactive", "remove")
-    # A reboot or a restart of zypper is advised, repositories were skipped.
+    # zypper advises a reboot or a restart of itself, or has skipped repositories.
     done = (0, 102, 103, 106)
     trial = "--dry-run"
     hold = ("zypper", "--non-interactive", "addlock")
@@ -89,7 +89,7 @@ class Zypper(RpmManager):
         return (*argv[:2], "--xmlout", *more, argv[2], self.trial, *argv[3:])
 
     def trust_argv(self, repository: Repository) -> tuple[str, ...]:
-        # By itself it would refuse the key, or with --gpg-auto-import-keys take any that the server has.
+        # By default zypper would refuse the key; with --gpg-auto-import-keys it would accept any key of the server.
         return ("rpm", "--import", RPM_KEY) if repository.key else ()
 
     def foreseen(self, stdout: str) -> Transaction:
@@ -104,7 +104,7 @@ class Zypper(RpmManager):
         rows = parse_solvables(run(["zypper", "--non-interactive", "--xmlout", *more, *search, *names], ok=None, timeout=300).stdout)
         found: dict[str, list[str]] = {}
         for row in rows:
-            # The installed version is listed as one of no repository.
+            # The installed version is listed without a repository.
             if row.get("repository", "").startswith("(") or (not repository and row.get("repository") == _ALIAS):
                 continue
             found.setdefault(row.get("name", ""), []).append(row.get("edition", ""))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Builds, from a bundle of MLNX_OFED, the bundle with modules for one kernel, which all nodes with this kernel can install."""
+"""Build, from an MLNX_OFED bundle, the bundle with modules for one kernel, which all nodes with this kernel can install."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if t.TYPE_CHECKING:
     from ..._host._run import Runner
 
 JOB = "kernel-bundle"
-# The exit status of the vendor's script for a bundle that has modules for the kernel.
+# The exit status of the vendor's script if a bundle already has modules for the kernel.
 _HAS_THEM = 30
 _NOTHING_TO_BUILD = "the bundle has modules for this kernel already: declare it as ofed_bundle as it is"
 
@@ -47,7 +47,7 @@ def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: jobs.State
 
 
 def _ended(wanted: Wanted, job: jobs.State, *, root: str) -> dict[str, t.Any]:
-    """The result of a job, or of what it has done so far. Raises CommandFailed where it failed."""
+    """The result of a finished or running job. Raises CommandFailed where it failed."""
     changes = [Change.of_row(row) for row in job.memo["changes"]]
     if job.running:
         return _result(wanted, changes=changes, job=job, root=root)
@@ -60,7 +60,7 @@ def _ended(wanted: Wanted, job: jobs.State, *, root: str) -> dict[str, t.Any]:
 
 
 def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, and unless in check mode build. Returns while a job runs, too, and is called again then with the option `attach`."""
+    """Look, plan and, outside of check mode, build. May return while a job runs; it is then called again with the option `attach`."""
     parameters = module.params
     system, arch = read_os(root), os.uname().machine
     require_none(problems(parameters) or misplaced(parameters["bundle"], system, arch))
@@ -92,7 +92,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
 
 
 def _built(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, place: Place, changes: t.Sequence[Change], root: str) -> dict[str, t.Any]:
-    """Begin the job, and wait for its end for as long as the module may."""
+    """Start the job, and wait for its end for as long as the module may."""
     places.prepare(place)
     work, built = (under(root, path) for path in (WORK, BUILT))
     shutil.rmtree(work, ignore_errors=True)

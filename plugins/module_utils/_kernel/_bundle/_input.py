@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with the options, and from them the bundle to be built. Pure."""
+"""Validate the options, and derive the bundle to be built. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _KERNEL = re.compile(r"^[0-9][A-Za-z0-9._+~-]*\Z")
 
 
 def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
-    """What is wrong with the options, beyond their types."""
+    """Problems of the options, beyond their types."""
     if not parameters["bundle"]:
         return [Problem("bundle", parameters["bundle"], "the path or URL of the vendor's bundle", "the playbook build takes ofed_bundle")]
     given = {"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum", "version")}
@@ -34,7 +34,7 @@ def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
-    """The problem with a bundle that was made for other nodes than this one."""
+    """The problem of a bundle that was made for other nodes than this one."""
     named = parse_name(bundle)
     if named.arch and named.arch != arch:
         return [Problem("bundle", bundle, "a bundle for %s, which this node is" % arch)]
@@ -44,7 +44,7 @@ def misplaced(bundle: str, system: OperatingSystem, arch: str) -> list[Problem]:
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any], system: OperatingSystem, *, running: str, arch: str) -> Wanted:
-    """From options that passed `problems`, and did on this node pass `misplaced`."""
+    """Parse options that have passed `problems` and, on this node, `misplaced`."""
     version = mlnx_version({"ofed_version": parameters["version"], "ofed_bundle": parameters["bundle"]})
     distro = parse_name(parameters["bundle"]).distro or distro_of(system)
     known = DISTRIBUTIONS.get(system.id)

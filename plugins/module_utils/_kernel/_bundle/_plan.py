@@ -18,18 +18,18 @@ _KEEPING = "keeping the bundle"
 
 
 def steps(wanted: Wanted, found: Found, place: Place) -> tuple[Step, ...]:
-    """The job. The bundle gets its name once it is whole."""
+    """The steps of the job. The bundle gets its final name when it is complete."""
     archive = "%s/%s.tgz" % (WORK, wanted.name)
     argv = support_argv(place.tree, wanted.kernel, work=WORK, name=wanted.name, kmp=wanted.kmp, distro=wanted.distro if wanted.tell_distro else "")
     if not found.distribution.manager.simulates:
-        # For RPM, the script names packages of the distribution that it lacks.
+        # For RPM, the script names the distribution packages that it lacks.
         argv = script_argv("installer_run.py", "run", *found.distribution.manager.add, "--", *argv)
     return (
         *place.unpack,
         checking(wanted.version, place),
         *installing(found, prerequisites(found, wanted.kernel)),
         Step(BUILDING + wanted.kernel, argv, directory=place.tree),
-        # All users of the node may read it: it holds nothing secret.
+        # Readable for all users of the node: it contains nothing secret.
         Step(_KEEPING, ("chmod", "0644", "--", archive)),
         Step(_KEEPING, ("mv", "--no-target-directory", "--", archive, wanted.path)),
         *place.clean,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 BUILT = "/var/lib/rdma.ofed-built"
-"""Not below /var/lib/rdma.ofed, which root alone may be able to read."""
+"""Not below /var/lib/rdma.ofed, which may be readable only for root."""
 
 
 class Wanted(t.NamedTuple):
@@ -17,16 +17,16 @@ class Wanted(t.NamedTuple):
 
     version: str
     distro: str
-    """As bundles have it; "" where neither name nor node tells."""
+    """In the notation of bundle names; "" where neither name nor node tells."""
     arch: str
     kernel: str
     kmp: bool = False
     tell_distro: bool = False
-    """Whether the vendor's script does not recognise the distribution by itself."""
+    """Whether the vendor's script does not detect the distribution itself."""
 
     @property
     def name(self) -> str:
-        """Without ending, in the form of the vendor's names."""
+        """The name without suffix, in the form of the vendor's names."""
         parts = ("MLNX_OFED_LINUX", self.version, self.distro, self.arch, "kver.%s" % self.kernel, "kmp" if self.kmp else "", "ext")
         return "-".join(part for part in parts if part)
 
