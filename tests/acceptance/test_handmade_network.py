@@ -89,7 +89,7 @@ def said(run: Run) -> str:
 
 
 def declared(**interfaces: t.Any) -> Edit:
-    """Return an inventory in which the interfaces of all hosts are declared under other variable names, or not at all."""
+    """Return an edit that declares the interfaces of all hosts under other variable names, or not at all."""
 
     def edit(inventory: dict[str, t.Any]) -> None:
         for variables in inventory["all"]["children"]["rdma"]["hosts"].values():

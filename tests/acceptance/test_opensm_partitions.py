@@ -22,7 +22,7 @@ TAGS = ("--tags", "opensm")
 
 
 def declaring(mtu: int) -> t.Callable[[dict[str, t.Any]], None]:
-    """Return an inventory with node1 as master and node2 as standby, in which the partition of all hosts has this MTU."""
+    """Return an edit: node1 is master and node2 is standby, and the partition of all hosts has this MTU."""
     storage = {"name": "storage", "pkey": 1, "ipoib": True, "mtu": mtu, "members": [{"group": "rdma"}]}
     partitions = [{"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}, storage]
 

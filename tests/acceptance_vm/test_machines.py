@@ -25,7 +25,7 @@ def site(lab: Cluster, inventory: pathlib.Path) -> Run:
 
 @pytest.fixture
 def declare(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[str, bool], pathlib.Path]:
-    """Return an inventory with ib0 in that mode on all nodes, with or without a P_Key child."""
+    """Return a function that writes an inventory with ib0 in a given mode on all nodes, with or without a P_Key child."""
 
     def write(mode: str, child: bool) -> pathlib.Path:
         inventory = yaml.safe_load(lab.inventory.read_text(encoding="utf-8"))

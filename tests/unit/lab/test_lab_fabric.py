@@ -164,7 +164,7 @@ def test_datagrams_survive_any_cut_of_the_stream() -> None:
 
 @pytest.fixture
 def line() -> t.Iterator[tuple[socket.socket, socket.socket, selectors.BaseSelector]]:
-    """Yield the machine's end of a connection, a gateway's control channel, and a function that runs the relay between them."""
+    """Yield the machine's end of a connection, a gateway's control channel, and the selector that drives the relay between them."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as gateway, selectors.DefaultSelector() as selector:
         gateway.bind(("127.0.0.1", 0))
         gateway.settimeout(60)

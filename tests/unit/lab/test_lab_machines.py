@@ -106,7 +106,7 @@ def test_the_disk_has_one_bootable_partition_and_room_for_the_boot_loader() -> N
 
 
 def grub(start: int, sectors: int) -> bytes:
-    """Return a core.img of three sectors that looks for itself there."""
+    """Return a core.img of three sectors that expects the rest of itself at these sectors."""
     return bytes(500) + struct.pack("<QHH", start, sectors, 0x820) + b"c" * 700
 
 

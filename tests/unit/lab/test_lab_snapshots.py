@@ -61,7 +61,7 @@ def test_every_machine_has_an_origin_of_its_own(lab: _settings.Settings, base: p
 
 
 def other_image(base: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An image rebuilt under the same name."""
+    """Change the image as if it was rebuilt under the same name."""
     os.utime(base, ns=(1, 1))
 
 

@@ -220,7 +220,9 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
 
 
 def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
-    """Return the table of three hosts: one with a fault, one with an invalid name, and one without a finding."""
+    """Return the report on four hosts: one with a link down on a hostile port name, one with the same finding accepted, one without a deviation of its own, and
+    one unreachable.
+    """
     hostile = 'a"<&\x1b\ud800'
     down = {"severity": "error", "code": "link_down", "kind": "port", "subject": hostile, "aspect": "", "object": "port " + hostile}
     down.update(found="DOWN", expected="ACTIVE and LinkUp", cause="", next_step="look at the cable")

@@ -850,7 +850,7 @@ def test_an_attempt_that_ended_well_or_with_other_builds_is_none_that_failed(nod
 
 
 def test_the_modules_of_the_stack_alone_are_put_back(tmp_path: pathlib.Path) -> None:
-    """From module files, loaded modules, and the same build."""
+    """Only files of loaded modules from the same build are put back."""
     node = Node(tmp_path, loaded=("ib_core", "beegfs"))
     for name in ("kernel/ib_core.ko", "kernel/ib_core.txt", "updates/dkms/ib_core.ko", "kernel/ib_umad.ko"):
         node.write("lib/modules/%s/%s" % (RELEASE, name), "")
