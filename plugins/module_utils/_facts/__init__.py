@@ -2,4 +2,4 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The state of a node, one small file for each part. Readers take the root directory, parsers take text; nothing here changes the node."""
+"""The state of a node, one small file per part. Readers take the root directory, parsers take text; nothing here changes the node."""

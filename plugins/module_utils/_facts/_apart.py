@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""RDMA devices that look like HCAs of the fabric and are none, so no default takes them.
+"""RDMA devices that look like HCAs of the fabric and are not, so defaults exclude them.
 
 - On baseboards with NVSwitches of the fourth generation and later, the switches are managed through functions of a ConnectX-7. NVIDIA's
-  own tools tell these from adapters by `SW_MNG` in their vital product data, and run a subnet manager of NVLink on them.
-- An adapter of several planes (XDR) can have a sub-device of type SMI, `rdma dev add smi1 type SMI parent ibp8s0f1`, with a port for each
+  own tools recognise these by `SW_MNG` in their vital product data, and run a subnet manager of NVLink on them.
+- An adapter with several planes (XDR) can have a sub-device of type SMI, `rdma dev add smi1 type SMI parent ibp8s0f1`, with a port per
   plane. It carries the datagrams of the subnet manager and no data, and has no user verbs (ib_uverbs refuses the type).
 """
 
@@ -25,7 +25,7 @@ _WORDS: t.Mapping[str, str] = {
     SMI: "a device for the subnet manager's datagrams of an adapter with several planes, which carries no data",
 }
 
-# Names of the kernel's documentation, and those that administrators make of the name of the adapter.
+# Names from the kernel's documentation, and names that administrators derive from that of the adapter.
 _SMI_NAME = re.compile(r"smi(?:[0-9]+|[-_].+)\Z")
 _MANAGES_SWITCH = b"SW_MNG"
 _VENDOR_KEYWORD = b"V"
@@ -36,30 +36,30 @@ _VPD_END = 0x78
 
 
 def in_words(apart: str) -> str:
-    """Why no default takes a device, for people."""
+    """Why defaults exclude a device, in words."""
     return _WORDS.get(apart, apart)
 
 
 def is_in_fabric(port: t.Mapping[str, t.Any]) -> bool:
-    """Whether a port, as the facts have it, is one that a default may take: InfiniBand, and of an HCA of the fabric."""
+    """Whether defaults include a port of the facts: it is InfiniBand and belongs to an HCA of the fabric."""
     return port.get("link_layer") == "InfiniBand" and not port.get("apart")
 
 
 def of_fabric(ports: t.Iterable[t.Mapping[str, t.Any]]) -> list[t.Mapping[str, t.Any]]:
-    """Those ports that a default may take."""
+    """The ports that defaults include."""
     return [port for port in ports if is_in_fabric(port)]
 
 
 def keywords(vpd: t.BinaryIO) -> t.Iterator[tuple[bytes, bytes]]:
-    """The keywords of the read-only part of PCI Vital Product Data with their values. Layout: PCI Local Bus Specification, appendix I.
+    """The keywords, with values, of the read-only part of PCI Vital Product Data. Layout: PCI Local Bus Specification, appendix I.
 
-    Every four bytes are a conversation with the firmware, so nothing is read before it is wanted.
+    Every four bytes take an exchange with the firmware, so the data are read only as far as needed.
     """
     while vpd.tell() < _VPD_LIMIT:
         first = vpd.read(1)
         if not first or first[0] == _VPD_END:
             return
-        # The tags of small items hold their size.
+        # The tag of a small item includes its size.
         size = int.from_bytes(vpd.read(2), "little") if first[0] & 0x80 else first[0] & 0x07
         if first[0] == _VPD_READ_ONLY:
             yield from _section(vpd, vpd.tell() + size)
@@ -79,7 +79,7 @@ def _section(vpd: t.BinaryIO, end: int) -> t.Iterator[tuple[bytes, bytes]]:
 
 
 def manages_switch(vpd: t.BinaryIO) -> bool:
-    """Whether the data are those of a function that manages an NVSwitch, `SMDL=SW_MNG` in a keyword of the vendor."""
+    """Whether the data belong to a function that manages an NVSwitch: `SMDL=SW_MNG` in a keyword of the vendor."""
     return any(keyword.startswith(_VENDOR_KEYWORD) and _MANAGES_SWITCH in value for keyword, value in keywords(vpd))
 
 
@@ -92,7 +92,7 @@ def _is_nvswitch(base: str) -> bool:
 
 
 def _is_smi(root: str, device: str) -> bool:
-    """Whether it shares the PCI function of its parent, and has the name of such a device, or alone of the two no user verbs."""
+    """Whether it shares the PCI function of its parent and has the name of an SMI device, or is the only one of the two without user verbs."""
     classes = os.path.join(root, "sys/class/infiniband")
     pci = pci_address(classes, device, "device")
     siblings = [name for name in entries(classes) if name != device and pci and pci_address(classes, name, "device") == pci]
@@ -104,10 +104,10 @@ def _is_smi(root: str, device: str) -> bool:
 
 
 def read_apart(root: str, device: str) -> str:
-    """Why no default takes an RDMA device; "" for an HCA. Of one whose ports are Ethernet it is not looked for."""
+    """Why defaults exclude an RDMA device; "" for an HCA. Devices with only Ethernet ports are not examined."""
     base = os.path.join(root, "sys/class/infiniband", device)
     layers = {attribute(base, "ports", port, "link_layer") or "InfiniBand" for port in entries(base, "ports")}
-    # A virtual function has the data of no card.
+    # A virtual function has no vital product data.
     if "InfiniBand" not in layers or os.path.exists(os.path.join(base, "device/physfn")):
         return ""
     return SMI if _is_smi(root, device) else NVSWITCH if _is_nvswitch(base) else ""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The port through which a host asks its fabric. The diagnostics themselves take the first device, which may be one of Ethernet."""
+"""The port through which a host queries its fabric. By default, the diagnostics take the first device, which may have Ethernet ports."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
 
 
 def asked_port(name: str, root: str) -> Port | None:
-    """The port to ask through: the named one, else the first with a link; raises InvalidInput for one that is not there."""
+    """The port to query through: the named one, else the first with a link. Raises InvalidInput for a port that does not exist."""
     ports = [port for port in read_ports(root) if port.infiniband]
     if not name:
         own = [port for port in ports if port.in_fabric]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which kernel boots next, and whether the firmware checks what is booted."""
+"""The kernel that boots next, and whether the firmware verifies what it boots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from . import _loaders as loader
 from ._sysfs import attribute, content, entries, link_target
 
 _EFIVARS = "sys/firmware/efi/efivars"
-# The GUID of systemd's variables.
+# The vendor GUID of systemd's EFI variables.
 _LOADER = "-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 _MENUS = ("boot/grub2/grub.cfg", "boot/grub/grub.cfg")
 _ENTRIES = ("boot/loader", "efi/loader", "boot/efi/loader")
@@ -27,12 +27,12 @@ class NextBoot(t.NamedTuple):
 
 
 def _efi_variable(root: str, name: str) -> bytes:
-    """The content without the four leading bytes of attributes; empty if it can't be read."""
+    """The content without the four leading attribute bytes; empty if it can't be read."""
     return content(root, _EFIVARS, name)[4:]
 
 
 def read_secure_boot(root: str = "/") -> bool:
-    """Whether UEFI secure boot is on. The kernel then loads signed modules only, and denies programs access to the PCI configuration space."""
+    """Whether UEFI Secure Boot is on. Then the kernel loads only signed modules, and denies programs access to PCI configuration space."""
     names = [name for name in entries(root, _EFIVARS) if name.startswith("SecureBoot-")]
     return any(_efi_variable(root, name)[:1] == b"\x01" for name in names)
 
@@ -53,7 +53,7 @@ def _grub(root: str) -> NextBoot:
         blscfg = any(line.strip() == "blscfg" for line in text.splitlines())
         menu = loader.parse_menu(text)
         if not blscfg and not menu:
-            # The stub on an EFI partition, which only points to the menu.
+            # The stub on an EFI partition, which only refers to the menu.
             continue
         places = [os.path.dirname(path), "boot/grub2", "boot/grub"]
         environment = next((found for found in (attribute(root, place, "grubenv") for place in places) if found), "")
@@ -85,7 +85,7 @@ def _systemd_boot(root: str) -> NextBoot:
 
 
 def _link(root: str) -> NextBoot:
-    """The kernel behind the link that kernel packages maintain for loaders without a menu."""
+    """The kernel behind the link that kernel packages maintain for boot loaders without a menu."""
     for path in _LINKS:
         image = link_target(root, path)
         if image:
@@ -94,6 +94,6 @@ def _link(root: str) -> NextBoot:
 
 
 def read_next_boot(root: str = "/") -> NextBoot:
-    """From GRUB's menu, else from systemd-boot's entries, else from the link that older loaders follow."""
+    """From GRUB's menu, else from systemd-boot's entries, else from the link that older boot loaders use."""
     found = (look(root) for look in (_grub, _systemd_boot, _link))
     return next((boot for boot in found if boot.release), NextBoot())

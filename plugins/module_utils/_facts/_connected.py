@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether an adapter can do connected mode: by its driver, also before ib_ipoib is loaded, and by what its interface announces."""
+"""Whether an adapter supports connected mode: according to its driver, even before ib_ipoib is loaded, and to what its interface announces."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 
 from .._foreign import hexadecimal
 
-# First byte of the hardware address (RFC 4391, 9.1.1): the interface can do connected mode.
+# First byte of the hardware address (RFC 4391, 9.1.1): the interface supports connected mode.
 _RC_CAPABLE = 0x80
 HWADDR = re.compile(r"^[0-9a-f]{2}(:[0-9a-f]{2}){19}$")
 _CONNECT_IB = "MT4113"
@@ -21,14 +21,14 @@ _NOT_ANNOUNCED = "either the driver uses Enhanced IPoIB, or ib_ipoib of this ker
 
 
 class Capability(t.NamedTuple):
-    """The answer and how it is known; None where only the loaded ib_ipoib will tell."""
+    """The answer and its evidence; None where only the loaded ib_ipoib can tell."""
 
     capable: bool | None
     reason: str
 
 
 def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
-    """What the driver of an InfiniBand port is known to do. `refused` is `_stack.connected_refused`."""
+    """The known capability of an InfiniBand port's driver. `refused` is `_stack.connected_refused`."""
     if refused:
         return Capability(False, refused)
     if driver in _CLASSIC or hca_type == _CONNECT_IB:
@@ -39,16 +39,16 @@ def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
 
 
 def silent_cause(driver: str, hca_type: str) -> str:
-    """Why an interface does not announce connected mode; "" where its driver does not tell."""
+    """Why an interface does not announce connected mode; "" where its driver gives no reason."""
     if driver in _CLASSIC or hca_type == _CONNECT_IB:
         return "ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM), which adapters on %s can do" % driver
     return "the driver uses Enhanced IPoIB, which is datagram only" if driver in _ENHANCED else ""
 
 
 def connected_capability(hwaddr: str, mode: str, refused: str = "", *, cause: str = "") -> tuple[bool, str]:
-    """Whether this IPoIB interface can do connected mode, and how that is known.
+    """Whether this IPoIB interface supports connected mode, and the evidence.
 
-    `refused` says why the stack forbids it altogether, `cause` what it means that the hardware address announces no connected mode.
+    `refused`: why the stack forbids it altogether. `cause`: why the hardware address does not announce connected mode.
     """
     if mode == "connected":
         return True, "it is in connected mode"

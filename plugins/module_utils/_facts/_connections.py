@@ -4,7 +4,7 @@
 
 """Connections over the interfaces of RDMA adapters: the one that manages this node, and those of programs.
 
-The latter are grouped: a node may have ten thousand.
+The latter are grouped, because a node may have ten thousand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if t.TYPE_CHECKING:
     from ._processes import Process
 
 _SHOWN = 3
-# The sockets of NFS, Ceph and DRBD are open in no process.
+# No process has the sockets of NFS, Ceph and DRBD open.
 _KERNEL = "kernel"
 _VARIABLE = "SSH_CONNECTION"
 _GENERATIONS = 32
@@ -43,9 +43,9 @@ class Connections(t.NamedTuple):
     """A process in the network namespace; "" for that of the host."""
     protocols: tuple[str, ...]
     peers: tuple[str, ...]
-    """None of sockets that are bound."""
+    """Zero for bound sockets without a peer."""
     ports: tuple[int, ...]
-    """Of the side that offers the service."""
+    """The port on the side that offers the service."""
     pids: tuple[int, ...]
     number: int
 
@@ -56,13 +56,13 @@ class _Ways:
     def __init__(self, namespace: Namespace, host: Namespace, ways_of_host: Table) -> None:
         self._namespace = namespace
         self._routes = Table(namespace.routes)
-        # An address on no network of its own, as that of a service on `lo`, is not on the default route's interface.
+        # An address outside of the own networks, such as that of a service on `lo`, is not on the interface of the default route.
         self._networks = Table(route for route in namespace.routes if route.network.prefixlen)
         self._host, self._ways_of_host = host, ways_of_host
         self._known = Once(self._look_up)
 
     def interface(self, socket: Socket) -> str:
-        """The interface of an RDMA adapter that a connection, or an address that is bound, needs; "" for none."""
+        """The interface of an RDMA adapter that a connection, or a bound address, needs; "" for none."""
         return self._known[socket.local, socket.remote]
 
     def _look_up(self, ends: tuple[tuple[str, ...], tuple[str, ...]]) -> str:
@@ -75,14 +75,14 @@ class _Ways:
         names = [*own, *(self._routes.device_of(address) for address in away)]
         found = next((name for name in names if name in namespace.over_rdma), "")
         if not found and namespace.pid:
-            # Through the host, which forwards for a container.
+            # Via the host, which forwards packets of a container.
             names = [self._ways_of_host.device_of(address) for address in away]
             found = next((name for name in names if name in self._host.over_rdma), "")
         return found
 
 
 def own_ends(variable: str) -> tuple[tuple[str, int, str, int], ...]:
-    """`SSH_CONNECTION`, "client port server port", as the ends of a socket on this node. The client's is one where it is this node, as with a relay."""
+    """`SSH_CONNECTION`, "client port server port", as the ends of sockets on this node. The client's end is included if it is on this node, as with a relay."""
     words = variable.split()
     ports = [decimal(word) for word in words[1::2]]
     if len(words) != 4 or ports[0] is None or ports[1] is None:
@@ -92,9 +92,9 @@ def own_ends(variable: str) -> tuple[tuple[str, int, str, int], ...]:
 
 
 def find_connections(namespaces: t.Sequence[Namespace], holders: t.Mapping[str, Process], ssh: str = "") -> tuple[Connections, ...]:
-    """The connections of all namespaces that end with an RDMA adapter's driver, by program. The one of this run, `ssh`, is left out.
+    """The connections, by program, in all namespaces that are lost with an RDMA adapter's driver. That of this run, `ssh`, is left out.
 
-    The first namespace is that of the host. `holders` are the processes by the inodes of their sockets.
+    The first namespace is that of the host. `holders`: processes by the inodes of their sockets.
     """
     own = own_ends(ssh)
     ways_of_host = Table(namespaces[0].routes)
@@ -127,7 +127,7 @@ def _grouped(program: str, interface: str, place: str, *, rows: t.Sequence[tuple
 
 
 def detail(found: Connections) -> str:
-    """One group for people, as long with ten thousand connections as with four."""
+    """One group in words, whose length does not depend on the number of connections."""
     kind = "connection%s over" if found.peers else "socket%s bound to an address of"
     what = "%d %s %s %s" % (found.number, " and ".join(found.protocols), kind % ("s" if found.number != 1 else ""), found.interface)
     parts = [what, *(["with %s" % some(found.peers, _SHOWN)] if found.peers else []), "port %s" % some(found.ports, _SHOWN)]
@@ -137,20 +137,20 @@ def detail(found: Connections) -> str:
 
 
 class SshPath(t.NamedTuple):
-    """The way back to the client; all empty where the node is not managed over SSH."""
+    """The path back to the client; all fields are empty where the node is not managed over SSH."""
 
     client: str = ""
     device: str = ""
-    """The interface that answers leave through."""
+    """The outgoing interface for replies."""
     port: str = ""
-    """The RDMA port below it, the first one of a bond."""
+    """The RDMA port below it; for a bond, the first one."""
     ports: tuple[str, ...] = ()
     over_rdma: bool = False
-    """Whether it runs over an RDMA adapter, be it InfiniBand or an Ethernet function whose driver goes with the stack."""
+    """Whether it uses an RDMA adapter, be it InfiniBand or an Ethernet function whose driver is part of the stack."""
 
 
 def client_address(variable: str) -> str:
-    """`SSH_CONNECTION`, "client port server port", -> the client's address without zone; "" where it is none."""
+    """The client's address, without zone, from `SSH_CONNECTION` ("client port server port"); "" where there is none."""
     words = variable.split()
     address = words[0].partition("%")[0] if len(words) == 4 else ""
     try:
@@ -160,13 +160,13 @@ def client_address(variable: str) -> str:
 
 
 def parent_pid(status: str) -> int:
-    """PPid of /proc/PID/status; 0 where there is none."""
+    """PPid of /proc/PID/status; 0 where it is missing."""
     match = _PARENT.search(status)
     return decimal(match.group(1), 0) if match else 0
 
 
 def ssh_connection(environ: t.Mapping[str, str], root: str = "/", pid: int = 0) -> str:
-    """`SSH_CONNECTION` of this process or of one that it comes from: sudo takes the variable away from its children."""
+    """`SSH_CONNECTION` of this process or of an ancestor: sudo removes the variable from the environment."""
     if environ.get(_VARIABLE):
         return environ[_VARIABLE]
     for _generation in range(_GENERATIONS):
@@ -186,7 +186,7 @@ def read_ssh(run: Runner, netdevs: t.Sequence[Netdev], environ: t.Mapping[str, s
     client = client_address(variable)
     if not client:
         return SshPath()
-    # A link-local client names the interface: fe80::1%eth0.
+    # A link-local client address includes the interface: fe80::1%eth0.
     device = variable.split()[0].partition("%")[2] or route_device(run, client)
     ports = tuple(sorted({netdev.port for netdev in below(device, netdevs) if netdev.port}))
     return SshPath(client, device, ports[0] if ports else "", ports, over_rdma(device, netdevs))

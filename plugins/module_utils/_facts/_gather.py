@@ -34,7 +34,7 @@ _NEED_NETDEVS = {"ports", "netdevs", "usage", "ssh"}
 
 
 def _or_warn(read: t.Callable[[], T], default: T, words: str, *, warnings: list[str]) -> T:
-    """What can be read; else the default, with a warning of these words."""
+    """The result of `read`; if it fails, the default, with a warning in these words."""
     try:
         return read()
     except RdmaError as exc:
@@ -66,9 +66,9 @@ def _usage(root: str, netdevs: t.Sequence[Netdev], ssh: str) -> dict[str, t.Any]
 def gather(
     run: Runner, parts: t.Collection[str], environ: t.Mapping[str, str], *, root: str = "/", running: str = ""
 ) -> tuple[dict[str, t.Any], tuple[str, ...]]:
-    """The wanted parts of `ansible_facts.rdma`, in plain types, and warnings of what could not be read; `os` is always included.
+    """The wanted parts of `ansible_facts.rdma`, in plain types, and warnings about what could not be read; `os` is always included.
 
-    `running` is the running kernel's release. Nothing here fails on a node without HCA, or without any RDMA software.
+    `running`: the release of the running kernel. Nothing here fails on a node without an HCA, or without any RDMA software.
     """
     warnings: list[str] = []
     ports: tuple[Port, ...] = ()

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""NVIDIA's GPUs, their driver, and what stands between it and the RDMA adapters.
+"""NVIDIA's GPUs, their driver, and what separates it from the RDMA adapters.
 
-Without such a GPU, nothing but sysfs is looked at, and no process is started.
+Without such a GPU, only sysfs is read, and no process is started.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 SYMBOL = "ib_register_peer_memory_client"
-# What the role writes; with the package of nv_peer_mem, whose build it remembers.
+# The files of the role; the stamp of the package nv_peer_mem, which records its build, is among them.
 UNIT_PATH = "/etc/systemd/system/rdma-ofed-gpudirect.service"
 OPTIONS_PATH = "/etc/modprobe.d/rdma-ofed-gpudirect.conf"
 STAMP_PATH = "/var/lib/rdma.ofed/nv_peer_mem.json"
 OURS = (OPTIONS_PATH, STAMP_PATH, UNIT_PATH)
-# Of the package nvidia-peer-memory.
+# From the package nvidia-peer-memory.
 SERVICE = "nv_peer_mem.service"
 UNIT = os.path.basename(UNIT_PATH)
 UNITS = (UNIT, SERVICE)
@@ -46,46 +46,46 @@ class Device(t.NamedTuple):
     device_id: str = ""
     """`0x2330`."""
     driver: str = ""
-    """`nvidia`, `nouveau`, `vfio-pci` ..., or "" for none."""
+    """`nvidia`, `nouveau`, `vfio-pci` ...; "" for none."""
     numa_node: int | None = None
 
 
 class Peer(t.NamedTuple):
-    """A module by which adapters reach GPU memory."""
+    """A module through which adapters access GPU memory."""
 
     name: str
     file: str = ""
-    """What modprobe calls it; "" where the running kernel has none."""
+    """Its name for modprobe; "" where the running kernel has none."""
     linked: bool = False
     """Whether it depends on the RDMA stack on disk. A module built without peer memory does not, and can't be loaded."""
     other_build: bool = False
-    """Whether it was built on another build of the stack than the one on disk. Then the kernel refuses it, too."""
+    """Whether it was built for another build of the stack than that on disk. Then the kernel refuses it as well."""
     loaded: bool = False
     users: int = 0
     """Registrations of GPU memory by processes."""
     peerdirect_support: str = ""
-    """The parameter of the loaded one."""
+    """The parameter of the loaded module."""
 
 
 class PeerMemory(t.NamedTuple):
-    """The modules that offer peer memory to such a module; "" for none, as with the stack of most distributions."""
+    """The modules that provide peer memory to such a module; "" for none, as with most distributions' stacks."""
 
     installed: str = ""
     """On disk, for the running kernel."""
     loaded: str = ""
     core: bool = False
-    """Whether ib_core is loaded. If not, it would come from disk."""
+    """Whether ib_core is loaded. If not, it would be loaded from disk."""
 
 
 class Path(t.NamedTuple):
-    """How a GPU and an adapter reach each other."""
+    """The connection between a GPU and an adapter."""
 
     gpu: str
     hca: str
     path: str
-    """`PIX`, `PXB`, `PHB`, `NODE` or `SYS`, as nvidia-smi says."""
+    """`PIX`, `PXB`, `PHB`, `NODE` or `SYS`, as in nvidia-smi."""
     acs: t.Tuple[str, ...] = ()
-    """Bridges between them whose access control sends the traffic up to the root complex."""
+    """Bridges on the path whose access control redirects the traffic to the root complex."""
 
 
 class Gpu(t.NamedTuple):
@@ -99,28 +99,28 @@ class Gpu(t.NamedTuple):
     """The modules that registered with the stack, on releases that show them."""
     topology: tuple[Path, ...] = ()
     managed: tuple[str, ...] = ()
-    """The files of the role gpudirect that exist."""
+    """The existing files of the role gpudirect."""
     masked: tuple[str, ...] = ()
-    """Of the units that load peer memory at boot, those that an administrator has masked for good."""
+    """The units for peer memory that an administrator has masked permanently."""
 
     def peer(self, name: str) -> Peer:
         return next((peer for peer in self.peers if peer.name == name), Peer(name))
 
 
 def parse_exporter(symbols: str) -> str:
-    """modules.symbols -> the module that would export the function; "" for none."""
+    """Parse modules.symbols: the module that would export the function; "" for none."""
     match = _ALIAS.search(symbols)
     return match.group(1).replace("-", "_") if match else ""
 
 
 def parse_kallsyms(symbols: bytes) -> str:
-    """/proc/kallsyms -> the loaded module that has the function, `kernel` if it is built in; "" for none."""
+    """Parse /proc/kallsyms: the loaded module that has the function, `kernel` if it is built in; "" for none."""
     match = _KALLSYMS.search(symbols)
     return (match.group(1) or b"kernel").decode() if match else ""
 
 
 def read_devices(root: str = "/") -> tuple[Device, ...]:
-    """NVIDIA's GPUs, by PCI address, with any driver or none."""
+    """NVIDIA's GPUs by PCI address, with or without a driver."""
     found = []
     for address in entries(root, pci.DEVICES):
         base = os.path.join(root, pci.DEVICES, address)
@@ -135,7 +135,7 @@ def _peer(root: str, name: str, *, file: str, needs: t.Mapping[str, tuple[str, .
 
 
 def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
-    """Each GPU with each RDMA device."""
+    """The path between each GPU and each RDMA device."""
     adapters = {name: pci_address(root, "sys/class/infiniband", name, "device") for name in rdma_devices(root)}
     found = []
     for device in devices:
@@ -151,25 +151,25 @@ def read_topology(root: str, devices: t.Sequence[Device]) -> tuple[Path, ...]:
 
 
 def _is_mask(path: str) -> bool:
-    """Whether systemd takes what is at this path for the mask of a unit: a link that ends at /dev/null, or an empty file."""
+    """Whether systemd treats the file at this path as a masked unit: a link to /dev/null, or an empty file."""
     if os.path.islink(path):
         return os.path.realpath(path) == os.devnull
     return os.path.isfile(path) and os.path.getsize(path) == 0
 
 
 def read_managed(root: str = "/") -> tuple[str, ...]:
-    """The files of ours that exist. In the place of a unit, the mask of an administrator is none."""
+    """Our existing files. An administrator's mask in the place of a unit does not count."""
     places = {path: under(root, path) for path in OURS}
     return tuple(path for path, place in places.items() if os.path.exists(place) and not (os.path.basename(path) in UNITS and _is_mask(place)))
 
 
 def read_masked(root: str = "/") -> tuple[str, ...]:
-    """The names of the units that are masked for good. A mask below /run goes with the next boot, and does not hide a unit in /etc."""
+    """The names of the permanently masked units. A mask below /run disappears at the next boot, and does not hide a unit in /etc."""
     return tuple(name for name in UNITS if _is_mask(os.path.join(root, "etc/systemd/system", name)))
 
 
 def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
-    """The whole state; for a node without an NVIDIA GPU, only the files that earlier runs left."""
+    """The complete state; for a node without an NVIDIA GPU, only the files that earlier runs left."""
     managed = read_managed(root)
     devices = read_devices(root)
     if not devices:
@@ -197,7 +197,7 @@ def read_gpu(run: Runner, release: str, root: str = "/") -> Gpu:
 
 
 def from_facts(facts: t.Mapping[str, t.Any]) -> Gpu:
-    """The fact `gpu` -> what a decision needs of it before anything is changed: devices, driver and masked units."""
+    """From the fact `gpu`, what a decision before any change needs: devices, driver and masked units."""
     driver = facts.get("driver") or {}
     return Gpu(
         devices=tuple(Device(str(row.get("pci", "")), driver=str(row.get("driver", ""))) for row in facts.get("devices") or ()),

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""NVIDIA's kernel driver: which one it is, where it comes from, and whether a module was built on the installed RDMA stack.
+"""NVIDIA's kernel driver: its version, its origin, and whether a module was built for the installed RDMA stack.
 
-A kernel with CONFIG_MODVERSIONS refuses a module whose number for a symbol is not that of the module that exports it.
+A kernel with CONFIG_MODVERSIONS refuses a module whose CRC for a symbol differs from that of the exporting module.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ if t.TYPE_CHECKING:
 
 _NVRM = "NVRM version:"
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)+\b")
-# What comes with the driver's main module. Debian puts another word between, as in nvidia-current-peermem.
+# Suffixes of modules that come with the driver's main module. Debian inserts another word, as in nvidia-current-peermem.
 _COMPANIONS = ("_peermem", "_uvm", "_modeset")
-# Where MLNX_OFED and DOCA-OFED leave the numbers of their symbols, in the order of NVIDIA's build: what DKMS has built has a folder of its
-# own in newer releases, to which the others may link, or still link to that of another kernel.
+# Where MLNX_OFED and DOCA-OFED store the CRCs of their symbols, in the search order of NVIDIA's build. In newer releases, a DKMS build has
+# a folder of its own; the other folders may link to it, or still to that of another kernel.
 _FOLDERS = (
     "usr/src/ofa_kernel-dkms/{machine}/{release}",
     "usr/src/ofa_kernel/{machine}/{release}",
@@ -45,15 +45,15 @@ class Driver(t.NamedTuple):
     """`open`, `proprietary`, or ""."""
     loaded: bool = False
     dkms: str = ""
-    """What DKMS builds it from, `nvidia/535.104.05`; "" where it came ready-made, or by its own installer."""
+    """The DKMS source, `nvidia/535.104.05`; "" where the driver was prebuilt or installed by its own installer."""
     cuda: str = ""
-    """The version of the CUDA toolkit in its usual place; programs may bring their own."""
+    """The version of the CUDA toolkit in its default location; programs may bring their own."""
     unbuilt: bool = False
-    """Whether it is loaded and DKMS has its source, but not its modules on disk for the running kernel. An interrupted build leaves it so."""
+    """Whether it is loaded, but DKMS has only its source and no modules on disk for the running kernel, as after an interrupted build."""
 
 
 def parse_version(text: str) -> tuple[str, str]:
-    """/proc/driver/nvidia/version -> version and flavour; two empty texts for anything else."""
+    """Parse /proc/driver/nvidia/version: version and flavour; two empty texts for anything else."""
     line = next((line for line in text.splitlines() if line.startswith(_NVRM)), "")
     version = next(filter(None, map(_VERSION.match, line[len(_NVRM) :].split())), None)
     if not version:
@@ -62,13 +62,13 @@ def parse_version(text: str) -> tuple[str, str]:
 
 
 def flavour_of(fields: t.Mapping[str, str]) -> tuple[str, str]:
-    """The fields of `modinfo nvidia` -> version and flavour, which its license tells: `NVIDIA`, or `Dual MIT/GPL` of the open modules."""
+    """Version and flavour from the fields of `modinfo nvidia`. The license tells the flavour: `NVIDIA`, or `Dual MIT/GPL` for the open modules."""
     version = fields.get("version", "")
     return version, ("proprietary" if fields.get("license") == "NVIDIA" else "open") if version else ""
 
 
 def driver_names(names: t.Collection[str]) -> tuple[str, str]:
-    """The main module and that of peer memory, as they are called on disk; "" for those that are not there."""
+    """The names on disk of the main module and of the peer memory module; "" for a missing one."""
     peermem = [name for name in names if name.startswith("nvidia") and name.endswith("_peermem")]
     mains = ["nvidia", *sorted(name[: -len(suffix)] for name in names for suffix in _COMPANIONS if name.startswith("nvidia") and name.endswith(suffix))]
     main = next((name for name in mains if name in names), "")
@@ -76,19 +76,19 @@ def driver_names(names: t.Collection[str]) -> tuple[str, str]:
 
 
 def dkms_source(sources: t.Sequence[Source], release: str, version: str) -> tuple[str, bool]:
-    """What DKMS builds the driver of that version from, as its commands take it ("" for nothing), and whether it is installed for the kernel."""
+    """The DKMS source of the driver in that version, in the notation of dkms ("" for none), and whether it is installed for the kernel."""
     ours = [source for source in sources if _is_ours(source.name) and source.version == version]
     source = next((source for source in ours if release in source.installed), next(iter(ours), None))
     return ("%s/%s" % (source.name, source.version), release in source.installed) if source else ("", False)
 
 
 def _is_ours(name: str) -> bool:
-    """The name that the driver has for DKMS, as opposed to what stands on it, such as nvidia-fs."""
+    """Whether DKMS knows the driver by this name, as opposed to dependent modules such as nvidia-fs."""
     return bool(re.match(r"^nvidia(-[a-z0-9-]+)?\Z", name)) and "fs" not in name.split("-")
 
 
 def source_folder(root: str, version: str) -> str:
-    """The same from where packages leave the source: DKMS forgets one that it has removed from the last kernel."""
+    """The same from the place where packages install the source: DKMS forgets a source that it has removed from its last kernel."""
     folders = glob.glob(os.path.join(glob.escape(root), "usr/src/nvidia*-%s/dkms.conf" % version)) if version else []
     names = [os.path.basename(os.path.dirname(path))[: -len(version) - 1] for path in sorted(folders)]
     return next(("%s/%s" % (name, version) for name in names if _is_ours(name)), "")
@@ -100,7 +100,7 @@ def _read_cuda(root: str) -> str:
 
 
 def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:
-    """`main` is the driver's main module on disk for the kernel, "" for none."""
+    """The driver. `main`: its main module on disk for the kernel; "" for none."""
     text = attribute(root, "proc/driver/nvidia/version")
     version, flavour = parse_version(text)
     if not version and main and run.has("modinfo"):
@@ -113,13 +113,13 @@ def read_driver(run: Runner, *, root: str, release: str, main: str) -> Driver:
 
 
 def parse_versions(text: str) -> dict[str, str]:
-    """Module.symvers, and `modprobe --dump-modversions`: a line a symbol, with its number first."""
+    """Parse Module.symvers or the output of `modprobe --dump-modversions`: one symbol per line, with its CRC first."""
     rows = [line.split() for line in text.splitlines()]
     return {row[1]: row[0] for row in rows if len(row) >= 2 and row[0].startswith("0x")}
 
 
 def symvers_of(root: str, release: str) -> str:
-    """Module.symvers of the stack for a kernel, from the first folder that is there; "" where that is another kernel's, or there is none."""
+    """Module.symvers of the stack for a kernel, from the first existing folder; "" where that belongs to another kernel, or there is none."""
     paths = [os.path.join(root, folder.format(machine=os.uname().machine, release=release)) for folder in _FOLDERS]
     path = next((path for path in paths if os.path.isdir(path)), "")
     name = os.path.basename(os.path.realpath(path))
@@ -129,9 +129,9 @@ def symvers_of(root: str, release: str) -> str:
 
 
 def built_on_other(run: Runner, *, root: str, release: str, path: str, symbol: str) -> bool:
-    """Whether the module's number for the symbol differs from that of the installed stack. False where one is not known.
+    """Whether the module's CRC for the symbol differs from that of the installed stack. False where either is unknown.
 
-    `path` is the module's in modules.dep.
+    `path`: the path of the module in modules.dep.
     """
     offered = parse_versions(symvers_of(root, release)).get(symbol, "")
     if not offered or not path or not run.has("modprobe"):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The installed kernels, which of them have the RDMA modules, and what DKMS has to build and has installed for them."""
+"""The installed kernels, whether they have the RDMA modules, and the modules that DKMS builds and has installed for them."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import typing as t
 
 from ._sysfs import attribute, entries, link_target
 
-# What this collection's roles need of a kernel; the driver of the adapter comes on top.
+# The modules that the roles of this collection need, in addition to the driver of the adapter.
 CORE = ("ib_core", "ib_uverbs", "ib_umad", "ib_ipoib")
-# Those of upper-layer protocols.
+# The modules of upper-layer protocols.
 ULPS = ("ib_iser", "ib_srp", "nvme_rdma", "rds_rdma", "rpcrdma")
 MODULES = (*CORE, "rdma_ucm", "mlx4_core", "mlx4_ib", "mlx5_core", "mlx5_ib", *ULPS)
 _SUFFIXES = (".ko", ".ko.xz", ".ko.zst", ".ko.gz")
 _TREE = "var/lib/dkms"
-# The driver itself, in the spelling of Debian and of Red Hat. What is built on top of it (iser, srp, knem) has sources of its own.
+# The driver itself, in the spelling of Debian and of Red Hat. Modules that depend on it (iser, srp, knem) have sources of their own.
 _DRIVER = re.compile(r"^mlnx-of(ed|a)[-_]kernel\Z")
 
 
@@ -29,13 +29,13 @@ class Kernel(t.NamedTuple):
     release: str
     running: bool
     modules: dict[str, bool]
-    """For each of MODULES: whether it is there, as a file or built in."""
+    """For each of MODULES: whether it exists, as a file or built in."""
     rdma: bool
-    """Whether all of CORE are there. Some distributions put them into a package of their own, and cloud kernels leave them out."""
+    """Whether all of CORE exist. Some distributions ship them in a separate package, and cloud kernels lack them."""
     stack: str = "none"
-    """Whose `ib_core` it would load: `inbox`, `ofed`, or `none`."""
+    """The origin of the `ib_core` that it would load: `inbox`, `ofed`, or `none`."""
     dkms: str = ""
-    """Whether DKMS has built the vendor's driver for it, `built` or `missing`; "" where DKMS has none to build."""
+    """Whether DKMS has built the vendor's driver for it, `built` or `missing`; "" where DKMS has no source of it."""
 
 
 def _module_name(path: str) -> str:
@@ -45,7 +45,7 @@ def _module_name(path: str) -> str:
 
 
 def module_files(text: str) -> dict[str, str]:
-    """modules.dep, modules.builtin, or both -> the files by the names that the kernel has for modules (with underscores); the first of a name counts."""
+    """Parse modules.dep, modules.builtin, or both: the files by the kernel's module names (with underscores). The first file of a name counts."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         path = line.partition(":")[0].strip()
@@ -56,7 +56,7 @@ def module_files(text: str) -> dict[str, str]:
 
 
 def module_needs(text: str) -> dict[str, tuple[str, ...]]:
-    """modules.dep: the modules that each one needs, which depmod lists with all that these need."""
+    """Parse modules.dep: the dependencies of each module, including indirect ones."""
     found: dict[str, tuple[str, ...]] = {}
     for line in text.splitlines():
         path, _colon, needs = line.partition(":")
@@ -67,9 +67,9 @@ def module_needs(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def stack_of(files: t.Mapping[str, str]) -> str:
-    """Whose `ib_core` is loaded: `inbox`, `ofed` or `none`.
+    """The origin of the `ib_core` that is loaded: `inbox`, `ofed` or `none`.
 
-    depmod lists the one file of a name that goes before the others. The kernel's own are below `kernel/`, those of others
+    depmod lists only the preferred file of a name. Files of the kernel are below `kernel/`, those of others
     below `updates/`, `extra/` or `weak-updates/`.
     """
     path = files.get("ib_core")
@@ -79,7 +79,7 @@ def stack_of(files: t.Mapping[str, str]) -> str:
 
 
 def read_kernels(root: str = "/", running: str = "") -> tuple[Kernel, ...]:
-    """All installed kernels by release. A directory left behind by a removed kernel has no list of modules and is skipped."""
+    """All installed kernels by release. A directory left behind by a removed kernel has no modules.dep and is skipped."""
     base = os.path.join(root, "lib/modules")
     found = []
     sources = read_sources(root)
@@ -98,7 +98,7 @@ class Source(t.NamedTuple):
     name: str
     version: str
     installed: tuple[str, ...] = ()
-    """Releases of the kernels that have it installed."""
+    """Releases of the kernels for which it is installed."""
 
 
 def is_driver(source: Source) -> bool:
@@ -106,7 +106,7 @@ def is_driver(source: Source) -> bool:
 
 
 def read_sources(root: str = "/") -> tuple[Source, ...]:
-    """Everything in the tree. An installed build has a link `kernel-RELEASE-ARCH` to `VERSION/RELEASE/ARCH`."""
+    """All sources in the DKMS tree. An installed build has a link `kernel-RELEASE-ARCH` to `VERSION/RELEASE/ARCH`."""
     found = []
     for name in entries(root, _TREE):
         builds: dict[str, list[str]] = {}
@@ -115,14 +115,14 @@ def read_sources(root: str = "/") -> tuple[Source, ...]:
             if len(parts) >= 3:
                 builds.setdefault(parts[-3], []).append(parts[-2])
         for version in entries(root, _TREE, name):
-            # A link to the source, which is left dangling by some that remove it.
+            # The link to the source. Some packages leave it dangling when they remove the source.
             if os.path.lexists(os.path.join(root, _TREE, name, version, "source")):
                 found.append(Source(name, version, tuple(sorted(builds.get(version, ())))))
     return tuple(found)
 
 
 def state_of(release: str, sources: t.Sequence[Source]) -> str:
-    """`built` or `missing`: whether the kernel has the vendor's driver from DKMS. "" where DKMS has none to build."""
+    """Whether DKMS has built the vendor's driver for the kernel: `built` or `missing`; "" where DKMS has no source of it."""
     drivers = [source for source in sources if is_driver(source)]
     if not drivers:
         return ""

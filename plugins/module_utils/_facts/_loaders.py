@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What boot loaders boot next. Pure.
+"""Determine what boot loaders boot next. Pure.
 
-GRUB has a menu, an environment, and a rule by which it chooses. Red Hat's GRUB and systemd-boot read entries in files of their own, in an order
-of their own. What decides of GRUB is the generated menu (grub.cfg): /etc/default/grub is only what the next menu will be made of.
+GRUB has a menu, an environment, and a rule that selects an entry. Red Hat's GRUB and systemd-boot read entry files, each in an order
+of its own. For GRUB, the generated menu (grub.cfg) counts: /etc/default/grub only determines the next menu.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _TRIES = re.compile(r"\+\d+(-\d+)?\Z")
 
 
 class MenuEntry(t.NamedTuple):
-    """One line of a menu."""
+    """One entry of a menu."""
 
     title: str
     id: str = ""
     image: str = ""
-    """The path of the kernel, "" where it is not Linux."""
+    """The path of the kernel; "" where it is not Linux."""
     menu: list[t.Any] | None = None
-    """The entries below, for a submenu."""
+    """The entries of a submenu."""
 
 
 def release_of(image: str) -> str:
-    """The kernel's release in the path of its image: `/boot/vmlinuz-6.1.0-50-amd64`, `/MACHINE-ID/6.1.0/linux`; "" for none."""
+    """The kernel release in an image path: `/boot/vmlinuz-6.1.0-50-amd64`, `/MACHINE-ID/6.1.0/linux`; "" for none."""
     folder, _slash, name = image.rstrip("/").rpartition("/")
     match = _NAMES.match(name)
     if match:
@@ -51,9 +51,9 @@ def release_of(image: str) -> str:
 
 
 def parse_menu(text: str) -> tuple[MenuEntry, ...]:
-    """grub.cfg -> the menu, in its order. Conditions are not evaluated: entries within `if` count."""
+    """Parse grub.cfg: the menu, in its order. Conditions are not evaluated: entries within `if` count."""
     top: list[MenuEntry] = []
-    # The entries of which the closing brace has not come yet, with the number of braces before each.
+    # The entries whose closing brace has not been read yet, with the number of braces before each.
     stack: list[tuple[int, MenuEntry]] = []
     depth = 0
     for line in text.splitlines():
@@ -79,20 +79,20 @@ def parse_menu(text: str) -> tuple[MenuEntry, ...]:
         elif stack and stack[-1][1].menu is None:
             start, entry = stack[-1]
             image = _IMAGE.match(line)
-            # Under a hypervisor, the kernel is the first of the modules, and the initramfs the second.
+            # Under a hypervisor, the first module is the kernel, and the second the initramfs.
             if image and release_of(image.group(1)) and not entry.image:
                 stack[-1] = (start, entry._replace(image=image.group(1)))
     return tuple(top)
 
 
 def parse_environment(text: str) -> dict[str, str]:
-    """grubenv: `name=value` lines, then number signs up to 1024 bytes."""
+    """Parse grubenv: `name=value` lines, then number signs up to 1024 bytes."""
     rows = [line.partition("=") for line in text.splitlines() if not line.startswith("#")]
     return {name: value for name, equals, value in rows if equals}
 
 
 def parse_default(text: str) -> str | None:
-    """What grub.cfg sets `default` to where nothing was chosen for one boot only; None where it sets nothing."""
+    """The value of `default` in grub.cfg if no one-time choice is made; None where it is not set."""
     found = None
     for line in text.splitlines():
         match = _DEFAULT.match(line)
@@ -105,7 +105,7 @@ def parse_default(text: str) -> str | None:
 
 
 def chosen(default: str | None, environment: t.Mapping[str, str]) -> str:
-    """The name, number or path of the entry that is booted next; "" is the first one. A choice for one boot goes first."""
+    """The name, number or path of the entry that boots next; "" is the first one. A one-time choice has precedence."""
     if environment.get("next_entry"):
         return environment["next_entry"]
     variable = _VARIABLE.match(default or "")
@@ -113,7 +113,7 @@ def chosen(default: str | None, environment: t.Mapping[str, str]) -> str:
 
 
 def select(menu: t.Sequence[MenuEntry], path: str) -> MenuEntry | None:
-    """The entry that a choice means. As in GRUB, what means none is the first one; None for a menu in which a person has to choose."""
+    """The entry that a choice selects. As in GRUB, an invalid choice selects the first one; None for a menu that waits for the user's choice."""
     words = path.split(">") if path else ["0"]
     entries: t.Sequence[MenuEntry] = menu
     entry: MenuEntry | None = None
@@ -135,7 +135,7 @@ class Entry(t.NamedTuple):
     """One file of loader/entries."""
 
     id: str
-    """The name of the file without `.conf` and without a counter of boots."""
+    """The name of the file without `.conf` and without a boot counter."""
     title: str = ""
     version: str = ""
     sort_key: str = ""
@@ -148,7 +148,7 @@ class Entry(t.NamedTuple):
 
 
 def parse_entry(name: str, text: str) -> Entry:
-    """`NAME.conf` and its content: a key and a value a line."""
+    """Parse the content of `NAME.conf`: one key and value per line."""
     fields: dict[str, str] = {}
     for line in text.splitlines():
         key, _blank, value = line.strip().partition(" ")
@@ -159,13 +159,13 @@ def parse_entry(name: str, text: str) -> Entry:
 
 
 def _weight(piece: str) -> tuple[bool, int, str]:
-    """A number is newer than letters, and larger without its leading zeros, whatever their length."""
+    """Sort key of a version part: numbers are newer than letters, and are compared without leading zeros, whatever their length."""
     digits = piece.lstrip("0")
     return (True, len(digits), digits) if piece[0] in _DIGITS else (False, 0, piece)
 
 
 def compare(one: str, other: str) -> int:
-    """Which of two versions is newer, by the rules of rpm, which both loaders follow in what matters here: -1, 0, 1."""
+    """Compare two versions by the rules of rpm, which both loaders follow in the relevant cases: -1, 0, 1."""
     left, right = _PIECE.findall(one), _PIECE.findall(other)
     for mine, theirs in zip(left, right):
         if mine == theirs:
@@ -181,17 +181,17 @@ def compare(one: str, other: str) -> int:
     return -longer if rest[0] == "~" else longer
 
 
-# Sorts the newest version first.
+# Sort key: newest version first.
 _newest: t.Callable[[str], t.Any] = functools.cmp_to_key(lambda one, other: -compare(one, other))
 
 
 def in_grub_order(entries: t.Iterable[Entry]) -> list[Entry]:
-    """Newest first, by the names of the files; a rescue kernel, whose version is 0, comes last."""
+    """Newest first, by file name; a rescue kernel, whose version is 0, comes last."""
     return sorted(entries, key=lambda entry: _newest(entry.id))
 
 
 def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
-    """Entries with a sort key first, in its order; of one system the newest first. Without a sort key, the names of the files alone count."""
+    """Entries with a sort key first, in its order, newest first for each system. Entries without a sort key are sorted by file name."""
 
     def order(entry: Entry) -> tuple[t.Any, ...]:
         of_system = (entry.sort_key, entry.machine_id, _newest(entry.version)) if entry.sort_key else ()
@@ -201,7 +201,7 @@ def in_systemd_order(entries: t.Iterable[Entry]) -> list[Entry]:
 
 
 def grub_choice(entries: t.Iterable[Entry], choice: str) -> Entry | None:
-    """What Red Hat's GRUB boots: an entry by its id, title or number, and the newest one for what means none."""
+    """The entry that Red Hat's GRUB boots: selected by ID, title or number; an invalid choice selects the newest."""
     ordered = in_grub_order(entries)
     number = decimal(choice)
     if number is not None and number < len(ordered):
@@ -210,7 +210,7 @@ def grub_choice(entries: t.Iterable[Entry], choice: str) -> Entry | None:
 
 
 def systemd_choice(entries: t.Iterable[Entry], patterns: t.Sequence[str]) -> Entry | None:
-    """What systemd-boot boots: the first pattern that fits any entry decides, and the first entry where none does."""
+    """The entry that systemd-boot boots: the first pattern that matches an entry decides; if none does, the first entry."""
     ordered = in_systemd_order(entries)
     for pattern in patterns:
         for entry in ordered:
@@ -220,6 +220,6 @@ def systemd_choice(entries: t.Iterable[Entry], patterns: t.Sequence[str]) -> Ent
 
 
 def parse_loader_conf(text: str) -> str:
-    """The `default` of loader.conf, "" where it names none."""
+    """The `default` of loader.conf; "" where it is not set."""
     rows = [line.split(None, 1) for line in text.splitlines()]
     return next((row[1].strip() for row in reversed(rows) if len(row) == 2 and row[0] == "default"), "")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What runs the operating system: distribution, and whether this is a host, a virtual machine, a container or a chroot."""
+"""The operating system and its environment: distribution, and whether this is a host, a virtual machine, a container or a chroot."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .._distro._registry import UNKNOWN, family_name
 from .._host._units import systemd_runs
 from ._sysfs import attribute
 
-# What together tells a running system from others: copies of an image share the first, and containers of a host the second.
+# Together these identify a running system: copies of an image share the first, and containers of a host the second.
 IDENTITY_FILES = ("etc/machine-id", "proc/sys/kernel/random/boot_id", "proc/sys/kernel/hostname")
-# The file of each container manager, in the order in which they count.
+# The marker file of each container manager, in order of precedence.
 _MANAGER_FILES: t.Mapping[str, str] = {"docker": ".dockerenv", "podman": "run/.containerenv", "kubernetes": "run/secrets/kubernetes.io"}
-# The vendor names in firmware tables, in the order in which systemd-detect-virt asks.
+# The vendor names in firmware tables, in the order of systemd-detect-virt.
 _DMI_FILES = ("product_name", "sys_vendor", "board_vendor", "bios_vendor", "product_version")
 _DMI_WORDS: t.Mapping[str, tuple[str, ...]] = {
     "kvm": ("KVM", "OpenStack", "KubeVirt"),
@@ -45,25 +45,25 @@ class OperatingSystem(t.NamedTuple):
 
 
 class Machine(t.NamedTuple):
-    """Where the system runs."""
+    """The environment of the system."""
 
     kind: str = "host"
     """`host`, `vm`, `container` or `chroot`."""
     container: str = ""
-    """`docker`, `podman`, `lxc`, `systemd-nspawn`, `kubernetes` ...; "" outside of one."""
+    """`docker`, `podman`, `lxc`, `systemd-nspawn`, `kubernetes` ...; "" outside of a container."""
     hypervisor: str = ""
     """`kvm`, `qemu`, `vmware`, `microsoft` ...; "" on bare metal."""
     systemd: bool = False
-    """Whether systemd runs the services."""
+    """Whether systemd is the service manager."""
     hostname: str = ""
 
 
-# The time that shlex takes grows with the square of the length. Real values have some dozens of characters.
+# shlex takes time quadratic in the length. Real values have some dozens of characters.
 _LONGEST = 1000
 
 
 def parse_os_release(text: str) -> dict[str, str]:
-    """os-release(5): shell assignments without expansions. Lines that are none are left out."""
+    """Parse os-release(5): shell assignments without expansions. Other lines are ignored."""
     values = {}
     for line in text.splitlines():
         key, equals, value = line.strip().partition("=")
@@ -85,10 +85,10 @@ def read_os(root: str = "/") -> OperatingSystem:
 
 
 def container_kind(marker: str, environ: str, managers: t.Sequence[str]) -> str:
-    """The container manager, or "" outside of a container.
+    """The container manager; "" outside of a container.
 
-    `marker` is the content of /run/systemd/container, `environ` that of /proc/1/environ (separated by NUL), `managers` those
-    whose files are there.
+    `marker`: the content of /run/systemd/container. `environ`: that of /proc/1/environ (separated by NUL). `managers`: those
+    whose marker files exist.
     """
     variables = dict(item.partition("=")[::2] for item in environ.split("\0"))
     named = marker or variables.get("container", "")
@@ -98,9 +98,9 @@ def container_kind(marker: str, environ: str, managers: t.Sequence[str]) -> str:
 
 
 def hypervisor_kind(cpuinfo: str, dmi: t.Sequence[str], xen: str = "") -> str:
-    """The hypervisor, or "" on bare metal. `dmi` are the texts of the firmware tables, `xen` is /sys/hypervisor/type."""
+    """The hypervisor; "" on bare metal. `dmi`: the texts of the firmware tables. `xen`: /sys/hypervisor/type."""
     flags = [line.split(":", 1)[1].split() for line in cpuinfo.splitlines() if line.startswith("flags") and ":" in line]
-    # x86 announces a hypervisor; without the flag the firmware's vendor means nothing (metal instances of a cloud).
+    # On x86, a CPU flag announces a hypervisor. Without the flag, the firmware's vendor means nothing (bare-metal cloud instances).
     if flags and not any("hypervisor" in names for names in flags):
         return ""
     named = (kind for text in dmi for kind, words in _DMI_WORDS.items() if any((" " + word) in (" " + text) for word in words))
@@ -111,10 +111,10 @@ def _in_chroot(root: str) -> bool:
     try:
         return not os.path.samestat(os.stat(root), os.stat(os.path.join(root, "proc/1/root/.")))
     except PermissionError:
-        # Only root may look at the root directory of process 1.
+        # Only root may examine the root directory of PID 1.
         return False
     except OSError:
-        # An image being built, where /proc is not even mounted.
+        # An image build, where /proc is not even mounted.
         return True
 
 

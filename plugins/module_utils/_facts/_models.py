@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The models of adapters by the device IDs of PCI. Pure."""
+"""Adapter models by PCI device ID. Pure."""
 
 from __future__ import annotations
 
-# PCI device ids, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
+# PCI device IDs, in the words of mlxconfig. https://pci-ids.ucw.cz/read/PC/15b3
 _MODELS = {
     0x1003: "ConnectX3",
     0x1007: "ConnectX3Pro",
@@ -29,5 +29,5 @@ _MODELS = {
 
 
 def model_of(identity: int) -> str:
-    """`ConnectX5` for the PCI device ID 0x1017; "" for one that is not known."""
+    """`ConnectX5` for the PCI device ID 0x1017; "" for an unknown ID."""
     return _MODELS.get(identity, "")

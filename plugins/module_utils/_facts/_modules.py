@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The loaded RDMA modules, and whether they are the ones on disk."""
+"""The loaded RDMA modules, and whether they match those on disk."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from ._sysfs import attribute
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
-# The stack itself and its upper layer protocols.
+# The stack itself and its upper-layer protocols.
 _STACK = re.compile(
     r"^(ib_.+|rdma_.+|iw_.+|mlx[45]_.+|mlxfw|mlx_compat|rpcrdma|xprtrdma|svcrdma|nvmet?_rdma|rds_rdma|smc(_diag)?|rtrs_.+|rnbd_.+|9pnet_rdma"
     r"|bnxt_re|efa|erdma|hfi1|hns_roce_.+|i40iw|irdma|mana_ib|ocrdma|qedr|siw|usnic_verbs|vmw_pvrdma)$"
 )
-# Users of the stack that don't depend on ib_core by symbol.
+# Modules that use the stack without a symbol dependency on ib_core.
 PEERS = ("nvidia_peermem", "nv_peer_mem")
 
-# Those whose version decides whether a reload or reboot is due; reading more files would only cost time.
+# The modules whose version decides whether a reload or reboot is due; reading more files would only take time.
 CHECKED = (
     "mlx_compat",
     "ib_core",
@@ -45,12 +45,12 @@ class Module(t.NamedTuple):
     name: str
     refcount: int = 0
     used_by: tuple[str, ...] = ()
-    """The modules that depend on it; the refcount counts these and every other user."""
+    """The modules that depend on it. The refcount counts these and every other user."""
     srcversion_loaded: str = ""
     srcversion_disk: str = ""
-    """What modprobe would load now. Both are "" for a module that has none, as most of Debian's kernels."""
+    """What modprobe would load now. Both are "" for a module without srcversion, as most modules of Debian's kernels."""
     differs: bool = False
-    """Whether another build is on disk than in memory. False where that was not looked up or can't be told."""
+    """Whether the build on disk differs from that in memory. False where that was not checked or can't be told."""
 
     @property
     def own_users(self) -> int:
@@ -64,11 +64,11 @@ def in_stack(name: str) -> bool:
 
 
 def parse_proc_modules(text: str) -> tuple[Module, ...]:
-    """/proc/modules: name, size, refcount, comma separated users or `-`, and more that does not matter here."""
+    """Parse /proc/modules: name, size, refcount, comma-separated users or `-`; further fields are ignored."""
     found = []
     for line in text.splitlines():
         fields = line.split()
-        # A kernel without module unloading prints "-" for the refcount.
+        # A kernel without module unloading prints "-" as the refcount.
         if len(fields) >= 4 and (fields[2] == "-" or decimal(fields[2]) is not None):
             users = tuple(sorted(user for user in fields[3].split(",") if user and user != "-"))
             found.append(Module(fields[0], decimal(fields[2], 0), users))
@@ -76,7 +76,7 @@ def parse_proc_modules(text: str) -> tuple[Module, ...]:
 
 
 def related(modules: t.Sequence[Module]) -> tuple[Module, ...]:
-    """The modules of the stack, and all that use it."""
+    """The modules of the stack, and all modules that use it."""
     by_name = {module.name: module for module in modules}
     users: set[str] = set()
     todo = ["ib_core"]
@@ -95,12 +95,12 @@ def read_loaded(root: str = "/") -> tuple[Module, ...]:
 
 
 def with_disk(modules: t.Sequence[Module], run: Runner, root: str = "/") -> tuple[Module, ...]:
-    """The modules with the srcversion of the files of those in CHECKED, in one process."""
-    # Without its directory in sysfs nothing is known of the loaded one, not even that it has no srcversion.
+    """The modules with the srcversion of the files of those in CHECKED, from one process."""
+    # Without its directory in sysfs nothing is known about a loaded module, not even whether it has a srcversion.
     names = [module.name for module in modules if module.name in CHECKED and os.path.isdir(os.path.join(root, "sys/module", module.name))]
     if not names or not run.has("modinfo"):
         return tuple(modules)
-    # Exit status 1 says that one of them has no file; the others are printed all the same.
+    # Exit status 1 means that one of them has no file; the others are printed nevertheless.
     blocks = parse_modinfo(run(["modinfo", *names], ok=(0, 1), timeout=20).stdout)
     disk = {name: fields.get("srcversion", "") for name, fields in blocks.items()}
     return tuple(

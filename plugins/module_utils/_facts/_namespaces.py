@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The network namespaces of the node: their sockets, their routes, and which of their interfaces stand on an RDMA adapter.
+"""The network namespaces of the node: their sockets, their routes, and their interfaces on an RDMA adapter.
 
-An interface that was given to a container is in no list of the host. Its namespace is found through its processes.
+An interface that was moved to a container is not listed on the host. Its namespace is found through its processes.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from ._netdevs import HCA_DRIVERS, INFINIBAND, Netdev, over_rdma
 from ._sockets import Route, Sockets, address_of, parse_inet, parse_route4, parse_route6, parse_sctp
 from ._sysfs import attribute, entries, link_name, process_ids
 
-# The hexadecimal digits of a hardware address of InfiniBand.
+# The hexadecimal digits of an InfiniBand hardware address.
 _INFINIBAND_DIGITS = 40
 _TABLES = (("tcp", "tcp"), ("tcp", "tcp6"), ("udp", "udp"), ("udp", "udp6"))
 
 
 class Namespace(t.NamedTuple):
     pid: str = ""
-    """A process in it; "" for the one of this process."""
+    """A process in it; "" for the namespace of this process."""
     comm: str = ""
     sockets: Sockets = Sockets()
     routes: tuple[Route, ...] = ()
     addresses: t.Mapping[str, str] = {}
     """The interfaces of its addresses, as far as they are known."""
     over_rdma: frozenset[str] = frozenset()
-    """Its interfaces that stand on an RDMA adapter."""
+    """Its interfaces on an RDMA adapter."""
 
 
 def parse_if_inet6(text: str) -> dict[str, str]:
-    """/proc/net/if_inet6: address, index, prefix length, scope, flags, name."""
+    """Parse /proc/net/if_inet6: address, index, prefix length, scope, flags, name."""
     found = {}
     for line in text.splitlines():
         fields = line.split()
@@ -48,12 +48,12 @@ def parse_if_inet6(text: str) -> dict[str, str]:
 
 
 def parse_dev(text: str) -> frozenset[str]:
-    """/proc/net/dev: the names of the interfaces, after two lines of headings."""
+    """Parse /proc/net/dev: the names of the interfaces, after two heading lines."""
     return frozenset(line.partition(":")[0].strip() for line in text.splitlines()[2:] if ":" in line)
 
 
 def parse_dev_mcast(text: str) -> frozenset[str]:
-    """/proc/net/dev_mcast: index, name, two counters, hardware address. The names of those with addresses of InfiniBand."""
+    """Parse /proc/net/dev_mcast: index, name, two counters, hardware address. Returns the names of interfaces with InfiniBand addresses."""
     rows = [line.split() for line in text.splitlines()]
     return frozenset(row[1] for row in rows if len(row) == 5 and len(row[4]) == _INFINIBAND_DIGITS)
 
@@ -66,13 +66,13 @@ def _sockets(net: str) -> Sockets:
 
 
 def _read(net: str) -> Namespace:
-    """What /proc/net or /proc/PID/net shows: the main routing tables, since rules that choose other tables are not followed."""
+    """Read /proc/net or /proc/PID/net. Only the main routing tables are included; rules that select other tables are not followed."""
     routes = parse_route4(attribute(net, "route")) + parse_route6(attribute(net, "ipv6_route"))
     return Namespace(sockets=_sockets(net), routes=routes, addresses=parse_if_inet6(attribute(net, "if_inet6")))
 
 
 def _host_indexes(root: str, over: t.Collection[str]) -> frozenset[str]:
-    """The numbers of the interfaces of the host through which others reach an RDMA adapter: those that stand on it, and members of its bridges."""
+    """The indices of the host's interfaces through which others reach an RDMA adapter: those on top of it, and members of its bridges."""
     base = os.path.join(root, "sys/class/net")
     names = [name for name in entries(base) if name in over or link_name(base, name, "master") in over]
     return frozenset(attribute(base, name, "ifindex") for name in names) - {""}
@@ -82,7 +82,7 @@ def _in_namespace(root: str, pid: str, host: t.Callable[[], frozenset[str]]) -> 
     """The interfaces over an RDMA adapter in the namespace of a process."""
     net = os.path.join(root, "proc", pid, "net")
     found = set(parse_dev_mcast(attribute(net, "dev_mcast")))
-    # What a container has mounted as /sys shows its own interfaces; a process that only changed its namespace sees those of the host.
+    # The /sys that a container has mounted shows its own interfaces; a process that only changed its namespace sees those of the host.
     base = os.path.join(root, "proc", pid, "root/sys/class/net")
     names = [name for name in entries(base) if name != "bonding_masters"]
     if not names or set(names) != parse_dev(attribute(net, "dev")):
@@ -109,7 +109,7 @@ def _others(root: str) -> list[str]:
 
 
 def read_namespaces(root: str, netdevs: t.Sequence[Netdev]) -> tuple[Namespace, ...]:
-    """The one of this process, then the others that have processes."""
+    """The namespace of this process, then all others that have processes."""
     over = frozenset(netdev.name for netdev in netdevs if over_rdma(netdev.name, netdevs))
     addresses = {address.partition("/")[0]: netdev.name for netdev in netdevs for address in (*netdev.addresses, *netdev.dynamic_addresses)}
     own = _read(os.path.join(root, "proc/net"))

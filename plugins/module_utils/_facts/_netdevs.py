@@ -4,7 +4,7 @@
 
 """Network interfaces that belong to RDMA ports, from /sys/class/net and netlink.
 
-Files of an interface are opened by name and never listed: what is there differs between kernels and between the two
+Files of an interface are opened by name, and directories are not listed: their content differs between kernels and between the two
 ways to create a P_Key child.
 """
 
@@ -25,11 +25,11 @@ from ._sysfs import attribute, entries, guid, link_name, real_path
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
-# ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it too.
+# ARPHRD_INFINIBAND of if_arp.h; a bond of IPoIB interfaces has it, too.
 INFINIBAND = "32"
 _IFF_UP = 1
 _REPRESENTOR = re.compile(r"^(c\d+)?pf\d+(vf|sf)\d+$")
-# Drivers that serve Ethernet and InfiniBand alike, and are part of every RDMA stack.
+# Drivers that serve both Ethernet and InfiniBand, and are part of every RDMA stack.
 HCA_DRIVERS = ("mlx4_core", "mlx5_core", "mlx5_core.sf")
 _KINDS = {"bond": "bond", "vlan": "vlan", "bridge": "bridge", "team": "team"}
 
@@ -42,20 +42,20 @@ class Netdev(t.NamedTuple):
     """The RDMA port below it, `mlx5_0/1`; "" where there is none or several (see `members`)."""
     port_guid: str = ""
     parent: str = ""
-    """Of a P_Key child or VLAN: the interface below."""
+    """The interface below a P_Key child or VLAN."""
     pkey: str = ""
     mode: str = ""
-    """`datagram` or `connected`; "" where it is no IPoIB interface."""
+    """`datagram` or `connected`; "" for an interface that is not IPoIB."""
     mtu: int = 0
     up: bool = False
-    """Whether it is switched on (IFF_UP)."""
+    """Whether it is administratively up (IFF_UP)."""
     carrier: bool = False
     addresses: tuple[str, ...] = ()
     dynamic_addresses: tuple[str, ...] = ()
     master: str = ""
     """The bond, bridge or team that it is a member of."""
     members: tuple[str, ...] = ()
-    """Of a bond, bridge or team: its members."""
+    """The members of a bond, bridge or team."""
     hwaddr: str = ""
     driver: str = ""
     connected_capable: bool = False
@@ -63,7 +63,7 @@ class Netdev(t.NamedTuple):
 
 
 def hwaddr_guid(hwaddr: str) -> str:
-    """The port GUID in a 20 byte hardware address: its last 8 bytes, the only ones that stay; "" for other addresses."""
+    """The port GUID in a 20-byte hardware address: its last 8 bytes, the only constant part; "" for other addresses."""
     hwaddr = hwaddr.strip().lower()
     return guid("".join(hwaddr.split(":")[12:])) if HWADDR.match(hwaddr) else ""
 
@@ -71,8 +71,8 @@ def hwaddr_guid(hwaddr: str) -> str:
 def find_port(ports: t.Sequence[Port], port_guid: str, *, device_ports: t.Sequence[Port], dev_port: int | None) -> Port | None:
     """The port of an IPoIB interface.
 
-    The port GUID decides; two devices with one GUID are told apart by `device_ports`, the ports on the interface's own
-    PCI function. Without a match the port on the same function with the same number is taken (`dev_port` counts from 0).
+    The port GUID decides; of two devices with the same GUID, one in `device_ports` is preferred, the ports on the interface's own
+    PCI function. Without a match, the port on that function with the same number is used (`dev_port` counts from 0).
     """
     same_guid = [port for port in ports if port_guid and port.port_guid == port_guid and port.infiniband and port.apart != SMI]
     best = [port for port in same_guid if port in device_ports] or same_guid
@@ -93,7 +93,7 @@ class _Tree:
         self.roce = {self._roce_netdev(port): port for port in ports if not port.infiniband}
 
     def _roce_netdev(self, port: Port) -> str:
-        # The GID table names the interface; rxe has a file of its own as well.
+        # The GID table names the interface; rxe also has a file of its own.
         attrs = os.path.join(self._rdma, port.device, "ports", str(port.port), "gid_attrs/ndevs/0")
         return attribute(attrs) or attribute(self._rdma, port.device, "parent")
 
@@ -120,13 +120,13 @@ class _Tree:
         found = self.get(name, "parent") or self.link(name).parent
         if found:
             return found
-        # Netlink children have no "parent" file, yet every kernel gives the parent's index as iflink.
+        # Children created through netlink have no "parent" file, but every kernel gives the index of the parent as iflink.
         iflink = self.get(name, "iflink")
         return next((other for other in self.names if other != name and iflink and self.get(other, "ifindex") == iflink), "")
 
 
 def _on(netdev: Netdev, port: Port | None) -> Netdev:
-    """The interface on its port, if it has one."""
+    """The interface with its port, if it has one."""
     return netdev._replace(port=port.name, port_guid=port.port_guid) if port else netdev
 
 
@@ -184,7 +184,7 @@ def _read(tree: _Tree, name: str, *, members: tuple[str, ...], refused: str) -> 
 
 
 def _relevant(netdevs: t.Sequence[Netdev]) -> set[str]:
-    """InfiniBand, hardware, and all that is built of them: a container host's hundreds of veth pairs are left out."""
+    """InfiniBand and hardware interfaces, and those on top of them. The hundreds of veth pairs of a container host are left out."""
     keep = {netdev.name for netdev in netdevs if netdev.kind in ("ipoib", "ipoib_child", "bond", "ethernet") or netdev.port}
     while True:
         more = {netdev.name for netdev in netdevs if netdev.parent in keep or keep & set(netdev.members)} - keep
@@ -196,8 +196,8 @@ def _relevant(netdevs: t.Sequence[Netdev]) -> set[str]:
 def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapping[str, Link] | None = None, refused: str = "") -> tuple[Netdev, ...]:
     """The interfaces of RDMA ports, other hardware, and bonds, VLANs and bridges of these, by name.
 
-    `links` comes from `_ip.read_links`, which is where addresses are. `refused` is `_stack.connected_refused`:
-    why this stack does not do connected mode, whatever the hardware says.
+    `links` comes from `_ip.read_links` and includes the addresses. `refused` is `_stack.connected_refused`:
+    why this stack does not support connected mode, whatever the hardware announces.
     """
     tree = _Tree(root, ports, links or {})
     masters: dict[str, list[str]] = {}
@@ -209,7 +209,7 @@ def read_netdevs(root: str = "/", ports: t.Sequence[Port] = (), *, links: t.Mapp
 
 
 def seen_netdevs(run: Runner, root: str) -> tuple[Netdev, ...]:
-    """The same of all ports, where a failure to list links is no reason to stop: bonds and children show in sysfs too."""
+    """The same for all ports. A failure to list links is ignored, because sysfs shows bonds and children, too."""
     try:
         links = read_links(run)
     except RdmaError:
@@ -223,7 +223,7 @@ def with_netdevs(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev]) -> tuple[
 
 
 def port_capability(port: Port, netdevs: t.Sequence[Netdev], *, driver: str, hca_type: str, refused: str = "") -> Capability:
-    """The capability of a port: that of its interface, or of its driver while there is no interface."""
+    """The capability of a port: that of its interface or, without an interface, that of its driver."""
     if not port.infiniband:
         return Capability(False, "its link layer is %s, and IPoIB needs InfiniBand" % port.link_layer)
     for netdev in netdevs:
@@ -243,7 +243,7 @@ def with_capability(ports: t.Sequence[Port], netdevs: t.Sequence[Netdev], *, ref
 
 
 def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
-    """The interface itself and all those that it stands on: members of a bond, the parent of a child or VLAN."""
+    """The interface itself and all interfaces below it: members of a bond, the parent of a child or VLAN."""
     by_name = {netdev.name: netdev for netdev in netdevs}
     found: dict[str, Netdev] = {}
     todo = [name]
@@ -256,5 +256,5 @@ def below(name: str, netdevs: t.Sequence[Netdev]) -> tuple[Netdev, ...]:
 
 
 def over_rdma(name: str, netdevs: t.Sequence[Netdev]) -> bool:
-    """Whether the interface stands on an RDMA adapter. An Ethernet function counts: its driver goes when the stack is unloaded."""
+    """Whether the interface depends on an RDMA adapter. An Ethernet function counts: its driver is unloaded with the stack."""
     return any(netdev.port or netdev.kind in ("ipoib", "ipoib_child") or netdev.driver in HCA_DRIVERS for netdev in below(name, netdevs))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""PCI Express as sysfs shows it: the links of adapters, how two functions reach each other, and whether access control is in the way.
+"""PCI Express according to sysfs: the links of adapters, the path between two functions, and whether access control affects it.
 
 The names of the paths are those of `nvidia-smi topo -m`. Capabilities are laid out as in the PCI Express Base
 Specification, "Extended Capabilities" and "ACS Extended Capability".
@@ -19,22 +19,22 @@ from ._sysfs import PCI_ADDRESS, attribute, real_path
 
 DEVICES = "sys/bus/pci/devices"
 
-# What the kernel writes for a width that it does not know.
+# What the kernel reports for an unknown width.
 _UNKNOWN_WIDTHS = (0, 255)
-# Vendors of ports that hypervisors emulate: Red Hat (QEMU) and VMware. QEMU also has an old one of Intel's.
+# Vendors of ports that hypervisors emulate: Red Hat (QEMU) and VMware. QEMU also emulates an old port of Intel's.
 _EMULATED = ("0x1b36", "0x15ad")
 _EMULATED_INTEL = ("0x8086", "0x3420")
 
 _FIRST = 0x100
 _LAST = 0x1000
 _ACS = 0x000D
-# P2P Request Redirect and P2P Completion Redirect: with either, what one device sends to another goes up to the root complex.
+# P2P Request Redirect and P2P Completion Redirect: with either, peer-to-peer traffic is redirected to the root complex.
 _REDIRECT = 0x0004 | 0x0008
 _ROOT = re.compile(r"^pci[0-9a-f]{4,8}:[0-9a-f]{2}$")
 
 
 class PcieLink(t.NamedTuple):
-    """Width in lanes and speed of a lane in GT/s."""
+    """Width in lanes and speed per lane in GT/s."""
 
     width: int
     speed: float
@@ -52,7 +52,7 @@ class Slot(t.NamedTuple):
     """Its first function."""
     now: PcieLink
     able: PcieLink
-    """What card and slot can both do."""
+    """What both card and slot support."""
 
     @property
     def degraded(self) -> bool:
@@ -60,7 +60,7 @@ class Slot(t.NamedTuple):
 
 
 def _link(root: str, pci: str, which: str) -> PcieLink | None:
-    """`which` is `current` or `max`; None where the kernel does not know it, as of virtual functions.
+    """The link of a function. `which` is `current` or `max`; None where the kernel does not know it, as for virtual functions.
 
     The speed is `16.0 GT/s PCIe`, `8 GT/s` in older kernels, or `Unknown`.
     """
@@ -70,9 +70,9 @@ def _link(root: str, pci: str, which: str) -> PcieLink | None:
 
 
 def read_slot(root: str, pci: str) -> Slot | None:
-    """The link of a function and the port above it; None where either is not known.
+    """The link between a function and the port above it; None where either is unknown.
 
-    In a virtual machine, the port is one of the hypervisor's and tells nothing of the slot.
+    In a virtual machine, the port is emulated by the hypervisor and tells nothing about the slot.
     """
     above = read_chain(root, pci)[-2:-1]
     if not above or _is_emulated(root, above[0]):
@@ -96,9 +96,9 @@ def read_slots(root: str, functions: t.Iterable[str]) -> tuple[Slot, ...]:
 
 
 def acs_redirects(config: bytes) -> bool:
-    """The configuration space of a bridge -> whether its access control redirects peer-to-peer traffic.
+    """Whether the access control of a bridge redirects peer-to-peer traffic, from its configuration space.
 
-    Others than root are shown the first 64 bytes, in which there are no extended capabilities.
+    Users other than root can read only the first 64 bytes, which contain no extended capabilities.
     """
     offset, seen = _FIRST, 0
     while _FIRST <= offset <= min(len(config), _LAST) - 8 and seen < 64:
@@ -111,12 +111,12 @@ def acs_redirects(config: bytes) -> bool:
 
 
 def chain(path: str) -> tuple[str, ...]:
-    """`/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0` -> the root complex, the bridges below it, and the function itself."""
+    """Split `/sys/devices/pci0000:17/0000:17:00.0/0000:18:00.0` into the root complex, the bridges below it, and the function itself."""
     return tuple(part for part in path.split("/") if PCI_ADDRESS.match(part) or _ROOT.match(part))
 
 
 def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
-    """How much of two chains is the same, from the root complex on."""
+    """The length of the common part of two chains, starting at the root complex."""
     count = 0
     while count < min(len(one), len(other)) and one[count] == other[count]:
         count += 1
@@ -124,19 +124,19 @@ def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
 
 
 def path_between(one: tuple[str, ...], other: tuple[str, ...], same_node: bool) -> str:
-    """How two functions reach each other, from the chains above them.
+    """The path between two functions, from their chains.
 
-    `PIX`: through one bridge at most. `PXB`: through several bridges, not through the host bridge. `PHB`: through the
-    host bridge of their root complex. `NODE`: between the root complexes of a NUMA node. `SYS`: between those of several.
+    `PIX`: through at most one bridge. `PXB`: through several bridges, not through the host bridge. `PHB`: through the
+    host bridge of their root complex. `NODE`: between the root complexes of a NUMA node. `SYS`: between NUMA nodes.
     """
     if not one or not other or one[0] != other[0]:
         return "NODE" if same_node else "SYS"
     shared = _shared(one, other)
     if shared <= 1:
         return "PHB"
-    # What is between a function and the last bridge above both.
+    # The number of components between the functions and the last common bridge.
     between = (len(one) - 1 - shared) + (len(other) - 1 - shared)
-    # A switch is two bridges to sysfs: its port upstream, which is shared, and one downstream for each device.
+    # sysfs shows a switch as two bridges: its upstream port, which is common, and a downstream port per device.
     return "PIX" if between <= 2 else "PXB"
 
 
@@ -149,10 +149,10 @@ def bridges_between(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, 
 
 
 def read_chain(root: str, pci: str) -> tuple[str, ...]:
-    """The chain above a function; empty for one that is not there."""
+    """The chain above a function; empty where the function does not exist."""
     return chain(real_path(root, DEVICES, pci))
 
 
 def numa_node(root: str, pci: str) -> int | None:
-    """The NUMA node of a function; None where the firmware does not tell, which the kernel writes as -1."""
+    """The NUMA node of a function; None where the firmware does not tell, which the kernel reports as -1."""
     return decimal(attribute(root, DEVICES, pci, "numa_node"))

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a port is named in an inventory, and which port of a node that is. Pure.
+"""The notations for a port in an inventory, and the search for that port on a node. Pure.
 
-The name of an RDMA device is another one after udev has renamed it. PCI address and port GUID stay. Names that udev gives:
+The name of an RDMA device changes when udev renames it. PCI address and port GUID are constant. Names given by udev: see
 rdma_rename.c of rdma-core.
 """
 
@@ -19,12 +19,12 @@ from .._hosts import natural
 from ._sysfs import guid
 
 Port = t.Mapping[str, t.Any]
-"""A port as the facts have it."""
+"""A port in the form of the facts."""
 
 FORM = 'a port by PCI address and number ("0000:03:00.0/1"), by port GUID ("0x7cfe90030016aef1"), or by device and number ("mlx5_0/1")'
 QUOTE = "quote it: without quotes YAML reads a number"
 
-# Tools leave leading zeros out.
+# Tools omit leading zeros.
 _GUID = re.compile(r"0[xX][0-9a-fA-F]{1,16}\Z")
 _FUNCTION = re.compile(r"((?:[0-9a-f]{4,8}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])(?:/([1-9][0-9]{0,2}))?\Z")
 _DEVICE = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]{0,62})/([1-9][0-9]{0,2})\Z")
@@ -36,7 +36,7 @@ _NUMBERED = re.compile(r"[a-z][a-z0-9]*(?:_[a-z]+)*_?([0-9]{1,3})\Z")
 
 
 class PortName(t.NamedTuple):
-    """One way to name a port: by GUID, else by number, and PCI function or device."""
+    """A parsed port name: a GUID, or a number with a PCI function or device."""
 
     guid: str = ""
     pci: str = ""
@@ -52,19 +52,19 @@ class PortName(t.NamedTuple):
 
 
 def full_address(pci: str) -> str:
-    """A PCI address with its domain, which people leave out where it is 0."""
+    """A PCI address with its domain, which users may omit if it is 0."""
     pci = pci.lower()
     return pci if pci.count(":") == 2 else "0000:" + pci
 
 
 def parse_function(text: t.Any) -> PortName | None:
-    """A PCI address, `0000:03:00.0` or `03:00.0`, alone (then the number is 0) or with the number of a port; None for anything else."""
+    """Parse a PCI address, `0000:03:00.0` or `03:00.0`, alone (the number is then 0) or with the number of a port; None for anything else."""
     match = _FUNCTION.match(text.lower()) if isinstance(text, str) else None
     return None if match is None else PortName(pci=full_address(match.group(1)), number=decimal(match.group(2) or "", 0))
 
 
 def parse(text: t.Any) -> PortName | None:
-    """A port that is named in one of the ways of FORM; None for anything else."""
+    """Parse a port name in any notation of FORM; None for anything else."""
     if not isinstance(text, str):
         return None
     if _GUID.match(text):
@@ -79,30 +79,30 @@ def parse(text: t.Any) -> PortName | None:
 
 
 def form_problems(where: str, value: t.Any) -> list[Problem]:
-    """A problem of what names no port."""
+    """The problem of a value that is no port name."""
     return [] if parse(value) else [Problem(where, value, FORM, QUOTE if isinstance(value, int) and not isinstance(value, bool) else "")]
 
 
 def find(text: t.Any, ports: t.Iterable[Port]) -> Port | None:
-    """The port that is meant; None where the node has no such port."""
+    """The port with that name; None where the node has no such port."""
     name = parse(text)
-    # A device that is none of the fabric can have the GUID and the PCI function of an HCA.
+    # A device outside of the fabric can have the GUID and the PCI function of an HCA.
     meant = [port for port in ports if name.fits(port)] if name is not None else []
     return min(meant, key=lambda port: bool(port.get("apart")), default=None)
 
 
 def is_named(port: Port, names: t.Iterable[t.Any]) -> bool:
-    """Whether one of the names means this port."""
+    """Whether one of the names refers to this port."""
     return any(find(name, (port,)) is not None for name in names)
 
 
 def durable(port: Port) -> str:
-    """The name of a port that survives a renaming of its device."""
+    """The name of a port that does not change when its device is renamed."""
     return "%s/%s" % (port["pci"], port["port"]) if port.get("pci") else str(port.get("port_guid") or port["name"])
 
 
 def describe(port: Port) -> str:
-    """A port by all of its names: `mlx5_0/1 (0000:03:00.0/1, port GUID 0x7cfe90030016aef1)`."""
+    """All names of a port: `mlx5_0/1 (0000:03:00.0/1, port GUID 0x7cfe90030016aef1)`."""
     others = [durable(port)] if port.get("pci") else []
     others += ["port GUID %s" % port["port_guid"]] if port.get("port_guid") else []
     return "%s (%s)" % (port["name"], ", ".join(others)) if others else str(port["name"])
@@ -118,9 +118,9 @@ def is_persistent(device: str) -> bool:
 
 
 def renamed(text: t.Any, ports: t.Sequence[Port]) -> Port | None:
-    """The port that a name of a device probably meant, which no device has now; None where nothing tells.
+    """The port that a device name probably meant, if no device has that name now; None where there is no evidence.
 
-    A name of rdma_rename has the address or the GUID in it. The driver counts the devices in the order of their addresses.
+    A name from rdma_rename contains the address or the GUID. The driver numbers the devices in the order of their addresses.
     """
     name = parse(text)
     if name is None or not name.device or any(port.get("device") == name.device for port in ports):
@@ -138,7 +138,7 @@ def renamed(text: t.Any, ports: t.Sequence[Port]) -> Port | None:
 
 
 def _is_meant(match: t.Match[str], number: int, port: Port) -> bool:
-    """Whether a name of rdma_rename is made of the address or the GUID of this port."""
+    """Whether a name from rdma_rename is derived from the address or the GUID of this port."""
     if match["guid"]:
         return bool(port.get("port_guid") == "0x" + match["guid"])
     if match["bus"] is None or match["virtual"]:
@@ -148,7 +148,7 @@ def _is_meant(match: t.Match[str], number: int, port: Port) -> bool:
 
 
 def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:
-    """What a device is called now that has lost its declared name, and the name to declare, in words; "" where nothing tells."""
+    """The present name of a device that has lost its declared name, and the name to declare, in words; "" where there is no evidence."""
     port = renamed(text, ports)
     if port is None:
         return ""
@@ -156,12 +156,12 @@ def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:
 
 
 def no_such_port(where: str, value: t.Any, ports: t.Sequence[Port], *, none: str = "") -> Problem:
-    """A problem of a name that fits none of the ports; `none`: what is allowed where there are none."""
+    """The problem of a name that matches none of the ports. `none`: what is allowed where there are no ports."""
     return Problem(where, value, "a port of this node: %s" % describe_all(ports) if ports else none, renaming(value, ports))
 
 
 def named_ports(names: t.Mapping[str, t.Any], ports: t.Sequence[Port], *, none: str) -> list[Port]:
-    """The ports that are meant. `names`: by their place in the input; raises InvalidInput with each that the node does not have."""
+    """The ports with these names. `names`: by their place in the input. Raises InvalidInput with each port that the node does not have."""
     found = {where: find(name, ports) for where, name in names.items()}
     require_none([no_such_port(where, names[where], ports, none=none) for where, port in found.items() if port is None])
     return [port for port in found.values() if port is not None]

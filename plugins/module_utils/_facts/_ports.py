@@ -17,7 +17,7 @@ from ._sysfs import attribute, entries, guid, link_name, pci_address, rdma_devic
 
 _NUMBERED = re.compile(r"^\d+: (.+)$")
 _RATE = re.compile(r"^(\d{1,6}(?:\.\d{1,3})?) Gb/sec \((\d+X)(?: ([A-Z0-9]+))?\)$")
-# The one adapter on mlx5_core that is older than Enhanced IPoIB.
+# The only adapter on mlx5_core that predates Enhanced IPoIB.
 
 _MELLANOX = "0x15b3"
 _NETWORK_CLASS = 0x02
@@ -32,7 +32,7 @@ class Port(t.NamedTuple):
     device: str
     port: int
     port_guid: str = ""
-    """Low half of GID 0. On RoCE that is made of the MAC address."""
+    """The low half of GID 0. On RoCE it is derived from the MAC address."""
     gid: str = ""
     link_layer: str = ""
     """`InfiniBand` or `Ethernet`."""
@@ -44,20 +44,20 @@ class Port(t.NamedTuple):
     rate_gbps: float = 0
     width: str = ""
     speed: str = ""
-    """`EDR`, `HDR` ...; "" for SDR on older kernels, which leave the word out."""
+    """`EDR`, `HDR` ...; "" for SDR on older kernels, which omit the word."""
     lid: int = 0
     sm_lid: int = 0
     pkeys: tuple[str, ...] = ()
     """Assigned P_Keys in ascending order: `0x7fff` is limited, `0xffff` full membership of the default partition."""
     netdevs: tuple[str, ...] = ()
-    """Filled by `_netdevs.with_netdevs`."""
+    """Set by `_netdevs.with_netdevs`."""
     connected_capable: bool | None = None
-    """Filled by `_netdevs.with_capability`; None if unknown before ib_ipoib is loaded."""
+    """Set by `_netdevs.with_capability`; None if unknown before ib_ipoib is loaded."""
     connected_reason: str = ""
     pci: str = ""
-    """PCI function with domain; "" for devices in software such as rxe."""
+    """PCI function with domain; "" for software devices such as rxe."""
     apart: str = ""
-    """Why no default takes the port: `nvswitch` or `smi`, see `_apart.py`. "" for a port of an HCA."""
+    """Why defaults exclude the port: `nvswitch` or `smi`, see `_apart.py`. "" for a port of an HCA."""
 
     @property
     def infiniband(self) -> bool:
@@ -65,7 +65,7 @@ class Port(t.NamedTuple):
 
     @property
     def in_fabric(self) -> bool:
-        """Whether a default may take it; `infiniband` alone is whether it can be named."""
+        """Whether defaults include it. A port that is `infiniband` can be named explicitly."""
         return self.infiniband and not self.apart
 
 
@@ -85,19 +85,19 @@ def parse_rate(text: str) -> tuple[float, str, str]:
 
 
 def gid_guid(gid: str) -> str:
-    """The interface id (low 64 bits) of a GID in sysfs notation as a GUID; "" if there is none."""
+    """The interface ID (low 64 bits) of a GID in sysfs notation, as a GUID; "" if there is none."""
     groups = gid.strip().split(":")
     return guid(":".join(groups[4:])) if len(groups) == 8 else ""
 
 
 def _pkeys(directory: str) -> tuple[str, ...]:
     values = {integer(attribute(directory, index)) for index in entries(directory)}
-    # The low 15 bits are the key; 0 marks an unused slot of the table.
+    # The low 15 bits are the key; 0 marks an unused table entry.
     return tuple("0x%04x" % value for value in sorted(value for value in values if value and value & 0x7FFF))
 
 
 def read_port(root: str, device: str, port: str, *, apart: str = "") -> Port:
-    """One port; `port` is the name of its directory, `apart` what is known of its device."""
+    """One port. `port`: the name of its directory. `apart`: that of its device."""
     base = os.path.join(root, "sys/class/infiniband", device, "ports", port)
     gid = attribute(base, "gids/0")
     rate = attribute(base, "rate")
@@ -125,7 +125,7 @@ def read_port(root: str, device: str, port: str, *, apart: str = "") -> Port:
 
 
 def read_ports(root: str = "/") -> tuple[Port, ...]:
-    """All ports of all RDMA devices, in the order of `rdma_devices` and by port number; none on a node without HCA."""
+    """All ports of all RDMA devices, in the order of `rdma_devices` and by port number; none on a node without an HCA."""
     base = os.path.join(root, "sys/class/infiniband")
     reasons = {device: read_apart(root, device) for device in rdma_devices(root)}
     return tuple(
@@ -134,16 +134,16 @@ def read_ports(root: str = "/") -> tuple[Port, ...]:
 
 
 class Hca(t.NamedTuple):
-    """One RDMA device; a card of two ports usually shows two of them, as two PCI functions. "" where something can't be read."""
+    """One RDMA device; a card with two ports usually has two, as two PCI functions. "" where something can't be read."""
 
     name: str
     type: str = ""
     """`MT4119`."""
     driver: str = ""
     pci: str = ""
-    """PCI function with domain; "" for devices in software such as rxe."""
+    """PCI function with domain; "" for software devices such as rxe."""
     functions: tuple[str, ...] = ()
-    """All PCI functions of the same card (same domain, bus and slot), this one included."""
+    """All PCI functions of the same card (same domain, bus and slot), including this one."""
     virtual: bool = False
     """Whether it is a virtual function (SR-IOV)."""
     psid: str = ""
@@ -154,11 +154,11 @@ class Hca(t.NamedTuple):
     numa_node: int | None = None
     """-1 where the platform has no NUMA information; None without PCI."""
     apart: str = ""
-    """As of its ports."""
+    """Same as for its ports."""
 
 
 class Adapter(t.NamedTuple):
-    """One PCI function of an adapter that can do RDMA, whether or not a driver makes an RDMA device of it."""
+    """One PCI function of an adapter that supports RDMA, whether or not a driver creates an RDMA device for it."""
 
     pci: str
     vendor: str = ""
@@ -167,7 +167,7 @@ class Adapter(t.NamedTuple):
     """`0x1017`."""
     driver: str = ""
     rdma: tuple[str, ...] = ()
-    """The RDMA devices on it; none before the driver's RDMA part is loaded."""
+    """Its RDMA devices; none before the RDMA part of the driver is loaded."""
 
 
 def part_number(vpd: t.BinaryIO) -> str:
@@ -178,7 +178,7 @@ def part_number(vpd: t.BinaryIO) -> str:
 def read_part_number(path: str) -> str:
     """The part number in the VPD file of a PCI function; "" where there is none."""
     try:
-        # Every four bytes of VPD are a conversation with the firmware, so read no more than it takes.
+        # Every four bytes of VPD take an exchange with the firmware, so read no more than necessary.
         with open(path, "rb", buffering=0) as vpd:
             return part_number(vpd)
     except OSError:
@@ -186,7 +186,7 @@ def read_part_number(path: str) -> str:
 
 
 def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
-    """One RDMA device; `functions` are all PCI functions of the node."""
+    """One RDMA device. `functions`: all PCI functions of the node."""
     base = os.path.join(root, "sys/class/infiniband", name)
     pci = pci_address(base, "device")
     slot = pci.rpartition(".")[0]
@@ -208,19 +208,19 @@ def read_hca(root: str, name: str, functions: t.Sequence[str]) -> Hca:
 
 
 def read_hcas(root: str = "/") -> tuple[Hca, ...]:
-    """All RDMA devices by name; none on a node without HCA or without its driver."""
+    """All RDMA devices by name; none on a node without an HCA or its driver."""
     functions = entries(root, "sys/bus/pci/devices")
     return tuple(read_hca(root, name, functions) for name in rdma_devices(root))
 
 
 def is_adapter(vendor: str, pci_class: str) -> bool:
-    """Whether a PCI function can do RDMA: an InfiniBand controller of any maker, or any network controller of NVIDIA's."""
+    """Whether a PCI function supports RDMA: an InfiniBand controller of any vendor, or any network controller of NVIDIA."""
     number_of_class = integer(pci_class) or 0
     return number_of_class >> 8 == _INFINIBAND_CLASS or (vendor.lower() == _MELLANOX and number_of_class >> 16 == _NETWORK_CLASS)
 
 
 def read_adapters(root: str = "/", hcas: t.Sequence[Hca] = ()) -> tuple[Adapter, ...]:
-    """The adapters in the PCI slots, by address: what tells a node without HCA from one whose driver is not loaded yet."""
+    """The adapters in PCI slots, by address: these distinguish a node without an HCA from one whose driver is not loaded yet."""
     base = os.path.join(root, "sys/bus/pci/devices")
     found = []
     for pci in entries(base):

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Processes: where they belong, and what they have open of RDMA."""
+"""Processes: their cgroups, and the RDMA devices that they have open."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ _SOCKET = "socket:["
 class Process(t.NamedTuple):
     pid: int
     comm: str
-    """Its name, cut to 15 characters by the kernel."""
+    """Its name, truncated to 15 characters by the kernel."""
     devices: tuple[str, ...] = ()
-    """What it has open below /dev/infiniband, without the directory."""
+    """Its open files below /dev/infiniband, without the directory."""
 
 
 class Scan(t.NamedTuple):
     """What processes have open."""
 
     processes: tuple[Process, ...]
-    """Those with an RDMA device, and every opensm, which counts even before it opens one."""
+    """Processes with an RDMA device open, and every opensm, which counts even before it opens one."""
     sockets: t.Mapping[str, Process]
-    """The process that has a socket open, by the socket's inode; of several the one with the lowest number."""
+    """The process that has a socket open, by the socket's inode; of several, the one with the lowest PID."""
 
 
 def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The RDMA devices and the inodes of the sockets that a process has open."""
+    """The RDMA devices and the socket inodes that a process has open."""
     directory = os.path.join(root, "proc", pid, "fd")
     devices, sockets = set(), []
     for descriptor in entries(directory):
@@ -50,7 +50,7 @@ def _open(root: str, pid: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def scan_processes(root: str = "/") -> Scan:
-    """Every process is looked at once."""
+    """Scan every process once."""
     found: list[Process] = []
     holders: dict[str, Process] = {}
     for name in process_ids(root):
@@ -64,7 +64,7 @@ def scan_processes(root: str = "/") -> Scan:
 
 
 def path_of(cgroup: str, top: str) -> list[str]:
-    """Below the cgroup of the node itself, which may be a container."""
+    """The components of a cgroup path below the cgroup of the node itself, which may be a container."""
     match, own = _HIERARCHY.search(cgroup), _HIERARCHY.search(top)
     path = match[1] if match else ""
     base = own[1].rpartition("/init.scope")[0] if own else ""

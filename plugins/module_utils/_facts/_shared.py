@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the looks of several concerns read of a node. `Node.once` reads it once."""
+"""Parts of a node's state that several concerns read. `Node.once` reads each only once."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def stack(node: Node) -> Stack:
 
 
 def seen_stack(node: Node, _hints: t.Mapping[str, t.Any]) -> Stack:
-    """The look of the concern ofed: its own, with packages and users of the driver, is for the module."""
+    """The look of the concern ofed. The module has a look of its own, which includes packages and users of the driver."""
     return node.once(stack)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Signatures of kernel modules, and the certificates that they are made with. Pure.
+"""Signatures of kernel modules, and the certificates of their keys. Pure.
 
-A signed module ends with a PKCS#7 message, twelve bytes that tell its length (`struct module_signature` in
+A signed module ends with a PKCS#7 message, twelve bytes with its length (`struct module_signature` in
 include/linux/module_signature.h) and a marker. The message names its signer by issuer and serial number, or by a key identifier.
 """
 
@@ -17,7 +17,7 @@ MARKER = b"~Module signature appended~\n"
 _INFORMATION = struct.Struct(">BBBBB3xI")
 _INFORMATION_LENGTH = struct.calcsize(">BBBBB3xI")
 _PKCS7 = 2
-# What a signature takes at most, with the certificates that some tools put into it.
+# The maximum size of a signature, including certificates that some tools add.
 TAIL = 65536
 _SEQUENCE, _SET, _INTEGER, _OCTETS, _CONTEXT = 0x30, 0x31, 0x02, 0x04, 0xA0
 _SHORT_CONTEXT = 0x80
@@ -28,16 +28,16 @@ _KEY_IDENTIFIER = bytes.fromhex("0603551d0e")
 
 
 class Signature(t.NamedTuple):
-    """Who signed a module."""
+    """The signer of a module."""
 
     issuer: bytes = b""
-    """The name of the certificate's issuer, encoded."""
+    """The encoded name of the certificate's issuer."""
     serial: str = ""
-    """The certificate's serial number in hexadecimal digits."""
+    """The serial number of the certificate in hexadecimal digits."""
     key_id: str = ""
     """The identifier of the key, where the signature names that instead."""
     name: str = ""
-    """The issuer for people."""
+    """The issuer, for display."""
 
 
 class Certificate(t.NamedTuple):
@@ -56,7 +56,7 @@ class _Element(t.NamedTuple):
 
 
 def _elements(data: bytes) -> list[_Element]:
-    """The elements that follow each other in DER. Raises ValueError for anything else."""
+    """The consecutive elements of DER data. Raises ValueError for anything else."""
     found, position = [], 0
     while position < len(data):
         if len(data) < position + 2:
@@ -103,7 +103,7 @@ def _signer(message: bytes) -> Signature:
 
 
 def parse_signature(end: bytes) -> Signature | None:
-    """The signature at the end of a module; None where it has none. One that can't be read is that of an unknown key."""
+    """Parse the signature at the end of a module; None where it has none. An unreadable signature counts as that of an unknown key."""
     if not end.endswith(MARKER):
         return None
     body = end[: -len(MARKER)]
@@ -118,7 +118,7 @@ def parse_signature(end: bytes) -> Signature | None:
 
 
 def parse_certificate(data: bytes) -> Certificate | None:
-    """A certificate in DER; None for anything else."""
+    """Parse a certificate in DER; None for anything else."""
     try:
         body = _elements(_elements(_elements(data)[0].content)[0].content)
         fields = body[1:] if body[0].tag == _CONTEXT else body

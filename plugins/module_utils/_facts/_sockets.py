@@ -2,12 +2,12 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Sockets and routes of one network namespace, as the kernel lists them in procfs. Pure.
+"""Sockets and routes of one network namespace, from procfs. Pure.
 
 /proc/net/tcp, tcp6: `get_tcp4_sock` in net/ipv4/tcp_ipv4.c, `get_tcp6_sock` in net/ipv6/tcp_ipv6.c.
 /proc/net/udp, udp6: `udp4_format_sock` in net/ipv4/udp.c, `__ip6_dgram_sock_seq_show` in net/ipv6/datagram.c.
 /proc/net/sctp/assocs: `sctp_assocs_seq_show` in net/sctp/proc.c.
-SMC has no list of its own: each of its sockets keeps the TCP connection that it was agreed on with.
+SMC has no list of its own: each of its sockets keeps the TCP connection with which it was negotiated.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import typing as t
 
 from .._foreign import Once, decimal, hexadecimal
 
-# include/net/tcp_states.h. A connection that the peer has closed may still be read from, one that is being closed may have data under way.
+# include/net/tcp_states.h. A connection closed by the peer may still be read from, and a closing one may have data in flight.
 _ESTABLISHED = "01"
 _TCP = (_ESTABLISHED, "04", "08")
 _TCP_LISTEN = "0A"
 # A UDP socket without a peer.
 _UDP_CLOSE = "07"
-# `enum sctp_state` in include/net/sctp/constants.h: established, and the four of a shutdown, in which data is still delivered.
+# `enum sctp_state` in include/net/sctp/constants.h: established, and the four shutdown states, in which data are still delivered.
 _SCTP = ("3", "4", "5", "6", "7")
 _HIGHEST_PORT = 65535
 _FIELDS = 10
-# Clients of DHCP and DHCPv6, and NTP: these bind to each address of the node by themselves, and follow the interfaces.
+# DHCP and DHCPv6 clients, and NTP: they bind to each address of the node automatically, and follow changes of interfaces.
 _FOLLOWING = (68, 123, 546)
 
 # Flags of a route.
@@ -48,10 +48,10 @@ class Socket(t.NamedTuple):
     """Its addresses. Only SCTP has several."""
     local_port: int
     remote: tuple[str, ...]
-    """Empty where it is bound and has no peer."""
+    """Empty for a bound socket without a peer."""
     remote_port: int
     inode: str = ""
-    """By which a process is found that has it open. The kernel's own are open in none."""
+    """Identifies the processes that have it open. No process has sockets of the kernel open."""
 
 
 class Sockets(t.NamedTuple):
@@ -65,7 +65,7 @@ class Sockets(t.NamedTuple):
 
 
 def plain_address(text: str) -> str:
-    """An address as it is usually written; IPv4 where IPv6 only wraps it. Raises ValueError for anything else."""
+    """An address in its usual notation, with IPv4-mapped IPv6 addresses as IPv4. Raises ValueError for anything else."""
     found = ipaddress.ip_address(text)
     mapped = found.ipv4_mapped if isinstance(found, ipaddress.IPv6Address) else None
     return str(mapped or found)
@@ -73,7 +73,7 @@ def plain_address(text: str) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def address_of(word: str, byteorder: str) -> str:
-    """`0100007F`: the address in groups of 32 bits, each printed as a number in the byte order of the machine."""
+    """Parse `0100007F`: the address in groups of 32 bits, each printed as a number in the machine's byte order."""
     raw = bytes.fromhex(word)
     if byteorder == "little":
         raw = b"".join(raw[start : start + 4][::-1] for start in range(0, len(raw), 4))
@@ -93,7 +93,7 @@ def _is_of_interface(address: str) -> bool:
 
 
 def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sockets:
-    """/proc/net/tcp, tcp6, udp or udp6; `protocol` is `tcp` or `udp`."""
+    """Parse /proc/net/tcp, tcp6, udp or udp6; `protocol` is `tcp` or `udp`."""
     connected: list[Socket] = []
     listening: set[tuple[str, int]] = set()
     bound: list[Socket] = []
@@ -116,19 +116,19 @@ def parse_inet(protocol: str, text: str, byteorder: str = sys.byteorder) -> Sock
 
 
 def _addresses(words: t.Iterable[str]) -> tuple[str, ...]:
-    """The addresses of one end; the primary one has an asterisk."""
+    """The addresses of one end; the primary one is marked with an asterisk."""
     found = []
     for word in words:
         try:
             found.append(plain_address(word.lstrip("*")))
         except ValueError:
-            # The columns behind the addresses.
+            # The columns after the addresses.
             break
     return tuple(found)
 
 
 def parse_sctp(text: str) -> tuple[Socket, ...]:
-    """/proc/net/sctp/assocs: ... ST (5th) ... INODE LPORT RPORT (11th to 13th), local addresses `<->` remote addresses, and more."""
+    """Parse /proc/net/sctp/assocs: ... ST (5th) ... INODE LPORT RPORT (11th to 13th), local addresses `<->` remote addresses, and more."""
     found = []
     for line in text.splitlines():
         left, arrow, right = line.partition("<->")
@@ -149,13 +149,13 @@ class Route(t.NamedTuple):
 
 
 def _usable(text: str, parse: t.Callable[[list[str]], tuple[Route, int]]) -> tuple[Route, ...]:
-    """The routes of all lines that are up and lead somewhere; `parse` makes a route and its flags of the fields of a line."""
+    """The routes of all lines that are up and have a device. `parse` turns the fields of a line into a route and its flags."""
     found = []
     for line in text.splitlines():
         try:
             route, flags = parse(line.split())
         except (ValueError, IndexError):
-            # The headings.
+            # The heading line.
             continue
         if flags & _UP and not flags & _REJECT:
             found.append(route)
@@ -163,7 +163,7 @@ def _usable(text: str, parse: t.Callable[[list[str]], tuple[Route, int]]) -> tup
 
 
 def parse_route4(text: str, byteorder: str = sys.byteorder) -> tuple[Route, ...]:
-    """/proc/net/route: addresses are printed as numbers in the byte order of the machine."""
+    """Parse /proc/net/route, where addresses are printed as numbers in the machine's byte order."""
 
     def parse(fields: list[str]) -> tuple[Route, int]:
         network = ipaddress.IPv4Network("%s/%s" % (address_of(fields[1], byteorder), address_of(fields[7], byteorder)), strict=False)
@@ -173,7 +173,7 @@ def parse_route4(text: str, byteorder: str = sys.byteorder) -> tuple[Route, ...]
 
 
 def parse_route6(text: str) -> tuple[Route, ...]:
-    """/proc/net/ipv6_route."""
+    """Parse /proc/net/ipv6_route."""
 
     def parse(fields: list[str]) -> tuple[Route, int]:
         network = ipaddress.IPv6Network((bytes.fromhex(fields[0]), hexadecimal(fields[1], 0)), strict=False)
@@ -183,7 +183,7 @@ def parse_route6(text: str) -> tuple[Route, ...]:
 
 
 class Table:
-    """Routes, by the lengths of their prefixes: the way to an address is found in the same time whatever their number."""
+    """Routes by prefix length: the time of a lookup does not depend on their number."""
 
     def __init__(self, routes: t.Iterable[Route]) -> None:
         found: dict[tuple[int, int], dict[int, Route]] = {}
@@ -197,7 +197,7 @@ class Table:
         self._known = Once(self._look_up)
 
     def device_of(self, address: str) -> str:
-        """The device of the longest matching prefix with the lowest metric; "" where nothing matches or it is no address."""
+        """The device of the longest matching prefix with the lowest metric; "" where nothing matches or the argument is no address."""
         return self._known[address]
 
     def _look_up(self, address: str) -> str:

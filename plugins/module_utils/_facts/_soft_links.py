@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Software RDMA links: their types and names, how sysfs shows them, and those that the collection made, from their units."""
+"""Software RDMA links: their types and names, their representation in sysfs, and those that the units of the collection create."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import typing as t
 
 from .._host._files import HEADER, read_text, under
 
-# The driver of each type. Its alias, by which the kernel itself asks for it, is rdma-link-TYPE.
+# The driver of each type. The kernel requests it by the alias rdma-link-TYPE.
 MODULES: t.Mapping[str, str] = {"rxe": "rdma_rxe", "siw": "siw"}
 PROTOCOLS: t.Mapping[str, str] = {"rxe": "RoCE", "siw": "iWARP"}
-# /sys/class/infiniband/*/node_type of what has no hardware below: RoCE is a channel adapter, iWARP an RNIC.
+# /sys/class/infiniband/*/node_type of devices without hardware: RoCE is a channel adapter, iWARP an RNIC.
 _NODE_TYPES: t.Mapping[str, str] = {"1": "rxe", "4": "siw"}
 
 DIRECTORY = "/etc/systemd/system"
@@ -25,7 +25,7 @@ _ADD = re.compile(r"^ExecStart=/usr/bin/env rdma link add (?P<name>\S+) type (?P
 
 
 class Link(t.NamedTuple):
-    """An RDMA device that a driver makes on top of a network interface."""
+    """An RDMA device that a driver creates on top of a network interface."""
 
     name: str
     type: str
@@ -36,7 +36,7 @@ class Link(t.NamedTuple):
 
 
 def type_of(virtual: bool, node_type: str) -> str:
-    """`node_type` is the file's content, `1: CA`. "" for hardware."""
+    """The type of a device. `node_type`: the content of its file, `1: CA`. "" for hardware."""
     return _NODE_TYPES.get(node_type.split(":", 1)[0].strip(), "") if virtual else ""
 
 
@@ -45,12 +45,12 @@ def unit_of(name: str) -> str:
 
 
 def path_of(name: str) -> str:
-    """The file of a link's unit."""
+    """The path of a link's unit file."""
     return "%s/%s" % (DIRECTORY, unit_of(name))
 
 
 def records(files: t.Mapping[str, str]) -> dict[str, Link]:
-    """The links that our units among `files` make, by name."""
+    """The links, by name, that our units among `files` create."""
     found = {}
     for path, text in files.items():
         match = _ADD.search(text)
@@ -60,11 +60,11 @@ def records(files: t.Mapping[str, str]) -> dict[str, Link]:
 
 
 def read_units(root: str = "/") -> dict[str, str]:
-    """The text of every unit with a name like those of ours, by its path below `root`."""
+    """The text of every unit whose name matches ours, by its path below `root`."""
     pattern = under(root, "%s/%s*.service" % (DIRECTORY, PREFIX))
     return {"/" + os.path.relpath(path, root): read_text(path) for path in sorted(glob.glob(pattern))}
 
 
 def read_soft_links(root: str = "/") -> tuple[Link, ...]:
-    """By name. Ports tell whether they are there now."""
+    """The links of our units, by name. The list of ports tells whether they exist now."""
     return tuple(link for _name, link in sorted(records(read_units(root)).items()))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The RDMA software of a node: the distribution's own, MLNX_OFED or DOCA-OFED, and how that is known."""
+"""The RDMA software of a node: the distribution's own, MLNX_OFED or DOCA-OFED, with the evidence."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if t.TYPE_CHECKING:
     from .._host._run import Runner
 
 DOCA = ("doca-ofed", "doca-all", "doca-networking", "doca-roce", "doca-host-basic")
-# The profile doca-ofed in two, for kernels that DOCA has no modules for.
+# The profile doca-ofed in two parts, for kernels without modules from DOCA.
 DOCA_PARTS = ("doca-ofed-userspace", "doca-kernel")
-# Ubuntu builds DOCA-OFED itself, from 26.04 on: a metapackage for each flavour of its kernel, such as doca-ofed-generic-64k, and doca-ofed-userspace-3.4.
+# Ubuntu builds DOCA-OFED itself since 26.04: one metapackage per kernel flavour, such as doca-ofed-generic-64k, and doca-ofed-userspace-3.4.
 _UBUNTU = re.compile(r"^doca-ofed-(userspace-([0-9][0-9.]*)|(?!userspace).+)\Z")
-# It declares the repository of DOCA, and installs nothing by itself.
+# It only declares the repository of DOCA.
 DOCA_HOST = "doca-host"
-# The metapackages of MLNX_OFED; the installer installs none of them.
+# The metapackages of MLNX_OFED; its installer installs none of them.
 _SETS = ("all", "basic", "bluefield", "dpdk", "eth-only", "guest", "hpc", "hypervisor", "kernel-only", "vma", "vma-eth", "vma-vpi")
 MLNX_OFED = tuple("mlnx-ofed-%s%s" % (name, kind) for name in _SETS for kind in ("", "-user-only", "-exact"))
 OFED_KERNEL = (
@@ -44,13 +44,13 @@ OFED_KERNEL = (
 )
 INBOX = ("rdma-core", "libibverbs1", "libibverbs")
 PACKAGES = (*DOCA, *DOCA_PARTS, DOCA_HOST, "doca-*", *MLNX_OFED, *OFED_KERNEL, *INBOX)
-# The selection that the collection installed last.
+# The record of the collection's last installation.
 RECORD = "var/lib/rdma.ofed/stack.json"
 
 _UPSTREAM = re.compile(r"^(?:\d+:)?([^-]+)")
 _RELEASE = re.compile(r"^(?:\d+:)?(\d+)\.(\d+)")
 
-# After 24.10, there is no MLNX_OFED.
+# The last release of MLNX_OFED is 24.10.
 _LAST_MLNX_OFED = (24, 10)
 
 # The first release that rejects connected mode on every device.
@@ -61,28 +61,28 @@ class Stack(t.NamedTuple):
     kind: str
     """`inbox`, `mlnx_ofed`, `doca` or `none`."""
     version: str = ""
-    """Of MLNX_OFED, of DOCA, or of the distribution's rdma-core without its package revision."""
+    """The version of MLNX_OFED, of DOCA, or of the distribution's rdma-core without its package revision."""
     evidence: str = ""
     ofed_version: str = ""
     """The release of the OFED drivers in MLNX_OFED and DOCA."""
     loaded: str = ""
-    """Whose drivers the running kernel holds: `inbox`, `ofed`, or "" for none."""
+    """The origin of the loaded drivers: `inbox`, `ofed`, or "" for none."""
     ulps: tuple[str, ...] = ()
-    """The upper-layer protocols that the collection has turned on."""
+    """The upper-layer protocols that the collection has enabled."""
     complete: bool = True
-    """Whether the installation of a vendor's stack came to its end."""
+    """Whether the installation of a vendor's stack was completed."""
     protected: bool = False
-    """Whether the collection keeps packages from being replaced by an update of the system, or did so for a stack that has gone since."""
+    """Whether the collection protects packages from system updates, or did so for a stack that was removed since."""
 
     @property
     def words(self) -> str:
-        """`mlnx_ofed 23.10-0.5.5.0`, "" for none."""
+        """`mlnx_ofed 23.10-0.5.5.0`; "" for none."""
         half = "" if self.complete else ", half installed"
         return "" if self.kind == "none" else ("%s %s" % (self.kind, self.version)).strip() + half
 
 
 def parse_pacman_names(names: t.Iterable[str], wanted: t.Collection[str]) -> dict[str, str]:
-    """Directory names of pacman's database, `rdma-core-55.0-1`, -> versions of the wanted packages."""
+    """The versions of the wanted packages, from directory names of pacman's database such as `rdma-core-55.0-1`."""
     rows = [name.rsplit("-", 2) for name in names]
     return {row[0]: "%s-%s" % (row[1], row[2]) for row in rows if len(row) == 3 and row[0] in wanted}
 
@@ -102,22 +102,22 @@ def _release(version: str) -> tuple[int, ...]:
 
 
 def read_selection(root: str = "/") -> dict[str, t.Any]:
-    """The selection of the last run that succeeded, which is on record on the node; empty where there was none."""
+    """The selection of the last successful run, from the record on the node; empty where there was none."""
     return read_table(read_text(os.path.join(root, RECORD)))
 
 
 def ubuntus_doca(names: t.Iterable[str]) -> tuple[str, str]:
-    """The package of Ubuntu's own DOCA-OFED that tells its release, and the release; "" for what is not there."""
+    """The package of Ubuntu's own DOCA-OFED that tells its release, and the release; "" for what is missing."""
     found = [match for match in map(_UBUNTU.match, sorted(names)) if match]
-    # That of the user space has the release in its name. The others have the versions of their kernels.
+    # The user-space package has the release in its name. The others have the versions of their kernels.
     telling = next((match for match in found if match[2]), found[0] if found else None)
     return ("", "") if telling is None else (telling[0], telling[2] or "")
 
 
 def _without_profile(packages: t.Mapping[str, str], ofed_info: tuple[str, str], record: t.Mapping[str, t.Any]) -> tuple[str, str] | None:
-    """Evidence and version of DOCA-OFED where no profile of it is installed; None where it is something else.
+    """Evidence and version of DOCA-OFED without an installed profile; None for anything else.
 
-    A profile goes with any package that it needs, such as opensm. What it brought stays, and is the same as in MLNX_OFED.
+    A profile is removed with any of its dependencies, such as opensm. Its other packages stay, and are the same as in MLNX_OFED.
     """
     spelling, ofed_version = ofed_info
     part, version = _first(DOCA_PARTS, packages)
@@ -135,12 +135,12 @@ def _without_profile(packages: t.Mapping[str, str], ofed_info: tuple[str, str], 
         return "ofed_info says %s-%s, and MLNX_OFED ended with %d.%d" % (spelling, ofed_version, *_LAST_MLNX_OFED), ""
     if record.get("source") == "doca":
         return "the record of its installation", str(record.get("version") or "")
-    # What the repository has by now need not be what is installed.
+    # The present content of the repository need not be what is installed.
     return ("package %s, which declares its repository" % DOCA_HOST, "") if DOCA_HOST in packages else None
 
 
 def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], loaded: str = "", *, record: t.Mapping[str, t.Any] | None = None) -> Stack:
-    """The stack, from installed packages, from spelling and version of the release that `ofed_info` names, and from the record of the collection."""
+    """The stack, from installed packages, from spelling and version of the release that `ofed_info` prints, and from the collection's record."""
     spelling, ofed_version = ofed_info
     doca, doca_version = _first(DOCA, packages)
     kernel, kernel_version = _first(OFED_KERNEL, packages)
@@ -155,7 +155,7 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], load
         return Stack("doca", without[1], without[0], ofed_version, loaded)
     if spelling or kernel:
         evidence = "ofed_info says %s-%s" % (spelling, ofed_version) if spelling else "package %s %s" % (kernel, kernel_version)
-        # The installer changes the spelling at its end. What comes from a repository keeps it, and has a metapackage.
+        # The installer changes the spelling at its end. A stack from a repository keeps it, and has a metapackage.
         complete = (bool(spelling) and not spelling.startswith(_modinfo.INTERNAL)) or any(name in packages for name in MLNX_OFED)
         return Stack("mlnx_ofed", ofed_version, evidence, ofed_version, loaded, complete=complete)
     if inbox:
@@ -167,7 +167,7 @@ def connected_refused(stack: Stack) -> str:
     """Why this stack supports connected mode on no device, in words; "" where it depends on the device."""
     if stack.kind not in ("mlnx_ofed", "doca"):
         return ""
-    # DOCA came with OFED 23.10 at the earliest, so an unknown release of it refuses as well.
+    # DOCA includes OFED 23.10 or later, so an unknown release of it rejects connected mode as well.
     release = _release(stack.ofed_version) or (_DATAGRAM_ONLY if stack.kind == "doca" else ())
     if release < _DATAGRAM_ONLY:
         return ""
@@ -181,7 +181,7 @@ def _is_protected(family: Family | None, root: str) -> bool:
 
 
 def read_stack(run: Runner, root: str = "/") -> Stack:
-    """The stack; at most two short processes."""
+    """The stack; takes at most two short processes."""
     modules = os.path.join(root, "sys/module")
     loaded = "ofed" if os.path.exists(modules + "/mlx_compat") else "inbox" if os.path.exists(modules + "/ib_core") else ""
     family = by_name(read_os(root).family)

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Storage that may be somewhere else: mounts and swap areas with their servers, and block devices.
+"""Storage that may be remote: mounts and swap areas with their servers, and block devices.
 
-Block devices over RDMA are NVMe over Fabrics, iSER and SRP, those over IP iSCSI, RBD of Ceph, DRBD and NBD.
+Block devices over RDMA are NVMe over Fabrics, iSER and SRP; those over IP are iSCSI, RBD of Ceph, DRBD and NBD.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _MINOR = re.compile(r"(?:\bminor\s+|/dev/drbd)([0-9]{1,7})\b")
 _ADDRESS = re.compile(r"\baddress\s+(?:[a-z0-9]+\s+)?(\[[0-9A-Fa-f:.]+\]|[0-9.]+):[0-9]+")
 _CONNECTED = re.compile(r"^[^\S\n]*([0-9]{1,7}): cs:(\w+)", re.MULTILINE)
 _DRBD9 = re.compile(r"^version:\s*(?:[1-9][0-9]|9)\.")
-# Without a connection: `drbd_conn_str` in drivers/block/drbd/drbd_strings.c, and what drbd_seq_show prints for a device that is not set up.
+# States without a connection: `drbd_conn_str` in drivers/block/drbd/drbd_strings.c, and the word of drbd_seq_show for an unconfigured device.
 _ALONE = ("Unconfigured", "StandAlone")
 _DRBD_CONFIGURATION = ("etc/drbd.d", "var/lib/linstor.d")
-# The kernel escapes tab, newline, blank, number sign and backslash only.
+# The kernel escapes only tab, newline, blank, number sign and backslash.
 _ESCAPED = {"011": "\t", "012": "\n", "040": " ", "043": "#", "134": "\\"}
 _ESCAPE = re.compile(r"\\(%s)" % "|".join(_ESCAPED))
 _NETWORKS = ("o2ib", "tcp")
@@ -38,14 +38,14 @@ _PORT = re.compile(r"^(\[[^]]*\]|[^:]*):[0-9]+\Z")
 
 
 class Session(t.NamedTuple):
-    """One connection to a storage target, or one exported to others."""
+    """One connection to a storage target, or one target exported to others."""
 
     name: str
     """`nvme1`, `host5`, `nvmet port 1`, `rbd0`."""
     protocol: str
     """`NVMe over RDMA`, `iSER`, `SRP`, `RBD`."""
     address: str = ""
-    """The target's, or where only that is known the node's own for it."""
+    """The target's address, or the node's own address for it if only that is known."""
 
 
 def nvme_address(text: str) -> str:
@@ -55,9 +55,9 @@ def nvme_address(text: str) -> str:
 
 
 def read_sessions(root: str, hosts: t.Mapping[str, str]) -> tuple[Session, ...]:
-    """All storage sessions over RDMA, and those of IP transports, whose address decides whether they run over an RDMA adapter.
+    """All storage sessions over RDMA, and those of IP transports, whose address tells whether they use an RDMA adapter.
 
-    A device with several addresses is there once for each. `hosts` are the addresses of names.
+    A device with several addresses has one entry for each. `hosts`: addresses by host name.
     """
     sessions = []
     for name in entries(root, "sys/class/nvme"):
@@ -80,7 +80,7 @@ def read_sessions(root: str, hosts: t.Mapping[str, str]) -> tuple[Session, ...]:
 
 
 def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -> Session | None:
-    """The session that a block device (`/dev/nvme1n1p2`, `/dev/mapper/root`) stands on, through partitions, RAID and LVM."""
+    """The session that a block device (`/dev/nvme1n1p2`, `/dev/mapper/root`) depends on, through partitions, RAID and LVM."""
     by_name = {session.name: session for session in sessions}
     base = os.path.join(root, "sys/class/block")
     path = under(root, device)
@@ -95,7 +95,7 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
         nvme = _NVME.match(name)
         holders = [name, *filter(_HOST.match, real.split("/"))]
         if nvme:
-            # With multipath the number is the subsystem's, and its controllers stand beside the namespace.
+            # With multipath, the number is that of the subsystem, and its controllers are beside the namespace.
             holders += ["nvme" + nvme.group(1), *entries(root, "sys/class/nvme-subsystem", "nvme-subsys" + nvme.group(1))]
         for holder in holders:
             if holder in by_name:
@@ -107,12 +107,12 @@ def block_session(device: str, sessions: t.Sequence[Session], root: str = "/") -
 
 
 def parse_drbd(text: str) -> tuple[str, ...]:
-    """/proc/drbd of DRBD 8 (` 0: cs:Connected ro:Primary/Secondary ...`): the numbers of the devices that have or want a peer."""
+    """Parse /proc/drbd of DRBD 8 (` 0: cs:Connected ro:Primary/Secondary ...`): the numbers of the devices that have or expect a peer."""
     return tuple(minor for minor, state in _CONNECTED.findall(text) if state not in _ALONE)
 
 
 def parse_drbd_configuration(text: str) -> dict[str, tuple[str, ...]]:
-    """The addresses of each device, by its number, of all resources."""
+    """The addresses of each device, by its number, from all resources."""
     found: dict[str, tuple[str, ...]] = {}
     for resource in re.split(r"(?m)^[^\S\n]*resource\s", text)[1:]:
         addresses = tuple(dict.fromkeys(address.strip("[]") for address in _ADDRESS.findall(resource)))
@@ -132,7 +132,7 @@ def _drbd(root: str) -> list[Session]:
     status = attribute(root, "proc/drbd")
     if not status:
         return []
-    # DRBD 9 shows no devices there, and makes each only when it is set up.
+    # DRBD 9 lists no devices there, and creates each only when it is set up.
     there = [name[len("drbd") :] for name in entries(root, "sys/class/block") if re.match(r"drbd[0-9]+\Z", name)]
     minors = there if _DRBD9.match(status) else parse_drbd(status)
     paths = [("etc/drbd.conf",), *((folder, name) for folder in _DRBD_CONFIGURATION for name in entries(root, folder) if name.endswith(".res"))]
@@ -146,7 +146,7 @@ def _drbd(root: str) -> list[Session]:
 def _nbd(root: str, hosts: t.Mapping[str, str]) -> list[Session]:
     found = []
     for name in entries(root, "sys/class/block"):
-        # The process that connected the device; the file is there as long as it is connected (pid_show in drivers/block/nbd.c).
+        # The PID of the process that connected the device; the file exists while it is connected (pid_show in drivers/block/nbd.c).
         pid = attribute(root, "sys/class/block", name, "pid") if re.match(r"nbd[0-9]+\Z", name) else ""
         if not pid:
             continue
@@ -176,18 +176,18 @@ def _plain(field: str) -> str:
 
 
 def parse_mounts(text: str) -> tuple[Mount, ...]:
-    """/proc/mounts: source, target, type, options; blanks within are written in octal."""
+    """Parse /proc/mounts: source, target, type, options; blanks within a field are octal escapes."""
     rows = [line.split(" ") for line in text.splitlines()]
     return tuple(Mount(_plain(row[0]), _plain(row[1]), row[2], tuple(row[3].split(","))) for row in rows if len(row) >= 4)
 
 
 def parse_swaps(text: str) -> tuple[str, ...]:
-    """/proc/swaps: the files and devices swapped to, after one line of headings."""
+    """Parse /proc/swaps: the swap files and devices, after one heading line."""
     return tuple(_plain(line.split()[0]) for line in text.splitlines()[1:] if line.strip())
 
 
 def parse_hosts(text: str) -> dict[str, str]:
-    """/etc/hosts: the first address of each name."""
+    """Parse /etc/hosts: the first address of each name."""
     found: dict[str, str] = {}
     for line in text.splitlines():
         fields = line.partition("#")[0].split()
@@ -197,7 +197,7 @@ def parse_hosts(text: str) -> dict[str, str]:
 
 
 def server_address(word: str, hosts: t.Mapping[str, str]) -> str:
-    """The address of `10.1.0.9`, `10.1.0.9:6789`, `[fd00::9]:6789`, or of a name in /etc/hosts; "" where that is all that is known."""
+    """The address in `10.1.0.9`, `10.1.0.9:6789` or `[fd00::9]:6789`, or that of a name in /etc/hosts; "" for any other name."""
     match = _PORT.match(word)
     plain = (match.group(1) if match else word).strip("[]").partition("%")[0]
     plain = hosts.get(plain, plain)
@@ -208,13 +208,13 @@ def server_address(word: str, hosts: t.Mapping[str, str]) -> str:
 
 
 def _server_words(mount: Mount) -> list[str]:
-    """The words that name the servers, which most network file systems have in the option `addr`."""
+    """The words that name the servers. Most network file systems have them in the option `addr`."""
     if mount.type == "ceph":
-        # The monitors: `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, whose slashes separate (ceph_show_options in fs/ceph/super.c).
+        # The monitors: `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, which separates by slashes (ceph_show_options in fs/ceph/super.c).
         named = mount.option("mon_addr")
         return named.split("/") if named else mount.source.partition(":/")[0].split(",")
     if mount.type == "fuse.glusterfs":
-        # `server1,server2:/volume`; a volume may be named without the slash.
+        # `server1,server2:/volume`; the volume may lack the slash.
         return mount.source.rpartition(":")[0].split(",")
     if mount.type == "panfs":
         # `panfs://server/volume`, `panfs://server:global/volume`.
@@ -224,7 +224,7 @@ def _server_words(mount: Mount) -> list[str]:
 
 
 def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
-    """Addresses and networks, `o2ib` or `tcp`, in `10.9.0.1@o2ib:10.9.0.2@o2ib:/name`."""
+    """Addresses and networks, `o2ib` or `tcp`, from `10.9.0.1@o2ib:10.9.0.2@o2ib:/name`."""
     found = []
     parts = mount.source.split("@")
     for before, behind in zip(parts, parts[1:]):
@@ -232,7 +232,7 @@ def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
         plain = before[:-1] if before.endswith("]") else before
         head = plain.rstrip(_OF_ADDRESS)
         address = plain[len(head) :]
-        # What stands before it may end in letters that an address has, too: o2ib:10.9.0.2.
+        # The network before an address may end in characters of an address: o2ib:10.9.0.2.
         address = address.partition(":")[2] if head and head[-1] not in "[," else address
         if network and address:
             found.append((address, network))
@@ -240,7 +240,7 @@ def lustre_servers(mount: Mount) -> list[tuple[str, str]]:
 
 
 def servers(mount: Mount, hosts: t.Mapping[str, str]) -> tuple[str, ...]:
-    """The addresses of a mount's servers; "" stands for one that is known by its name only."""
+    """The addresses of a mount's servers; "" stands for a server whose address is unknown."""
     if mount.type == "lustre":
         return tuple(address for address, _network in lustre_servers(mount))
     return tuple(server_address(word, hosts) for word in _server_words(mount))

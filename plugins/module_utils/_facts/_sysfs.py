@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Attribute files of sysfs and procfs, which may vanish or refuse between two reads.
+"""Attribute files of sysfs and procfs, which may disappear or fail between two reads.
 
-Reading `carrier` of an interface that is down is EINVAL, a device that is just going away gives ENODEV. Facts are
-about what is there, so every one of these reads as empty.
+Reading `carrier` of an interface that is down returns EINVAL, and a device that is being removed returns ENODEV. Facts describe
+what exists, so every such file reads as empty.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PCI_ADDRESS = re.compile(r"^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$")
 
 
 def content(*parts: str) -> bytes:
-    """The bytes of a file; none where it can't be read."""
+    """The bytes of a file; empty where it can't be read."""
     try:
         with open(os.path.join(*parts), "rb") as stream:
             return stream.read()
@@ -29,7 +29,7 @@ def content(*parts: str) -> bytes:
 
 
 def attribute(*parts: str) -> str:
-    """The content of one attribute without surrounding blanks, or "" where it can't be read."""
+    """The content of one attribute without surrounding blanks; "" where it can't be read."""
     return content(*parts).decode("utf-8", "replace").strip()
 
 
@@ -42,17 +42,17 @@ def entries(*parts: str) -> list[str]:
 
 
 def rdma_devices(root: str) -> list[str]:
-    """The RDMA devices in the order in which the kernel counts them: `mlx5_2` before `mlx5_10`. ib_ipoib makes its interfaces in that order."""
+    """The RDMA devices in numeric order: `mlx5_2` before `mlx5_10`. ib_ipoib creates its interfaces in that order."""
     return sorted(entries(root, "sys/class/infiniband"), key=natural)
 
 
 def process_ids(root: str) -> list[str]:
-    """The names of the folders of processes, lowest first."""
+    """The names of the process directories, lowest PID first."""
     return sorted((name for name in entries(root, "proc") if decimal(name) is not None), key=lambda name: decimal(name, 0))
 
 
 def link_target(*parts: str) -> str:
-    """What a symbolic link points to, as it is written there; "" where there is no link."""
+    """The target of a symbolic link, as written in it; "" where there is no link."""
     try:
         return os.readlink(os.path.join(*parts))
     except OSError:
@@ -60,18 +60,18 @@ def link_target(*parts: str) -> str:
 
 
 def link_name(*parts: str) -> str:
-    """The last part of what a symbolic link points to: `driver` -> `mlx5_core`. "" where there is no link."""
+    """The last component of a symbolic link's target: `driver` -> `mlx5_core`. "" where there is no link."""
     return os.path.basename(link_target(*parts))
 
 
 def real_path(*parts: str) -> str:
-    """Where a path leads through all links; "" where nothing is there."""
+    """The path with all links resolved; "" where it does not exist."""
     path = os.path.join(*parts)
     return os.path.realpath(path) if os.path.exists(path) else ""
 
 
 def guid(text: str) -> str:
-    """`0c42:a103:0000:0011`, `0c:42:a1:...` or bare digits as `0x0c42a10300000011`; "" for anything else and for zero."""
+    """Normalise `0c42:a103:0000:0011`, `0c:42:a1:...` or bare digits to `0x0c42a10300000011`; "" for anything else and for zero."""
     digits = text.strip().lower().replace(":", "")
     digits = digits[2:] if digits.startswith("0x") else digits
     if not re.match(r"^[0-9a-f]{16}$", digits) or not digits.strip("0"):
@@ -80,5 +80,5 @@ def guid(text: str) -> str:
 
 
 def pci_address(*parts: str) -> str:
-    """The PCI function behind a `device` link, also of a subfunction (an auxiliary device below its function); "" for none."""
+    """The PCI function behind a `device` link, also for a subfunction (an auxiliary device below its function); "" for none."""
     return next((name for name in reversed(real_path(*parts).split("/")) if PCI_ADDRESS.match(name)), "")

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Whether the kernel would load a module: does it demand signatures, and which keys does it trust? A signature alone says neither."""
+"""Whether the kernel would load a module: this depends on whether it requires signatures and which keys it trusts."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ._sysfs import attribute, content
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
-# Where DKMS and shim keep the certificates of keys that were made on the node. Signatures name the issuer of a certificate, and
-# /proc/keys its subject: only the certificate tells that the two are one, where they differ.
+# Where DKMS and shim keep the certificates of keys that were created on the node. Signatures name the issuer of a certificate, and
+# /proc/keys its subject: where these differ, only the certificate connects them.
 _SITES_OWN = "etc/rdma-ofed/certificates"
 _CERTIFICATES = (_SITES_OWN + "/*.der", "var/lib/dkms/*.pub", "var/lib/dkms/*.der", "var/lib/shim-signed/mok/*.der", "etc/dkms/*.der", "etc/dkms/*.pub")
-# proc_keys_show in security/keys/proc.c cuts the type to nine characters.
+# proc_keys_show in security/keys/proc.c truncates the type to nine characters.
 _TYPE = " asymmetri "
 _FLAGS = re.compile(r"\S+ (?P<flags>\S+) ")
 _DESCRIPTION = re.compile(r"(?P<name>.*): (?P<id>[0-9a-f]+): \S+ [^:]*\Z")
-# Revoked, dead, invalidated; and Q for those that a user has added, which are in no keyring of the kernel.
+# Revoked, dead, invalidated; and Q for keys that a user has added, which are in no keyring of the kernel.
 _UNUSABLE = frozenset("RDiQ")
 _SHOWN = 4
 
@@ -45,12 +45,12 @@ class Key(t.NamedTuple):
 
 
 class Trust(t.NamedTuple):
-    """What the kernel takes for a good signature."""
+    """The conditions under which the kernel accepts a signature."""
 
     enforced: bool = False
     keys: tuple[Key, ...] = ()
     certificates: tuple[Certificate, ...] = ()
-    """Those on the node, which tell the identifier of a key by its issuer and serial number."""
+    """The certificates on the node. They give the identifier of a key for its issuer and serial number."""
 
 
 class Untrusted(t.NamedTuple):
@@ -58,11 +58,11 @@ class Untrusted(t.NamedTuple):
 
     module: str
     signer: str = ""
-    """Who signed it; "" where it is not signed."""
+    """The signer; "" for an unsigned module."""
 
 
 def parse_keys(text: str) -> tuple[Key, ...]:
-    """/proc/keys: the certificates in the kernel's own keyrings, `NAME: ID: X509.rsa SHORT []` (asymmetric_key_describe in crypto/asymmetric_keys)."""
+    """Parse /proc/keys: the certificates in the kernel's own keyrings, `NAME: ID: X509.rsa SHORT []` (asymmetric_key_describe in crypto/asymmetric_keys)."""
     found = []
     for line in text.splitlines():
         head, _type, description = line.rpartition(_TYPE)
@@ -73,16 +73,16 @@ def parse_keys(text: str) -> tuple[Key, ...]:
 
 
 def is_enforced(sig_enforce: str, lockdown: str, secure_boot: bool) -> bool:
-    """Whether only signed modules are loaded. A kernel that shows no lockdown is taken to lock down with Secure Boot."""
+    """Whether the kernel loads only signed modules. A kernel that shows no lockdown state is assumed to lock down with Secure Boot."""
     if sig_enforce == "Y":
         return True
     return "[none]" not in lockdown if lockdown else secure_boot
 
 
 def is_trusted(signature: Signature, trust: Trust) -> bool:
-    """Whether the key is among those of the kernel.
+    """Whether the kernel trusts the key.
 
-    The kernel shows no issuers and serial numbers, so a certificate on the node has to tell the identifier. Without one, the name decides.
+    The kernel shows no issuers and serial numbers, so a certificate on the node has to give the identifier. Without one, the name decides.
     """
     ids = {key.id for key in trust.keys}
     if signature.key_id:
@@ -97,7 +97,7 @@ def is_trusted(signature: Signature, trust: Trust) -> bool:
 
 
 def read_trust(root: str = "/") -> Trust:
-    """The keys are only read where they matter."""
+    """Read the conditions. The keys are read only where they matter."""
     sig_enforce = attribute(root, "sys/module/module/parameters/sig_enforce")
     if not is_enforced(sig_enforce, attribute(root, "sys/kernel/security/lockdown"), read_secure_boot(root)):
         return Trust()
@@ -107,12 +107,12 @@ def read_trust(root: str = "/") -> Trust:
 
 
 def _unpacked(path: str, run: Runner) -> bytes:
-    """The end of a module's file, which may be compressed. Raises OSError where it can't be read."""
+    """The end of a module's file after decompression. Raises OSError where it can't be read."""
     if path.endswith(".gz"):
         with gzip.open(path) as stream:
             return stream.read()[-TAIL:]
     if path.endswith(".xz"):
-        # Not every Python is built with it.
+        # Not every Python has lzma.
         import lzma
 
         with lzma.open(path) as stream:
@@ -129,7 +129,7 @@ def _unpacked(path: str, run: Runner) -> bytes:
 
 
 def read_signature(path: str, run: Runner) -> Signature | None:
-    """Who signed a module's file; None where it is not signed. What can't be read is taken from modinfo."""
+    """The signer of a module's file; None where it is not signed. If the file can't be read, modinfo is used."""
     with contextlib.suppress(OSError, EOFError, ImportError):
         return parse_signature(_unpacked(path, run))
     name = run(["modinfo", "-F", "signer", path], ok=None, timeout=20).stdout.strip()
@@ -138,7 +138,7 @@ def read_signature(path: str, run: Runner) -> Signature | None:
 
 
 def untrusted(files: t.Mapping[str, str], run: Runner, root: str = "/") -> tuple[Untrusted, ...]:
-    """The modules, given by names and paths of their files, that the kernel would refuse for their signatures."""
+    """The modules whose signatures the kernel would refuse. `files`: paths by module name."""
     trust = read_trust(root)
     if not trust.enforced:
         return ()
@@ -153,7 +153,7 @@ def untrusted(files: t.Mapping[str, str], run: Runner, root: str = "/") -> tuple
 
 
 def words(found: t.Sequence[Untrusted]) -> str:
-    """What the kernel would refuse, and the steps that end that; "" where it would refuse nothing."""
+    """The modules that the kernel would refuse, and how to fix that, in words; "" where it would refuse none."""
     if not found:
         return ""
     causes = []

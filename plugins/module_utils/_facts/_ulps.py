@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The upper-layer protocols that the collection has turned on here: it keeps a record, and turns off nothing else."""
+"""The upper-layer protocols that the collection has enabled here. It keeps a record, and disables no others."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ RECORD = "var/lib/rdma.ofed/ulps.json"
 
 
 class Kept(t.NamedTuple):
-    """What turning one protocol on has changed."""
+    """What enabling one protocol has changed."""
 
     units: tuple[str, ...] = ()
-    """The units to stop and disable when it is turned off."""
+    """The units to stop and disable when the protocol is disabled."""
     conf: t.Mapping[str, str] = {}
-    """The keys of openib.conf that it set, with the values from before."""
+    """The keys of openib.conf that it set, with their previous values."""
 
 
 class Record(t.NamedTuple):
-    """The protocols that are turned on."""
+    """The protocols that are enabled."""
 
     source: str = ""
-    """The stack that it was turned on with."""
+    """The stack with which it was enabled."""
     protocols: t.Mapping[str, Kept] = {}
 
 
@@ -38,7 +38,7 @@ def _kept(row: t.Mapping[str, t.Any]) -> Kept:
 
 
 def parse_record(text: str) -> Record:
-    """The file's content; an empty record for anything that is not of its form."""
+    """Parse the file; a malformed one gives an empty record."""
     try:
         found = read_table(text)
         rows = {name: _kept(row) for name, row in found.get("protocols", {}).items()}
@@ -48,7 +48,7 @@ def parse_record(text: str) -> Record:
 
 
 def record_text(record: Record) -> str:
-    """The file's content. Empty: no file."""
+    """The content of the file. Empty: no file."""
     rows = {name: {"units": list(kept.units), "conf": dict(kept.conf)} for name, kept in record.protocols.items()}
     return json.dumps({"source": record.source, "protocols": rows}, indent=1, sort_keys=True) + "\n" if rows else ""
 

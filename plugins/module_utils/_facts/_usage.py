@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The users of RDMA: what would be interrupted if the drivers were unloaded now. Among them is what carries the traffic of virtual machines and containers."""
+"""The users of RDMA: what unloading the drivers now would interrupt. This includes interfaces that carry traffic of virtual machines and containers."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from ._processes import Process, scan_processes
 from ._sockets import Table
 from ._sysfs import PCI_ADDRESS, attribute, entries
 
-# Parallel file systems whose mounts don't tell what they run over, and which use verbs or the adapter itself where they can.
+# Parallel file systems whose mounts don't tell their transport, and which use verbs or the adapter directly where possible.
 _PARALLEL = ("beegfs", "gpfs", "wekafs")
-# Those of which a server without a known address may be anywhere, and whose connections are nowhere to be seen.
+# Parallel file systems whose servers may be anywhere if the address is unknown, and whose connections are not visible.
 _OPAQUE = ("panfs",)
-# Storage over IP: its address decides whether it runs over an RDMA adapter.
+# Storage over IP: its address tells whether it uses an RDMA adapter.
 _OVER_IP = ("NVMe over TCP", "iSCSI", "RBD", "DRBD", "NBD")
-# Upper layers that load by themselves and are harmless until something holds them.
+# Upper layers that are loaded automatically and are harmless while they are not in use.
 _ULPS = (
     "9pnet_rdma",
     "ib_iser",
@@ -58,13 +58,13 @@ class User(t.NamedTuple):
 
 
 def _interfaces(address: str, ways: Table, netdevs: t.Sequence[Netdev]) -> tuple[str, ...]:
-    """The RDMA adapter's interface that an address is reached through, if it is."""
+    """The RDMA adapter's interface through which an address is reached, if any."""
     device = ways.device_of(address) if address else ""
     return (device,) if device and over_rdma(device, netdevs) else ()
 
 
 def mount_reason(mount: storage.Mount, ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
-    """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and through which ones."""
+    """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and the interfaces used."""
     if mount.type in _PARALLEL:
         return "%s, which uses verbs where it can" % mount.type, ()
     if "rdma" in mount.options or mount.option("proto") == "rdma":
@@ -84,7 +84,7 @@ def mount_reason(mount: storage.Mount, ways: Table, netdevs: t.Sequence[Netdev],
 
 
 def mount_users(mounts: t.Sequence[storage.Mount], ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> list[User]:
-    """Network file systems over RDMA or over an RDMA adapter's interface. `hosts` are the addresses of names."""
+    """Network file systems over RDMA or over an RDMA adapter's interface. `hosts`: addresses by host name."""
     users = []
     for mount in mounts:
         reason, via = mount_reason(mount, ways, netdevs, hosts=hosts)
@@ -94,7 +94,7 @@ def mount_users(mounts: t.Sequence[storage.Mount], ways: Table, netdevs: t.Seque
 
 
 def session_users(sessions: t.Sequence[storage.Session], ways: Table, netdevs: t.Sequence[Netdev]) -> list[User]:
-    """Storage sessions over RDMA, and those over IP that leave through an RDMA adapter's interface."""
+    """Storage sessions over RDMA, and those over IP that use an RDMA adapter's interface."""
     users = []
     for session in sessions:
         where = ", address %s" % session.address if session.address else ""
@@ -107,7 +107,7 @@ def session_users(sessions: t.Sequence[storage.Session], ways: Table, netdevs: t
 
 
 def module_users(modules: t.Sequence[Module]) -> list[User]:
-    """Kernel users: upper layers that something holds, and modules outside of the stack that depend on it."""
+    """Kernel users: upper layers in use, and modules outside of the stack that depend on it."""
     users = []
     for module in modules:
         if module.name in _ULPS and module.own_users:
@@ -136,7 +136,7 @@ def connection_users(connections: t.Sequence[Connections]) -> list[User]:
 
 
 def namespace_users(namespaces: t.Sequence[Namespace]) -> list[User]:
-    """Containers that were given an RDMA adapter's interface, which does not come back to them with the driver."""
+    """Containers that own an RDMA adapter's interface, which does not return to them after a reload of the driver."""
     return [
         User("namespace", namespace.comm, "pid %s has %s in a network namespace of its own" % (namespace.pid, ", ".join(sorted(namespace.over_rdma))))
         for namespace in namespaces
@@ -145,13 +145,13 @@ def namespace_users(namespaces: t.Sequence[Namespace]) -> list[User]:
 
 
 def read_tap_devices(root: str = "/") -> frozenset[str]:
-    """The interfaces with a program at their other end, as a rule a virtual machine (`tun_flags` in drivers/net/tun.c)."""
+    """The interfaces with a program at their other end, usually a virtual machine (`tun_flags` in drivers/net/tun.c)."""
     base = os.path.join(root, "sys/class/net")
     return frozenset(name for name in entries(base) if os.path.exists(os.path.join(base, name, "tun_flags")))
 
 
 def read_virtual_functions(root: str = "/") -> tuple[tuple[int, str], ...]:
-    """How many virtual functions each PCI function of an RDMA adapter has, where it has any."""
+    """The number of virtual functions of each PCI function of an RDMA adapter that has any."""
     functions = [pci for driver in HCA_DRIVERS for pci in entries(root, "sys/bus/pci/drivers", driver) if PCI_ADDRESS.match(pci)]
     counts = [(integer(attribute(root, "sys/bus/pci/devices", pci, "sriov_numvfs")) or 0, pci) for pci in sorted(functions)]
     return tuple(found for found in counts if found[0])
@@ -180,7 +180,7 @@ def carrying(netdevs: t.Sequence[Netdev], taps: t.Collection[str] = ()) -> tuple
 
 
 def read_usage(root: str = "/", netdevs: t.Sequence[Netdev] = (), ssh: str = "") -> tuple[User, ...]:
-    """Every user of RDMA on the node, by kind and name. A port that is merely up is none, nor the connection `ssh` of this run."""
+    """Every user of RDMA on the node, by kind and name. A port that is merely up does not count, nor does the connection `ssh` of this run."""
     namespaces = read_namespaces(root, netdevs)
     ways = Table(namespaces[0].routes)
     hosts = storage.parse_hosts(attribute(root, "etc/hosts"))
