@@ -26,7 +26,7 @@ _NAMES = re.compile(r"^(?:vmlinu[xz]|linux|[bz]?[iI]mage|kernel)-(.+?)(?:\.efi)?
 _BARE = ("linux", "vmlinuz", "vmlinux")
 _DIGITS = "0123456789"
 _PIECE = re.compile(r"[0-9]+|[A-Za-z]+|~|\^")
-# systemd counts boots in the name: +TRIES-LEFT-DONE.
+# systemd appends a boot counter to the name: +TRIES-LEFT-DONE.
 _TRIES = re.compile(r"\+\d+(-\d+)?\Z")
 
 

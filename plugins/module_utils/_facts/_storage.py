@@ -210,7 +210,7 @@ def server_address(word: str, hosts: t.Mapping[str, str]) -> str:
 def _server_words(mount: Mount) -> list[str]:
     """The words that name the servers. Most network file systems have them in the option `addr`."""
     if mount.type == "ceph":
-        # The monitors: `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, which separates by slashes (ceph_show_options in fs/ceph/super.c).
+        # The monitors: `mon1,mon2:/path`, or `user@fsid.name=/path` with the option mon_addr, separated by slashes (ceph_show_options in fs/ceph/super.c).
         named = mount.option("mon_addr")
         return named.split("/") if named else mount.source.partition(":/")[0].split(",")
     if mount.type == "fuse.glusterfs":
