@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Findings that a site knows of and accepts for a while: `rdma_accepted`. Pure; the date of today is an argument.
+"""Findings that a site knows and accepts for a while: `rdma_accepted`. Pure; the date of today is an argument.
 
-Each entry has the code of a finding and where it is accepted. The first entry that fits a finding counts, one that has not expired before others.
+Each entry has the code of a finding and the place where it is accepted. The first matching entry counts, but valid entries precede expired ones.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ._foreign import decimal
 KEYS = ("code", "host", "port", "link", "until", "reason")
 _PLACES = ("host", "port", "link")
 _TEXTS = ("code", "host", "port", "reason")
-# Nothing is known of a host that was not checked, so nothing of it can be accepted.
+# Nothing is known about an unchecked host, so that can't be accepted.
 _CODES = tuple(code.value for code in Code if code != Code.UNCHECKED)
 _AWAY = "a host that is away is left out of a run with --limit '!HOST', or taken out of its group until it is back"
 _DATE = "a date such as 2026-12-31, the last day on which it counts"
@@ -28,23 +28,23 @@ _ENDS = "one end of the link, or a list of both, such as leaf1/12: the name or G
 
 
 class Accepted(t.NamedTuple):
-    """One entry. "" and () stand for all."""
+    """One entry. "" and () match everything."""
 
     code: str
     host: str = ""
     """A shell pattern."""
     port: str = ""
     link: tuple[str, ...] = ()
-    """One or both of its ends, `node/port`."""
+    """One or both ends of a link, as `node/port`."""
     until: str = ""
-    """The last day, as ISO 8601 has it."""
+    """The last day, in ISO 8601 format."""
     reason: str = ""
 
     def expired(self, today: str) -> bool:
         return bool(self.until) and self.until < today
 
     def result(self, today: str) -> dict[str, t.Any]:
-        """In the shape of the key `accepted` of a finding."""
+        """The entry in the shape of the key `accepted` of a finding."""
         return {"until": self.until, "reason": self.reason, "expired": self.expired(today)}
 
 
@@ -52,17 +52,17 @@ class Spot(t.NamedTuple):
     """Where a finding is: a host or node, and its port."""
 
     names: frozenset[str]
-    """What the host or node is called, in lower case."""
+    """The names of the host or node, in lower case."""
     ports: frozenset[str] = frozenset()
-    """What its port is called, in lower case; none where the finding is about no port."""
+    """The names of its port, in lower case; none for a finding that is about no port."""
 
     def fits(self, host: str, port: str) -> bool:
-        """Whether a host, as a pattern, and a port mean this one. "" means any."""
+        """Whether a host pattern and a port match. "" matches everything."""
         named = not host or any(fnmatch.fnmatchcase(name, host.lower()) for name in self.names)
         return named and (not port or port.lower() in self.ports)
 
     def is_end(self, text: str) -> bool:
-        """Whether an end of a link is this one: `node/port`."""
+        """Whether `node/port` is this end of a link."""
         node, _slash, port = text.lower().rpartition("/")
         return node in self.names and port in self.ports
 
@@ -74,19 +74,19 @@ def _fits(entry: Accepted, code: str, spots: t.Sequence[Spot]) -> bool:
         return False
     if not entry.link:
         return True
-    # A node is no link: what is accepted of a link is found by the fabric, which has both ends.
+    # A finding of a node is about no link: only findings of the fabric, which have both ends, match a link.
     ends = [next((position for position, spot in enumerate(spots) if spot.is_end(end)), -1) for end in entry.link]
     return len(spots) > 1 and -1 not in ends and len(set(ends)) == len(ends)
 
 
 def match(entries: t.Iterable[Accepted], code: str, spots: t.Sequence[Spot], *, today: str) -> Accepted | None:
-    """The entry that accepts a finding, or did until it expired; None where there is none."""
+    """The entry that accepts a finding, or accepted it until it expired; None where there is none."""
     fitting = [entry for entry in entries if _fits(entry, code, spots)]
     return min(fitting, key=lambda entry: entry.expired(today), default=None)
 
 
 def counts(accepted: t.Mapping[str, t.Any] | None) -> bool:
-    """Whether the key `accepted` of a finding keeps it from being an error."""
+    """Whether the key `accepted` of a finding prevents it from counting as an error."""
     return bool(accepted) and not (accepted or {}).get("expired")
 
 
@@ -97,7 +97,7 @@ def words(accepted: t.Mapping[str, t.Any]) -> str:
 
 
 def is_date(text: str) -> bool:
-    """Whether it is a date as ISO 8601 has it, which compares as text does."""
+    """Whether it is a date in ISO 8601 format, which sorts as text."""
     try:
         return datetime.date.fromisoformat(text).isoformat() == text
     except ValueError:
@@ -137,14 +137,14 @@ def _entry_problems(where: str, entry: t.Any) -> list[Problem]:
 
 
 def problems(variable: str, value: t.Any) -> list[Problem]:
-    """What is wrong with a list of entries."""
+    """Problems of a list of entries."""
     if not isinstance(value, (list, tuple)):
         return [Problem(variable, value, "a list of findings that are accepted")]
     return [problem for index, entry in enumerate(value) for problem in _entry_problems("%s[%d]" % (variable, index), entry)]
 
 
 def entries_of(value: t.Iterable[t.Mapping[str, t.Any]]) -> tuple[Accepted, ...]:
-    """The entries of a list that passed `problems`. YAML makes dates of what looks like one."""
+    """Parse a list that has passed `problems`. YAML turns text that looks like a date into one."""
     return tuple(
         Accepted(
             **{key: str(entry.get(key, "")) for key in _TEXTS},
@@ -156,5 +156,5 @@ def entries_of(value: t.Iterable[t.Mapping[str, t.Any]]) -> tuple[Accepted, ...]
 
 
 def is_error(deviation: t.Mapping[str, t.Any]) -> bool:
-    """Whether a host fails for it."""
+    """Whether a host fails because of it."""
     return deviation.get("severity", Severity.ERROR.value) == Severity.ERROR.value and not counts(deviation.get("accepted"))

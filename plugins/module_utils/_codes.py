@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Numbers of InfiniBand as people and tools write them: sizes and speeds with the codes of partitions.conf, P_Keys, GUIDs. Pure.
+"""Numbers of InfiniBand as users and tools write them: sizes and speeds with the codes of partitions.conf, P_Keys, GUIDs. Pure.
 
 Codes: InfiniBand Architecture Specification, volume 1, PathRecord and MCMemberRecord (chapter 15).
 """
@@ -19,7 +19,7 @@ from ._foreign import decimal, hexadecimal, real
 # Bytes.
 MTUS: t.Mapping[int, int] = {256: 1, 512: 2, 1024: 3, 2048: 4, 4096: 5}
 
-# Gb/s as the tools round them, in the order of their codes: a lane of FDR has 14.0625, and is called 14.
+# Gb/s as the tools round them, in the order of their codes: a lane of FDR has 14.0625, and is shown as 14.
 _RATES = (2.5, 10, 30, 5, 20, 40, 60, 80, 120, 14, 56, 112, 168, 25, 100, 200, 300, 28, 50, 400, 600, 800, 1200)
 RATES: t.Mapping[float, int] = {rate: code for code, rate in enumerate(_RATES, 2)}
 
@@ -28,7 +28,7 @@ SCOPES: t.Mapping[str, int] = {"link": 2, "site": 5, "organization": 8, "global"
 # 100, "100 Gb/sec", "100 Gb/sec (4X EDR)", "2.5Gbps".
 _RATE = re.compile(r"([0-9]{1,4}(?:\.[0-9]{1,2})?) ?(?:Gb/sec|Gb/s|Gbps|Gbit/s)?(?: \([^()]*\))?\Z")
 
-# What `strtoul` with any base reads. A leading zero would make it octal.
+# What `strtoul` accepts in any base. A leading zero would make the number octal.
 NUMBER = "0[xX][0-9a-fA-F]{1,64}|0|[1-9][0-9]{0,19}"
 
 _QUOTE = "quote it: without quotes YAML reads a number"
@@ -37,7 +37,7 @@ _GUID = re.compile(r"(0x)?[0-9a-fA-F]{1,16}\Z")
 
 
 def number(value: t.Any, form: str = NUMBER) -> int | None:
-    """A whole number as YAML gives it, or as a text of this form; None for others."""
+    """A whole number, or a text of this form; None for anything else."""
     if isinstance(value, str):
         if not re.fullmatch(form, value):
             return None
@@ -48,7 +48,7 @@ def number(value: t.Any, form: str = NUMBER) -> int | None:
 
 
 def read_int(value: t.Any, highest: float = math.inf) -> int | None:
-    """A whole number from 0 to `highest` as YAML, INI and the command line give it; None where it is something else."""
+    """A whole number from 0 to `highest` from YAML, INI or the command line; None for anything else."""
     found = number(value, "[0-9]+")
     return found if found is not None and 0 <= found <= highest else None
 
@@ -75,7 +75,7 @@ def scope_code(value: t.Any) -> int | None:
 
 
 def pkey_base(value: t.Any) -> int | None:
-    """The low 15 bits of a P_Key, which are the partition; None for what is no P_Key. The highest bit is a port's membership."""
+    """The low 15 bits of a P_Key, which identify the partition; None for anything else. The highest bit is the membership of a port."""
     key = number(value, "0[xX][0-9a-fA-F]{1,4}|[1-9][0-9]{0,4}")
     if key is None or not 0 < key <= 0xFFFF:
         return None
@@ -83,12 +83,12 @@ def pkey_base(value: t.Any) -> int | None:
 
 
 def is_guid(value: t.Any) -> bool:
-    """Whether it is the text of a GUID. Without quotes YAML makes a number of it, which has lost its leading zeros."""
+    """Whether it is the text of a GUID. Without quotes, YAML turns it into a number, which loses leading zeros."""
     return isinstance(value, str) and _GUID.match(value) is not None and hexadecimal(value, 0) != 0
 
 
 def guid_problems(where: str, value: t.Any, what: str, *, hint: str = "") -> list[Problem]:
-    """A problem of `where` for a value that is no GUID; `what` it has to be: "a port GUID"."""
+    """The problem of a value that is no GUID. `what`: the expected object, such as "a port GUID"."""
     if is_guid(value):
         return []
     return [Problem(where, value, '%s in the form "0x7cfe90030016aef1"' % what, _QUOTE if isinstance(value, int) else hint)]
@@ -100,5 +100,5 @@ def normal_guid(text: str) -> str:
 
 
 def is_secret(key: t.Any) -> bool:
-    """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, those that vendors add, and the seeds of such keys."""
+    """Whether a key protects the fabric: m_key, sm_key, sa_key, cc_key, vendor-specific ones, and the seeds of such keys."""
     return isinstance(key, str) and key.endswith(("_key", "_seed"))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The one exception family of the collection; a module's main() turns it into fail_json."""
+"""The exceptions of the collection; a module's main() turns them into fail_json."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ import typing as t
 
 
 class Unshown(str):
-    """Stands in a message for a value that must not be shown, and has no quotes there."""
+    """A placeholder in messages for a value that must not be shown. It is not quoted."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Problem(t.NamedTuple):
-    """One thing that is wrong with the input, worded so that its author can correct it."""
+    """One problem of the input, worded so that its author can correct it."""
 
     variable: str
-    """What the user wrote, as a path: `ipoib_interfaces[0].mtu`."""
+    """The place in the input, as a path: `ipoib_interfaces[0].mtu`."""
     value: t.Any
     """The value found."""
     allowed: str
-    """What would be accepted."""
+    """The allowed values."""
     hint: str = ""
-    """Why, and the next step, where that is not obvious."""
+    """The reason and the next step, where these are not obvious."""
 
     def __str__(self) -> str:
         text = "%s is %s; allowed: %s" % (self.variable, describe(self.value), self.allowed)
@@ -35,36 +35,36 @@ class Problem(t.NamedTuple):
 
 
 def describe(value: t.Any) -> str:
-    """A value as the user would recognise it in an inventory."""
+    """A value in the form in which the user recognises it in an inventory."""
     if value is None:
         return "not set"
     # Values from ansible-core 2.19 are tagged subclasses, whose repr is that of the base type.
     try:
         return repr(value)
     except (ValueError, RecursionError):
-        # A number of thousands of digits, or a nesting of thousands of levels.
+        # A number with thousands of digits, or thousands of nested levels.
         return "too much to show"
 
 
 def label(key: t.Any) -> str:
-    """A key of a mapping, which YAML allows to be anything, as a part of a path."""
+    """A mapping key, which may be of any type in YAML, as a part of a path."""
     return key if isinstance(key, str) else describe(key)
 
 
 def nearest(name: t.Any, known: t.Iterable[str]) -> str:
-    """What was most likely meant; "" where nothing is alike."""
+    """The known name that was most likely meant; "" where none is similar."""
     near = difflib.get_close_matches(name, list(known), n=1) if isinstance(name, str) else []
     return near[0] if near else ""
 
 
 def did_you_mean(name: t.Any, known: t.Iterable[str]) -> str:
-    """A hint for a name that is not known; "" where nothing is alike."""
+    """A hint for an unknown name; "" where no known name is similar."""
     near = nearest(name, known)
     return "did you mean %s?" % near if near else ""
 
 
 def unknown_keys(path: str, entry: t.Mapping[t.Any, t.Any], keys: t.Sequence[str]) -> list[Problem]:
-    """The keys of an entry that are none of `keys`."""
+    """Problems of the keys of an entry that are not in `keys`."""
     allowed = "one of the keys " + ", ".join(keys)
     hints = {key: did_you_mean(key, keys) for key in entry if key not in keys}
     return [Problem("%s.%s" % (path, label(key)), entry[key], allowed, "there is no such key" + (hint and "; " + hint)) for key, hint in hints.items()]
@@ -80,7 +80,7 @@ class RdmaError(Exception):
 
 
 class InvalidInput(RdmaError):
-    """The declared state is invalid; found before any change. Carries every problem, not just the first."""
+    """The declared state is invalid. Raised before any change; contains all problems, not just the first."""
 
     def __init__(self, problems: t.Sequence[Problem]) -> None:
         lines = [str(problem) for problem in problems]
@@ -89,7 +89,7 @@ class InvalidInput(RdmaError):
 
 
 def require_none(problems: t.Sequence[Problem]) -> None:
-    """Raise InvalidInput where there are any."""
+    """Raise InvalidInput where there are any problems."""
     if problems:
         raise InvalidInput(problems)
 
@@ -103,7 +103,7 @@ class Unsupported(RdmaError):
 
 
 class Impossible(RdmaError):
-    """A tool says that it can't do what is wanted."""
+    """A tool reports that it can't do what is wanted."""
 
 
 class CommandFailed(RdmaError):
@@ -115,4 +115,4 @@ class UnexpectedOutput(RdmaError):
 
 
 class Undecided(Exception):
-    """A state that was made small to leave its node does not tell. The module on the node has to decide."""
+    """A condensed state does not contain enough information. The module on the node has to decide."""

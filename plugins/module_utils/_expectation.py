@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node compares of one concern: one object in the room of the concern, and _expectations.py lists them."""
+"""The interface through which the check of a node compares one concern: one object per concern, listed in _expectations.py."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if t.TYPE_CHECKING:
     from ._host._node import Node
 
 Variables = t.Mapping[str, t.Any]
-"""The options of `node_check`, and the variables of roles that some of them stand for."""
+"""The options of `node_check`, and the role variables that some of them stand for."""
 
 
 class Around(t.NamedTuple):
@@ -25,14 +25,14 @@ class Around(t.NamedTuple):
     ports: tuple[Port, ...] = ()
     netdevs: tuple[Netdev, ...] = ()
     checked: tuple[str, ...] = ()
-    """The names of the ports that are checked."""
+    """The names of the checked ports."""
 
 
 class Interface(t.NamedTuple):
-    """A network interface that is declared to be there."""
+    """A network interface that is declared and must exist."""
 
     name: str
-    """On this node; the port GUID while it has none there."""
+    """Its name on this node; the port GUID while it has no name there."""
     over: str
     """The interface of the port: the parent of a child, else the interface itself."""
 
@@ -54,25 +54,25 @@ def _no_result(_found: t.Any) -> dict[str, t.Any]:
 
 
 class Expectation(t.NamedTuple):
-    """What is expected of a concern. All functions but `look` are pure."""
+    """What is expected of a concern. All functions except `look` are pure."""
 
     name: str
-    """Of the concern, and of its look."""
+    """The name of the concern and of its look."""
     wanted: t.Callable[[Variables], t.Any]
-    """The expected state, from variables that passed `problems`; None where nothing of the concern is checked."""
+    """The expected state, from variables that have passed `problems`; None where nothing of the concern is checked."""
     look: t.Callable[[Node, t.Any, Around], t.Any]
-    """Reads the node for a wanted state, in the form of the look of the concern."""
+    """Reads the node for a wanted state; returns the form of the concern's look."""
     findings: t.Callable[[t.Any, t.Any, Around], list[Finding]]
-    """Where the found state is not the wanted one."""
+    """Returns the findings about differences between the found and the wanted state."""
     options: t.Mapping[str, str] = {}
     """The options of `node_check` that stand for a variable of another name."""
     problems: t.Callable[[Variables], t.Sequence[Problem]] = _no_problems
-    """What is wrong with the variables, beyond their types."""
+    """Problems of the variables, beyond their types."""
     hints: t.Callable[[Variables], t.Mapping[str, t.Any] | None] = _by_visit
-    """What the look needs to know to be judged on the controller; None where the module has to visit the node."""
+    """What the look needs to know so that the controller can judge it; None where the module has to run on the node."""
     form: type | None = None
-    """That of what the look found. None: the tools take seconds for each adapter, so it is read once, when all else is as declared or the time is over."""
+    """The type of the found state. None: the tools take seconds per adapter, so they run once, when all else is as declared or the time is up."""
     interfaces: t.Callable[[t.Any, t.Any], t.Sequence[Interface]] = _no_interfaces
-    """Of the wanted and the found state. Before the look, the latter is None, and the names are as declared."""
+    """From the wanted and the found state. Before the look, the latter is None, and the names are as declared."""
     result: t.Callable[[t.Any], t.Mapping[str, t.Any]] = _no_result
-    """What the module returns of the found state, which is None where it is not checked."""
+    """The part of the module's result about the found state, which is None where it is not checked."""

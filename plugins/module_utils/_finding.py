@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One thing that is wrong with a node or with a fabric. Pure data: its words are made where it is shown, and decisions use its fields.
+"""One problem of a node or of a fabric. Pure data: words are made where it is shown, and decisions use its fields.
 
-Each code has a paragraph of its name in docs/findings.md.
+Each code has a paragraph of its own in docs/findings.md.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from ._plan import LASTING_KINDS, Kind
 if t.TYPE_CHECKING:
     from ._plan import Change
 
-# What a finding has in place of the content of a file: no value that a node can have.
+# A placeholder in findings for the content of a file. No node can have this value.
 DECLARED = "<declared>"
 OTHER = "<other>"
-# The designated host, where its name is not known.
+# The designated host, where its name is unknown.
 DESIGNATED = "<designated>"
 ANY = "<any>"
 
 
 class Severity(str, enum.Enum):
-    """From the worst on."""
+    """In order, worst first."""
 
     ERROR = "error"
     """Something is not as declared, or work is lost or slowed down."""
     WARNING = "warning"
-    """It may become an error, or is one by what else is there."""
+    """It may become an error, or is one in combination with others."""
     NOTICE = "notice"
-    """It tells little by itself."""
+    """It means little on its own."""
 
 
 class Topic(str, enum.Enum):
-    """Objects that no plan changes, beside those of Kind. It says what Finding.subject names."""
+    """Objects that no plan changes, in addition to those of Kind. It tells what Finding.subject names."""
 
     PORT = "port"
     """A port as `rdma link` shows it; aspects: `link_layer`, `sm_lid`."""
@@ -56,13 +56,13 @@ class Topic(str, enum.Enum):
     LIMIT = "limit"
     """The limit of locked memory: of a `session` or of a `service`."""
     DAEMON = "daemon"
-    """A daemon that begins jobs, sessions or containers; aspect: `memlock`."""
+    """A daemon that starts jobs, sessions or containers; aspect: `memlock`."""
     GPU_MEMORY = "gpu_memory"
-    """The way from the adapters to GPU memory, without a subject."""
+    """The path from the adapters to GPU memory, without a subject."""
     COUNTER = "counter"
     """A port of a fabric by GUID and number; the aspect is the counter."""
     NODE = "node"
-    """A node of a fabric, or several, in `ends`."""
+    """One or several nodes of a fabric, in `ends`."""
     LINK = "link"
     """A cable: its two ports, in `ends`."""
     SWITCHES = "switches"
@@ -76,59 +76,59 @@ class Topic(str, enum.Enum):
 
 
 class Code(str, enum.Enum):
-    """What is wrong, and what `Finding.detail` holds."""
+    """The kind of problem, and the content of `Finding.detail`."""
 
     DIFFERS = "differs"
-    """One value is not the other; no detail."""
+    """Two values differ; no detail."""
     NO_PORT = "no_port"
-    """Detail: the ports of the node, and what became of the name."""
+    """Detail: the ports of the node, and what the name became."""
     LINK_DOWN = "link_down"
     """Detail: UNDECLARED for a port that no variable names."""
     TOO_FEW_PORTS = "too_few_ports"
-    """Detail: the ports that are not as they should be."""
+    """Detail: the ports that are not as required."""
     PORT_NOT_CONFIGURED = "port_not_configured"
-    """The link is up, and the port is not ACTIVE."""
+    """The link is up, but the port is not ACTIVE."""
     NO_SM_LID = "no_sm_lid"
     NO_MASTER = "no_master"
     """Detail: why."""
     NOT_MASTER = "not_master"
     """Detail: the state of the subnet manager that answers."""
     UNNAMED_MASTER = "unnamed_master"
-    """The node of the master does not answer, so it is not known which one it is."""
+    """The node of the master does not answer, so its host is unknown."""
     OTHER_MASTER = "other_master"
     SEVERAL_MASTERS = "several_masters"
     """Detail: how many."""
     FAILED_OVER = "failed_over"
-    """The master is on a host that stands by for the designated one."""
+    """The master is on a host that is standby for the designated one."""
     SPLIT_FABRIC = "split_fabric"
-    """The master is another one than that of most hosts of the fabric."""
+    """The master differs from that of most hosts of the fabric."""
     MASTER_UNKNOWN = "master_unknown"
-    """The node itself can't ask for the subnet manager. Detail: why."""
+    """The node itself can't query the subnet manager. Detail: why."""
     NO_MANAGEMENT = "no_management"
     """A virtual function that may not send management datagrams. Detail: its port."""
     NO_INFINIBAND = "no_infiniband"
-    """Nothing of InfiniBand is declared for the node, and it has none."""
+    """No InfiniBand is declared for the node, and it has none."""
     OPENSM_DESIGNATED = "opensm_designated"
     """opensm is missing on the designated host."""
     OPENSM_ENDED = "opensm_ended"
-    """opensm is missing on a host that runs one from boot on, and has failed."""
+    """opensm is missing on a host that starts it at boot, and it has failed."""
     OPENSM_STOPPED = "opensm_stopped"
     """The same, and it was stopped. Detail: the fabric."""
     OPENSM_STANDBY = "opensm_standby"
-    """opensm is missing on a host that stands by. Detail: the designated host, "" for none."""
+    """opensm is missing on a standby host. Detail: the designated host, "" for none."""
     OPENSM_SURPLUS = "opensm_surplus"
-    """opensm is there on another host. Detail: the designated host, "" for none."""
-    # What opensm says of its own configuration. Detail: its words.
+    """opensm runs on another host. Detail: the designated host, "" for none."""
+    # Messages of opensm about its own configuration. Detail: its words.
     ROUTING_FALLBACK = "routing_fallback"
     """It routes with an engine that is not declared."""
     PARTITIONS_REFUSED = "partitions_refused"
     OPENSM_OBJECTS = "opensm_objects"
-    """To another file."""
+    """It objects to another file."""
     OPENSM_UNBOUND = "opensm_unbound"
     OPENSM_RESTARTS = "opensm_restarts"
-    """It ends again and again. Detail: what it says of its port, "" for nothing."""
+    """It crashes repeatedly. Detail: its message about its port, "" for none."""
     PKEY_DIFFERS = "pkey_differs"
-    """A port has another membership than by partitions.conf. Detail: the fabric."""
+    """The membership of a port differs from partitions.conf. Detail: the fabric."""
     NO_INTERFACE = "no_interface"
     """Detail: why, one of the ABSENT_*."""
     NO_CARRIER = "no_carrier"
@@ -136,43 +136,43 @@ class Code(str, enum.Enum):
     REFUSED = "refused"
     """The planner refuses the declared state on this node. Detail: why."""
     MTU_CLAMPED = "mtu_clamped"
-    """The broadcast group allows no more. Detail: the MTU in bytes that the partition needs."""
+    """The broadcast group allows no larger MTU. Detail: the MTU in bytes that the partition needs."""
     MTU_MIXED = "mtu_mixed"
-    """Most hosts of the IPoIB subnet have another one. Detail: the subnet."""
+    """Most hosts of the IPoIB subnet have another value. Detail: the subnet."""
     MODE_MIXED = "mode_mixed"
     """Likewise."""
     DUPLICATE_ADDRESS = "duplicate_address"
     """Found: the address. Detail: the other hosts that have it."""
     PENDING = "pending"
-    """Set, and not effective yet. Detail: what it needs."""
+    """Set, but not in effect. Detail: what it needs."""
     LOW_LIMIT = "low_limit"
-    """Detail: the line of others that sets it, "" where none is known."""
+    """Detail: the foreign line that sets it, "" where unknown."""
     DAEMON_LIMIT = "daemon_limit"
-    """A daemon began before the limit was raised. Detail: its unit."""
+    """A daemon started before the limit was raised. Detail: its unit."""
     GPU_OUT_OF_REACH = "gpu_out_of_reach"
     """Detail: why."""
     GPU_NOT_REGISTERED = "gpu_not_registered"
     OTHER_STACK = "other_stack"
     UNCHECKED = "unchecked"
     """A host without a result. Found: why."""
-    # Links and cables, as mlxlink or mstlink has them.
+    # Links and cables, according to mlxlink or mstlink.
     LINK_DIAGNOSIS = "link_diagnosis"
     """The firmware of the adapter names a cause."""
     CABLE_UNDECLARED = "cable_undeclared"
-    """The part number is none of those that the site uses."""
+    """The part number is not among those that the site uses."""
     CABLE_FOR_ETHERNET = "cable_for_ethernet"
-    """By its part number, the cable in an InfiniBand port is for Ethernet alone."""
+    """According to its part number, the cable in an InfiniBand port is for Ethernet only."""
     CABLE_SLOW = "cable_slow"
     BIT_ERRORS = "bit_errors"
     """Too many bits are wrong after error correction."""
     LINK_UNREAD = "link_unread"
     PCIE_DEGRADED = "pcie_degraded"
-    """A card has fewer lanes, or slower ones, than it and its slot can do."""
+    """A card has fewer or slower lanes than it and its slot support."""
     FIRMWARE_PENDING = "firmware_pending"
-    """Burned or set, and effective with the next start of the adapter."""
+    """Burned or set, and effective after the next start of the adapter."""
     HALF_STACK = "half_stack"
-    """The installation of the stack did not come to its end."""
-    # Counters of ports. Detail: the course of the counter.
+    """The installation of the stack was not completed."""
+    # Port counters. Detail: the course of the counter.
     SYMBOL_ERRORS = "symbol_errors"
     LINK_RECOVERS = "link_recovers"
     LINK_DOWNED = "link_downed"
@@ -186,39 +186,39 @@ class Code(str, enum.Enum):
     MANAGEMENT_DROPS = "management_drops"
     CONGESTION = "congestion"
     SATURATED = "saturated"
-    # A fabric as it is.
+    # The present state of a fabric.
     LINK_DEGRADED = "link_degraded"
-    """A link is below what both of its ends, or port and cable, can do, or what is declared."""
+    """A link is below what both of its ends, or port and cable, support, or below what is declared."""
     UNEXPECTED_MANAGER = "unexpected_manager"
     """Detail: its state."""
     DUPLICATE_NAME = "duplicate_name"
     DEFAULT_NAME = "default_name"
-    """Adapters have the description that their firmware gives them. Detail: how many."""
+    """Adapters have the default description of their firmware. Detail: how many."""
     HOSTS_UNMATCHED = "hosts_unmatched"
-    """No declared host has a node of its name, and the GUIDs of none are known. Detail: how many hosts."""
+    """No declared host has a node of its name, and no GUIDs are known. Detail: how many hosts."""
     DUPLICATE_GUID = "duplicate_guid"
     FIRMWARE_DIFFERS = "firmware_differs"
     PARTITION_MEMBER = "partition_member"
     """A declared port is not in its partition."""
     HOST_ABSENT = "host_absent"
     """A host of the inventory has no node."""
-    # A fabric against its baseline.
+    # Changes of a fabric since its baseline.
     LINK_LOST = "link_lost"
     """Detail: the states of the two ports."""
     LINK_NEW = "link_new"
     LINK_MOVED = "link_moved"
-    """Ends: the two former ones, then the two that the cable has now."""
+    """Ends: the two former ones, then the two present ones of the cable."""
     LINKS_SWAPPED = "links_swapped"
     """Ends: those of the two former cables."""
     LINK_SLOWER = "link_slower"
     NODE_LOST = "node_lost"
-    """Detail: how many other nodes were reached through it alone."""
+    """Detail: how many other nodes were reached only through it."""
     NODE_NEW = "node_new"
     """Detail: likewise."""
     NODE_REPLACED = "node_replaced"
     # A pair of hosts. Ends: the client, then the server. The aspect is the test.
     PAIR_NO_DEVICE = "pair_no_device"
-    """Of one end. Detail: what the tool says."""
+    """About one end. Detail: the message of the tool."""
     PAIR_FAILED = "pair_failed"
     """Detail: why there is no result."""
     PAIR_LOSS = "pair_loss"
@@ -234,12 +234,12 @@ _SEVERITIES: t.Mapping[Code, Severity] = {
         Severity.WARNING,
     ),
     **dict.fromkeys((Code.PAIR_OUTLIER, Code.FAILED_OVER, Code.NO_MANAGEMENT, Code.NO_INFINIBAND, Code.DEFAULT_NAME, Code.HOSTS_UNMATCHED), Severity.WARNING),
-    # Hosts with connected mode and hosts without it understand each other: a site may want that.
+    # Hosts with and without connected mode can communicate: a site may want that.
     **dict.fromkeys((Code.PENDING, Code.DAEMON_LIMIT, Code.MODE_MIXED), Severity.WARNING),
     **dict.fromkeys((Code.REMOTE_ERRORS, Code.RELAY_ERRORS, Code.MANAGEMENT_DROPS, Code.SATURATED, Code.LINK_NEW, Code.NODE_NEW), Severity.NOTICE),
 }
 SEVERITIES = tuple(Severity)
-# Only people can mend these.
+# Only a person can fix these.
 BY_HAND = frozenset(
     (
         Code.LINK_DOWN,
@@ -254,20 +254,20 @@ BY_HAND = frozenset(
     )
 )
 
-# opensm reads its files again with a sweep that nothing else starts.
+# opensm rereads its files at a sweep, which nothing else triggers.
 _LASTING = frozenset((Code.MTU_CLAMPED, Code.PARTITIONS_REFUSED, Code.OPENSM_OBJECTS, Code.ROUTING_FALLBACK))
 
-# Why an interface is absent: what makes it is missing, or nothing has made it yet.
+# Why an interface is absent: what creates it is missing, or nothing has created it yet.
 ABSENT_DRIVER, ABSENT_PORT, ABSENT_PARENT, ABSENT_CHILD, ABSENT_NAME = "driver", "port", "parent", "child", "name"
 
 UNDECLARED = "undeclared"
 # The aspect of an interface that its network back-end has not configured.
 MANAGER = "manager"
 
-# What explains others comes before them. Findings of one rank stay in their order.
+# A finding that explains others precedes them. Findings of one rank keep their order.
 _ORDER: tuple[tuple[enum.Enum, ...], ...] = (
     (Code.OTHER_STACK, Code.HALF_STACK),
-    # A module that is not loaded explains ports and interfaces that are missing.
+    # A module that is not loaded explains missing ports and interfaces.
     (Kind.MODULE,),
     (Code.NO_PORT, Code.LINK_DOWN, Code.TOO_FEW_PORTS),
     (Code.OPENSM_ENDED, Code.OPENSM_STOPPED, Code.OPENSM_DESIGNATED, Code.OPENSM_STANDBY, Code.OPENSM_SURPLUS),
@@ -293,20 +293,20 @@ def rank_of(code: str, kind: str) -> int:
 
 
 class Measure(t.NamedTuple):
-    """Of a counter."""
+    """The measured value of a counter, and its limit."""
 
     found: float
-    """The growth, or the total where nothing is compared; of PortXmitWait the growth per hour."""
+    """The growth, or the total where nothing is compared; for PortXmitWait the growth per hour."""
     limit: float
-    """What is allowed of the same."""
+    """The limit for that value."""
 
 
 class End(t.NamedTuple):
-    """A port of a node of a fabric; of the node alone where the port is 0."""
+    """A port of a fabric's node; the node itself where the port is 0."""
 
     node_guid: str
     name: str
-    """Of the node."""
+    """The name of the node."""
     port: int = 0
 
 
@@ -321,9 +321,9 @@ class Finding(t.NamedTuple):
     found: str = ""
     detail: str = ""
     measure: t.Optional[Measure] = None
-    """In place of `wanted` and `found`."""
+    """Used in place of `wanted` and `found`."""
     ends: t.Tuple[End, ...] = ()
-    """In place of `subject`."""
+    """Used in place of `subject`."""
 
     @property
     def severity(self) -> Severity:
@@ -331,12 +331,12 @@ class Finding(t.NamedTuple):
 
     @property
     def lasting(self) -> bool:
-        """Whether waiting can't mend it: the kernel keeps the MTU of a broadcast group that it has joined; files, packages, names and slots stay."""
+        """Whether waiting can't fix it: the kernel keeps the MTU of a joined broadcast group; files, packages, names and slots do not change."""
         return self.code in _LASTING or self.kind in LASTING_KINDS or self.kind in (Topic.LIMIT, Topic.ADAPTER)
 
 
 class Form(t.NamedTuple):
-    """The words of a code, in which the fields of a finding are filled in."""
+    """The words of a code, with placeholders for the fields of a finding."""
 
     found: str = "{found}"
     expected: str = "{wanted}"
@@ -348,7 +348,7 @@ class Form(t.NamedTuple):
 
 
 def of_change(change: Change) -> Finding:
-    """What a planner would change."""
+    """The finding for a change that a planner would make."""
     if change.kind == Kind.FILE:
         return Finding(Code.DIFFERS, Kind.FILE, change.subject, wanted=DECLARED if change.after else "", found=OTHER if change.before else "")
     return Finding(Code.DIFFERS, change.kind, change.subject, change.aspect, change.after, change.before)

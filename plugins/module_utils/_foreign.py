@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Numbers, booleans, JSON and names that others wrote: tools, the kernel, an editor, an inventory, the fabric. Pure.
+"""Parse numbers, booleans, JSON and names from foreign text: tools, the kernel, an editor, an inventory, the fabric. Pure.
 
-Python reads more than is meant: digits of all scripts, underscores, blanks. It refuses what looks harmless: the digit `²`, thousands of
-digits, deep nesting. All of the collection reads such text here, and nothing here raises.
+Python accepts more than is meant: digits of all scripts, underscores, blanks. It fails on harmless-looking input: the digit `²`, thousands of
+digits, deep nesting. The whole collection parses such text here, and nothing here raises.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ import unicodedata
 K = t.TypeVar("K")
 V = t.TypeVar("V")
 
-# More than any number of a tool or of the kernel has, and less than Python refuses.
+# More digits than any number of a tool or of the kernel, and fewer than Python refuses.
 _DECIMAL = re.compile(r"[0-9]{1,100}\Z")
 _HEXADECIMAL = re.compile(r"(?:0[xX])?[0-9a-fA-F]{1,100}\Z")
 _INTEGER = re.compile(r"(?P<sign>[+-]?)(?:0[xX](?P<b16>[0-9a-fA-F]{1,100})|(?P<b8>0[0-7]{0,100})|(?P<b10>[1-9][0-9]{0,99}))\Z")
 _REAL = re.compile(r"[+-]?[0-9]{1,100}(?:\.[0-9]{1,100})?(?:[eE][+-]?[0-9]{1,3})?\Z")
 
-# What both the filter `bool` and options of type `bool` of ansible-core take, in any case of letters.
+# The words that both the filter `bool` and options of type `bool` of ansible-core accept, in any case.
 BOOLEAN_WORDS = ("true", "false", "yes", "no", "on", "off", "1", "0")
 BOOLEAN = "true or false"
 
-# Records of the collection and lists of the tools have five levels at most.
+# Records of the collection and output of the tools have at most five levels.
 _LEVELS = 50
 
 
@@ -42,12 +42,12 @@ def decimal(text: str, default: int) -> int: ...
 
 
 def decimal(text: str, default: int | None = None) -> int | None:
-    """The number that these digits are, with leading zeros or without; the default for anything else."""
+    """The number that these digits represent, with or without leading zeros; the default for anything else."""
     return int(text) if _DECIMAL.match(text) else default
 
 
 class Once(t.Dict[K, V]):
-    """What a function makes of texts, or of other keys, that come again and again: each is read once."""
+    """Cache of a function's results for texts or other keys that recur: each is parsed once."""
 
     def __init__(self, read: t.Callable[[K], V]) -> None:
         super().__init__()
@@ -67,12 +67,12 @@ def hexadecimal(text: str, default: int) -> int: ...
 
 
 def hexadecimal(text: str, default: int | None = None) -> int | None:
-    """The number that these hexadecimal digits are, behind `0x` or not; the default for anything else."""
+    """The number that these hexadecimal digits represent, with or without `0x`; the default for anything else."""
     return int(text, 16) if _HEXADECIMAL.match(text) else default
 
 
 def integer(text: str) -> int | None:
-    """`-12`, `0xc`, and `014`, which is octal, as C and the kernel read them; None for anything else."""
+    """Parse `-12`, `0xc` and the octal `014` as C and the kernel do; None for anything else."""
     match = _INTEGER.match(text)
     if match is None:
         return None
@@ -81,34 +81,34 @@ def integer(text: str) -> int | None:
 
 
 def real(text: str) -> float | None:
-    """`61`, `-2.5` and `5E-10`; None for anything else, and for what is too large."""
+    """`61`, `-2.5` and `5E-10`; None for anything else, and for a number that is too large."""
     number = float(text) if _REAL.match(text) else math.inf
     return number if math.isfinite(number) else None
 
 
 def is_boolean(value: t.Any) -> bool:
-    """Whether Ansible takes this for a boolean. What comes from `-e name=value` is a string."""
+    """Whether Ansible accepts this as a boolean. Values from `-e name=value` are strings."""
     if isinstance(value, (bool, int)):
         return value in (0, 1)
     return isinstance(value, str) and value.lower() in BOOLEAN_WORDS
 
 
 def is_true(value: t.Any) -> bool:
-    """Whether a boolean as Ansible takes it is true. What is no boolean counts as false, and is a problem of its own."""
+    """Whether a boolean, as Ansible accepts it, is true. Anything else counts as false, and is reported elsewhere."""
     return is_boolean(value) and str(value).lower() in BOOLEAN_WORDS[::2]
 
 
 def shown(text: str) -> str:
-    """Text of others as one line that shows what it holds: `node1\\n`, `\\x1b[2J`, `\\u202egnp.exe`.
+    """Foreign text as one line that makes its content visible: `node1\\n`, `\\x1b[2J`, `\\u202egnp.exe`.
 
-    What moves the cursor, ends a line, reverses the direction of writing, has no width or is no text at all is escaped; a blank of any kind is a space.
-    All that goes to a terminal, a table, a log or a line of a configuration file passes through here.
+    Characters that move the cursor, end a line, reverse the text direction, have no width or are invalid are escaped; any blank becomes a space.
+    Everything printed to a terminal, a table, a log or a line of a configuration file passes through here.
     """
     return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def shown_lines(text: str) -> str:
-    """The same for text of several lines, such as the output of a tool: line feeds and tabs stay."""
+    """The same for text of several lines, such as the output of a tool: line feeds and tabs are kept."""
     return "\n".join("\t".join(map(shown, line.split("\t"))) for line in text.replace("\r\n", "\n").split("\n"))
 
 
@@ -119,7 +119,7 @@ def _shown(character: str) -> str:
 
 
 def read_json(text: str) -> t.Any:
-    """The value; None for what is no JSON, and for what is nested too deep for anything that is done with it."""
+    """The parsed value; None for invalid JSON, and for nesting that is too deep to process."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -128,7 +128,7 @@ def read_json(text: str) -> t.Any:
 
 
 def read_table(text: str) -> dict[str, t.Any]:
-    """The mapping that a record is; empty for anything else."""
+    """The mapping in a record; empty for anything else."""
     value = read_json(text)
     return value if isinstance(value, dict) else {}
 
@@ -140,13 +140,13 @@ def _is_deeper(value: t.Any, levels: int) -> bool:
 
 
 def rows_of(facts: t.Mapping[str, t.Any] | None, key: str) -> list[t.Mapping[str, t.Any]]:
-    """The rows of a table in the facts, which may come from a cache that others have written."""
+    """The rows of a table in the facts, which may come from a cache written by others."""
     rows = (facts or {}).get(key)
     return [row for row in rows if isinstance(row, t.Mapping)] if isinstance(rows, (list, tuple)) else []
 
 
 def part(facts: t.Mapping[str, t.Any] | None, name: str) -> t.Mapping[str, t.Any]:
-    """A part of the facts; empty where it is not there."""
+    """A part of the facts; empty where it is missing."""
     found = facts.get(name) if isinstance(facts, dict) else None
     return found if isinstance(found, dict) else {}
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Names of hosts in short, and in the order of their numbers. Pure."""
+"""Short lists of host names, and their natural order. Pure."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def natural(name: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def _are_neighbours(one: str, other: str) -> bool:
-    """`9` and `10`, `08` and `09`; but not `08` and `9`, for which a span has no notation."""
+    """Whether two numbers are consecutive: `9` and `10`, `08` and `09`, but not `08` and `9`, for which a range has no notation."""
     return decimal(one, 0) + 1 == decimal(other, 0) and (len(one) == len(other) or "0" not in (one[0], other[0]))
 
 
 def _spans(numbers: list[str]) -> str:
-    """`1-3,7` for digits in order."""
+    """`1-3,7` for sorted digits."""
     spans: list[list[str]] = []
     for number in numbers:
         if spans and _are_neighbours(spans[-1][-1], number):
@@ -39,7 +39,7 @@ def _spans(numbers: list[str]) -> str:
 
 
 def fold(names: Iterable[str]) -> str:
-    """Host names in short: `node[1-3,7] login`. The last number of a name is the one that counts up."""
+    """A short list of host names: `node[1-3,7] login`. The last number of a name varies in a range."""
     families: dict[tuple[str, str, bool], list[str]] = {}
     for name in sorted(set(names), key=natural):
         match = _LAST_NUMBER.match(name)
@@ -52,7 +52,7 @@ def fold(names: Iterable[str]) -> str:
 
 
 def sharing(found: Mapping[str, Iterable[T]]) -> dict[T, list[str]]:
-    """What was found by host, each once, with its hosts."""
+    """Each finding once, with its hosts."""
     hosts: dict[T, list[str]] = {}
     for host, own in found.items():
         for each in own:

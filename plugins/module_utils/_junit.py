@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Findings as JUnit XML. Pure. What nodes call themselves is text in it."""
+"""Findings as JUnit XML. Pure. Names from nodes are escaped as text."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Case(t.NamedTuple):
     """A test case of JUnit."""
 
     group: str
-    """`fabric`, or `verify`: its class is named after that and the code."""
+    """`fabric` or `verify`: the first part of its class name; the code is the second."""
     name: str
     finding: t.Mapping[str, t.Any] | None = None
-    """What is wrong; None where nothing is."""
+    """The finding; None for a passed test."""
     waits: bool = False
-    """Whether only a fault of its fabric keeps the host from being as declared."""
+    """Whether the host deviates only because of a fault of its fabric."""
 
     @property
     def failed(self) -> bool:
@@ -48,7 +48,7 @@ class Case(t.NamedTuple):
 
 
 def junit(suite: str, cases: t.Sequence[Case]) -> str:
-    """A failure for each error, skipped for what is less, such as a warning, a finding that is accepted, or a host that waits for its fabric."""
+    """A failure for each error; skipped for everything else, such as a warning, an accepted finding, or a host that waits for its fabric."""
     failures = sum(case.failed for case in cases)
     skipped = sum(case.waits or case.finding is not None for case in cases) - failures
     head = '<testsuite name=%s tests="%d" failures="%d" skipped="%d">' % (_attribute(suite), len(cases), failures, skipped)

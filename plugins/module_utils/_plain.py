@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Values of Ansible variables as plain Python values. Pure."""
+"""Turn values of Ansible variables into plain Python values. Pure."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import typing as t
 
 
 def plain(value: t.Any) -> t.Any:
-    """The same value in the base types of Python.
+    """The same value in base types of Python.
 
-    ansible-core 2.19 hands out tagged subclasses and lazy containers, 2.18 its own text types, and for what is encrypted in a file
+    ansible-core 2.19 returns tagged subclasses and lazy containers, 2.18 text types of its own, and for encrypted values in a file
     a type that is no text. Pure code gets none of them.
-    What is no base type at all (a date from YAML, say) stays as it is, for the validation to report.
+    Other types, such as a date from YAML, are returned unchanged, for the validation to report.
     """
     if isinstance(value, dict):
         return {plain(key): plain(item) for key, item in value.items()}
@@ -25,5 +25,5 @@ def plain(value: t.Any) -> t.Any:
     for base in (int, float, str):
         if isinstance(value, base):
             return base(value)
-    # The mark by which ansible-core up to 2.18 itself knows a value with the tag !vault.
+    # The attribute by which ansible-core up to 2.18 itself recognises a value with the tag !vault.
     return str(value) if getattr(value, "__ENCRYPTED__", False) else value

@@ -4,7 +4,7 @@
 
 """The difference between the wanted and the found state, as data.
 
-Planners make it, appliers carry it out, and both decide on its fields. The words for people are made in _words.py.
+Planners create it, appliers carry it out, and both decide on its fields. The words for people are made in _words.py.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ import typing as t
 from . import _words
 from ._errors import CommandFailed
 
-# What a change needs before it is effective, mildest first.
+# What a change needs before it takes effect, mildest first.
 # "upgrade" is no step of this run: it waits for consent, or for the playbook of that name.
-# "restart" is that of a service, which the run does itself.
+# "restart" is the restart of a service, which the run itself carries out.
 NEEDS = ("", "restart", "interface_bounce", "driver_reload", "device_reset", "reboot", "cold_boot", "upgrade")
 
 REBOOTS = ("reboot", "cold_boot")
 
-# What the result of a module has of a change, besides its kind.
+# The fields of a change in the result of a module, besides its kind.
 _TEXTS = ("subject", "aspect", "before", "after", "needs")
 
 
 class Kind(str, enum.Enum):
-    """What a change is about. It says what Change.subject names."""
+    """The object of a change. It tells what Change.subject names."""
 
     FILE = "file"
-    """A path. `before` and `after` are the whole content, "" where there is no file."""
+    """A path. `before` and `after` are the complete content; "" where there is no file."""
     UNIT = "unit"
     """A systemd unit; aspects: `state`, `enabled`, `masked`."""
     PARTITION = "partition"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The looks of the concerns: each has the name of its concern. No look imports a planner, since a node gets every file that it imports."""
+"""The looks of the concerns, by concern name. A look imports no planner, because every imported file is sent to the node."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The concerns of the collection, in the order of a run. What a node needs of them is in `_looks.py`: a node gets every file that a module imports."""
+"""The concerns of the collection, in the order of a run. The looks are in `_looks.py`: every file that a module imports is sent to the node."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ TABLES: t.Mapping[str, Specification] = {
     "node_service_": _node_service.VARIABLES,
     SITE: _site.VARIABLES,
 }
-"""The variables by the prefix of their names. Some have none."""
+"""The variables by the prefix of their names. Some variables have no prefix."""

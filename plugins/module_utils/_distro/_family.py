@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a family of distributions is to the collection: everything in which one differs from another. Data."""
+"""The interface of a distribution family: everything that differs between families. Data."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ import typing as t
 if t.TYPE_CHECKING:
     from .._tools._packages import Manager, Package
 
-# Purposes of packages. Those of an upper-layer protocol have its name.
+# Purposes of packages. The purpose of an upper-layer protocol has its name.
 CORE = "core"
 TOOLS = "tools"
 REMOVABLE = "removable"
-"""Of CORE and TOOLS, what can be removed without tearing the distribution apart."""
+"""The packages of CORE and TOOLS that can be removed without breaking the distribution."""
 OPENSM = "opensm"
 DIAGNOSTICS = "diagnostics"
 FIRMWARE = "firmware"
-"""The tools, and pciutils: they reset an adapter through lspci and setpci, and no package pulls that in."""
+"""The tools, and pciutils: they reset an adapter with lspci and setpci, and do not depend on that package."""
 EXTRA_MODULES = "extra_modules"
-"""Kernel modules that the distribution keeps in a package of their own: words for people."""
+"""The package of kernel modules that the distribution ships separately; words for display."""
 RDMA_TOOL = "rdma_tool"
 """The package with the command rdma."""
 PEER_MEMORY = "nv_peer_mem"
 
-# Packages of RPM systems with the parts of one kernel: kernel-core, kernel-uek-modules-core, kernel-64k-modules.
+# Suffixes of RPM packages that contain parts of one kernel: kernel-core, kernel-uek-modules-core, kernel-64k-modules.
 _PART = re.compile(r"(-modules)?(-core)?$")
 
 
 def _flavour(owners: t.Iterable[str]) -> str:
-    """`kernel-64k` of `kernel-64k-core` and `kernel-64k-modules-core`."""
+    """`kernel-64k` for `kernel-64k-core` and `kernel-64k-modules-core`."""
     return min((_PART.sub("", owner) for owner in owners), key=len, default="kernel")
 
 
 class Distribution(t.NamedTuple):
     """A distribution of a family. The role ofed supports the versions from `first` up to, but not including, `after`.
 
-    It serves later ones, and all from `first` on where there is no `after`, with the stack of the distribution, and says that this was not
-    tested.
+    It serves later versions, and all versions from `first` on where there is no `after`, with the distribution's own stack, and reports that this is
+    untested.
     """
 
     id: str
@@ -48,41 +48,41 @@ class Distribution(t.NamedTuple):
     first: str = ""
     after: str = ""
     bundle: str = ""
-    """The name that the bundles of MLNX_OFED have for it; "" where there is none, and no vendor's stack for it."""
+    """Its name in MLNX_OFED bundles; "" where vendors provide no stack for it."""
     rebuild: bool = False
-    """Whether the vendor's installer takes it for `bundle` only if it is told so."""
+    """Whether the vendor's installer has to be told that it is `bundle`."""
 
 
 class Family(t.NamedTuple):
     name: str
-    """As in `ansible_facts.rdma.os.family`."""
+    """The name in `ansible_facts.rdma.os.family`."""
     title: str
-    """As in messages."""
+    """The name for messages."""
     distributions: tuple[Distribution, ...]
     supported: str
     """The supported distributions with their versions, in words; "" where there are none."""
     with_bundles: str
-    """Of those, the ones that vendors make stacks for."""
+    """Those of them for which vendors provide stacks."""
     manager: Manager
     packages: t.Mapping[str, tuple[str, ...]]
-    """The names of packages by purpose: each constant above, and each name of _protocols/_catalogue.py."""
+    """Package names by purpose: each constant above, and each name of _protocols/_catalogue.py."""
     rdma_modules: tuple[str, ...]
-    """What a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
+    """The modules that a fresh rdma-core lists in /etc/rdma/modules/rdma.conf."""
     kernels: str
-    """A pattern that the packages of kernels match whole, of all flavours."""
+    """A pattern for full names of kernel packages of all flavours."""
     headers: str
-    """The package with the headers of one kernel, `{flavour}` being the beginning of the names of its packages, `{release}` its release.
+    """The package with the headers of one kernel. `{flavour}` is the prefix of its package names, `{release}` its release.
     "" where `headers_hint` says what to do."""
     vendor_modules: str
-    """The vendor's package of ready-made modules, `%s` being what they are of."""
+    """The vendor's package of prebuilt modules; `%s` stands for its subject."""
     peer_memory_tools: t.Mapping[str, str]
-    """Programs, and files with their paths, that building nv_peer_mem takes -> the packages that have them."""
+    """The packages of the programs and files (by path) that a build of nv_peer_mem requires."""
     interpreters: tuple[str, ...]
-    """Packages that bring a Python for the modules, the preferred one first."""
+    """Packages with a Python that can run modules, the preferred one first."""
     kernel_meta: str = ""
-    """A pattern of the packages that bring new kernels by what they depend on; "" where `kernels` matches them, too."""
+    """A pattern for packages that pull in new kernels as dependencies; "" where `kernels` matches them as well."""
     infiniband_modules: tuple[str, ...] = ("ib_ipoib", "ib_umad")
-    """What a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
+    """The modules that a fresh rdma-core lists in /etc/rdma/modules/infiniband.conf."""
     headers_hint: str = ""
     """The next step where `headers` is "", with the same `{flavour}`."""
     peer_memory_options: tuple[str, ...] = ()
@@ -90,11 +90,11 @@ class Family(t.NamedTuple):
 
     @property
     def by_dkms(self) -> bool:
-        """Whether the vendor's packages of modules are built with DKMS."""
+        """Whether the vendor's module packages are built with DKMS."""
         return self.vendor_modules.endswith("-dkms")
 
     def kernel_packages(self, installed: t.Mapping[str, Package], owners: t.Iterable[str] = ()) -> tuple[str, ...]:
-        """Of the installed packages, those of kernels, and those that bring new ones. `owners` are packages that a kernel is known to have come with."""
+        """The installed kernel packages, and those that pull in new kernels. `owners`: packages to which a kernel is known to belong."""
         found = {name for name in installed if re.fullmatch(self.kernels, name)} | {name for name in owners if name in installed}
         bringing = [name for name in installed if name not in found and re.fullmatch(self.kernel_meta, name)] if self.kernel_meta else []
         more = set(found)
@@ -104,13 +104,13 @@ class Family(t.NamedTuple):
         return tuple(sorted(found))
 
     def headers_of(self, release: str, owners: t.Iterable[str] = ()) -> str:
-        """The package with the headers of a kernel, which came with the packages `owners`; "" where `how_to_get_headers` says what to do."""
-        # The release of kernel-64k ends in +64k, which its packages do not have.
+        """The package with the headers of a kernel that belongs to the packages `owners`; "" where `how_to_get_headers` says what to do."""
+        # The release of kernel-64k ends with +64k, which is missing in its package names.
         plain = release.partition("+")[0] if "{flavour}" in self.headers else release
         return self.headers.format(flavour=_flavour(owners), release=plain)
 
     def how_to_get_headers(self, owners: t.Iterable[str] = ()) -> str:
-        """The next step, where this collection does not install them."""
+        """The next step, where this collection does not install the headers."""
         return self.headers_hint.format(flavour=_flavour(owners))
 
     def names(self, purposes: t.Iterable[str]) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The families of distributions: what each of them is, and which of their packages are installed, and left to install or remove."""
+"""The distribution families, and which of their packages are installed or have to be installed or removed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ._family import Distribution, Family
 if t.TYPE_CHECKING:
     from .._host._run import Runner
 
-# Packages that have one name everywhere.
+# Packages that have the same name in all families.
 _ALIKE: t.Mapping[str, tuple[str, ...]] = {
     _family.OPENSM: ("opensm",),
     _family.DIAGNOSTICS: ("infiniband-diags",),
@@ -28,7 +28,7 @@ _ALIKE: t.Mapping[str, tuple[str, ...]] = {
     "rds": (),
 }
 
-# Libraries come as dependencies: their package names carry soname versions that differ between releases.
+# Libraries are installed as dependencies: their package names contain soname versions that differ between releases.
 DEBIAN = Family(
     name="Debian",
     title="Debian and Ubuntu",
@@ -57,8 +57,8 @@ DEBIAN = Family(
     kernel_meta=r"linux-.*",
     headers="linux-headers-{release}",
     vendor_modules="%s-dkms",
-    # dh_dkms was a part of dkms, and is a package of its own by now. dpkg-buildpackage asks for build-essential by its name,
-    # whichever compiler is there: what dpkg knows of it is a file.
+    # dh_dkms was part of dkms and is now a separate package. dpkg-buildpackage requires build-essential by name, whichever compiler is
+    # installed; it is recognised by its file in dpkg's database.
     peer_memory_tools={
         "dpkg-buildpackage": "dpkg-dev",
         "/var/lib/dpkg/info/build-essential.list": "build-essential",
@@ -90,7 +90,7 @@ RED_HAT = Family(
         **_ALIKE,
         _family.CORE: ("rdma-core", "libibverbs", "librdmacm", "iproute", "kmod"),
         _family.TOOLS: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest"),
-        # rdma-core stays: libibverbs needs it, and with it much of the distribution.
+        # rdma-core stays: libibverbs depends on it, and much of the distribution on libibverbs.
         _family.REMOVABLE: ("infiniband-diags", "libibverbs-utils", "librdmacm-utils", "perftest"),
         _family.EXTRA_MODULES: ("kernel-modules-extra",),
         _family.RDMA_TOOL: ("iproute",),
@@ -100,7 +100,7 @@ RED_HAT = Family(
         "nfsrdma": ("nfs-utils",),
     },
     rdma_modules=("ib_iser", "ib_isert", "ib_srpt", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    # kernel-uek-core, kernel-64k-modules, kernel-rt-devel, kernel6.12. The rest has versions of its own, and brings no kernel.
+    # kernel-uek-core, kernel-64k-modules, kernel-rt-devel, kernel6.12. The excluded packages have versions of their own and contain no kernel.
     kernels=r"kernel[0-9.]*(-(?!(tools|srpm|rpm|abi|abis|doc|cross|livepatch|selftests|firmware|bootwrapper|libbpf)\b)[a-z0-9]+)*",
     headers="{flavour}-devel-{release}",
     vendor_modules="kmod-%s",
@@ -136,21 +136,21 @@ SUSE = Family(
         "nfsrdma": ("nfs-client",),
     },
     rdma_modules=("ib_iser", "ib_uverbs", "rdma_ucm", "xprtrdma", "svcrdma"),
-    # kernel-default, kernel-64kb-devel, kernel-rt. kernel-firmware-mellanox brings no kernel.
+    # kernel-default, kernel-64kb-devel, kernel-rt. kernel-firmware-mellanox contains no kernel.
     kernels=r"kernel(-(?!(firmware|doc|docs|source|obs|install|tools|livepatch)\b)[a-z0-9]+)+",
     headers="",
     headers_hint="install {flavour}-devel for it",
     vendor_modules="%s-kmp-default",
     peer_memory_tools={"rpmbuild": "rpm-build", "gcc": "gcc", "make": "make"},
     interpreters=("python311", "python312", "python313", "python3"),
-    # The packages of the kernel do not provide what the spec file asks for.
+    # The kernel packages do not provide what the spec file requires.
     peer_memory_options=("--nodeps",),
 )
 
-# In the order in which messages name them.
+# In the order of messages.
 FAMILIES: tuple[Family, ...] = (DEBIAN, RED_HAT, SUSE)
 UNKNOWN = "Unknown"
-# Recognised, but without packages that the collection knows.
+# Families that are recognised, but whose packages the collection does not know.
 _OTHERS: t.Mapping[str, str] = {"arch": "Arch"}
 
 DISTRIBUTIONS: t.Mapping[str, Distribution] = {item.id: item for family in FAMILIES for item in family.distributions}
@@ -160,23 +160,23 @@ NAMES = "%s and %s" % (", ".join(family.name for family in FAMILIES[:-1]), FAMIL
 
 
 def by_name(name: t.Any) -> Family | None:
-    """The family of a name as `ansible_facts.rdma.os.family` has it; None where it is not registered."""
+    """The family with that name in `ansible_facts.rdma.os.family`; None where it is not registered."""
     return next((family for family in FAMILIES if family.name == name), None)
 
 
 def family_name(os_id: str, id_like: str = "") -> str:
-    """The name of the family by `ID` of os-release, then by `ID_LIKE` from left to right; also of distributions that are only recognised."""
+    """The name of the family by `ID` of os-release, then by `ID_LIKE` from left to right; includes families that are only recognised."""
     known = {**_OTHERS, **{item.id: family.name for family in FAMILIES for item in family.distributions}}
     return next((known[word.lower()] for word in [os_id, *id_like.split()] if word.lower() in known), UNKNOWN)
 
 
 def known_packages() -> frozenset[str]:
-    """The names of all packages that a family knows, for any purpose."""
+    """The names of all packages of any family, for any purpose."""
     return frozenset(name for family in FAMILIES for names in family.packages.values() for name in names)
 
 
 def packages_by_family(purpose: str) -> str:
-    """In words, the packages for a purpose by family: `iproute2 on Debian and Ubuntu, iproute on Red Hat`."""
+    """The packages for a purpose by family, in words: `iproute2 on Debian and Ubuntu, iproute on Red Hat`."""
     return ", ".join("%s on %s" % (" ".join(family.packages[purpose]), family.title) for family in FAMILIES if family.packages[purpose])
 
 
@@ -188,12 +188,12 @@ def names_of(family: Family, purposes: t.Sequence[str], names: t.Iterable[str] =
 
 
 def installed_packages(run: Runner, family: Family | None, names: t.Iterable[str] = (), *, root: str = "/") -> dict[str, str]:
-    """Versions of the installed packages among `names` and those that any family knows; no process where dpkg keeps the database, else one.
+    """Versions of the installed packages among `names` and those of any family. Takes no process where dpkg keeps the database, else one.
 
-    Of `names`, one that ends in `*` is the beginning of others.
+    A name in `names` that ends with `*` is a prefix.
 
-    The family of the node decides which database counts: both a dpkg on an RPM system and an rpm on a Debian exist as tools for
-    containers. On a node of no known family it is the first database that has one of the packages.
+    The family of the node selects the database: dpkg on an RPM system and rpm on Debian exist as tools for
+    containers. On a node of an unknown family, the first database that has one of the packages is used.
     """
     wanted = {name for name in {*known_packages(), *names} if name and "*" not in name} | {name for name in names if name[:-1] and "*" not in name[:-1]}
     for each in FAMILIES if family is None else (family,):
@@ -204,10 +204,10 @@ def installed_packages(run: Runner, family: Family | None, names: t.Iterable[str
 
 
 def due(names: t.Sequence[str], state: str, installed: t.Mapping[str, str] | None) -> list[str]:
-    """The packages to hand to the package manager; none where all are as they shall be.
+    """The packages to pass to the package manager; none where all are as wanted.
 
-    `installed` has the versions of the installed packages, as far as a family knows them; None where nothing is known. A
-    name that is in neither, or that has a version in it, is left to the package manager.
+    `installed`: versions of the installed packages, as far as a family knows them; None where nothing is known. Names that are in
+    neither, and names that contain a version, are left to the package manager.
     """
     if installed is None:
         return list(names)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One host of a pair test: what it can measure, its servers, and its clients."""
+"""One host of a pair test: its capabilities, its servers, and its clients."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ if t.TYPE_CHECKING:
 
 LOOK, SERVER, CLIENT, STOP = "look", "server", "client", "stop"
 _RANGES: t.Mapping[str, tuple[int, int]] = {"seconds": (2, 600), "size": (2, 1 << 30), "tcp_port": (1024, 65536 - len(TESTS))}
-# A test that takes so much longer than it should will not end.
+# A test that exceeds its duration by this much will not end.
 _GRACE_SECONDS = 60
 _START_SECONDS = 60
 _PAUSE_SECONDS = 0.2
 _PING_TRIES = 5
-# Eight of ten bits carry data. Kernels leave the word SDR out.
+# Speeds at which eight of ten bits carry data. Kernels omit the word SDR.
 _EIGHT_OF_TEN = ("", "SDR", "DDR", "QDR")
 
 
@@ -51,7 +51,7 @@ def unit(test: str) -> str:
 
 
 def _port(name: str, root: str) -> Port:
-    """The port of that name, else the first one that is ACTIVE; those of InfiniBand come first. Raises InvalidInput and Refused."""
+    """The port with that name, else the first ACTIVE one, preferably InfiniBand. Raises InvalidInput and Refused."""
     ports = sorted(read_ports(root), key=lambda port: (bool(port.apart), not port.infiniband))
     rows = [port._asdict() for port in ports]
     named = named_ports({"port": name} if name else {}, rows, none="none: this host has no RDMA port")
@@ -63,14 +63,14 @@ def _port(name: str, root: str) -> Port:
 
 
 def data_gbps(port: Port) -> float:
-    """What the link of a port carries of data in Gb/s; 0 where that is not known, as of devices in software, which name any rate."""
+    """The data rate of a port's link in Gb/s; 0 where it is unknown, as for software devices, which report an arbitrary rate."""
     if not port.pci:
         return 0.0
     return port.rate_gbps * (0.8 if port.infiniband and port.speed in _EIGHT_OF_TEN else 1.0)
 
 
 def _require_tools(node: Node, tests: t.Sequence[str]) -> None:
-    """Raises Unsupported with the packages of those that are missing."""
+    """Raise Unsupported with the packages of missing tools."""
     missing = [test for test in tests if not node.run.has(test)]
     if not missing:
         return
@@ -82,10 +82,10 @@ def _require_tools(node: Node, tests: t.Sequence[str]) -> None:
 
 
 def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dict[str, t.Any]:
-    """How this host takes part, for the other end and for the plan."""
+    """The capabilities and addresses of this host, for the other end and for the plan."""
     netdevs = read_netdevs(node.root, (port,), links=read_links(node.run))
     addresses = [address.partition("/")[0] for netdev in netdevs if netdev.port == port.name for address in netdev.addresses]
-    # One of a link alone is no address without the name of the interface.
+    # A link-local address is incomplete without the interface.
     addresses = [address for address in addresses if not address.lower().startswith("fe80:")]
     left_out = {}
     if PING in tests and not port.infiniband:
@@ -105,7 +105,7 @@ def _require_systemd(node: Node) -> None:
 
 
 def _stop(node: Node, tests: t.Iterable[str]) -> list[str]:
-    """Ends servers, also those that an earlier run left; returns those that ran."""
+    """Stop servers, including those that an earlier run left; returns those that ran."""
     systemd = Systemd(node.run)
     running = [test for test in tests if systemd.is_active(unit(test))]
     if running and not node.check_mode:
@@ -121,7 +121,7 @@ def _is_ready(node: Node, test: str, setting: Setting) -> bool:
 
 
 def _await(node: Node, test: str, setting: Setting) -> str:
-    """Why a server that was started does not serve; "" where it does."""
+    """Why a started server is not ready; "" where it is."""
     systemd = Systemd(node.run)
 
     def look() -> tuple[bool, bool]:
@@ -136,14 +136,14 @@ def _await(node: Node, test: str, setting: Setting) -> str:
 
 
 def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.Any]:
-    """Starts the servers and waits for them. Those of perftest and iperf3 end after their client, the others are stopped."""
+    """Start the servers and wait for them. Those of perftest and iperf3 end after their client; the others have to be stopped."""
     commands = {test: server(test, setting) for test in tests}
     shown = {"commands": [" ".join(argv) for argv in commands.values()], "failed_tests": {}}
     if node.check_mode:
         return shown
     _require_systemd(node)
     _stop(node, TESTS)
-    # They end by themselves when the controller dies.
+    # They end by themselves if the controller dies.
     longest = len(tests) * (setting.seconds + 2 * _GRACE_SECONDS)
     failed = {}
     for test, argv in commands.items():
@@ -158,7 +158,7 @@ def _serve(node: Node, tests: t.Sequence[str], setting: Setting) -> dict[str, t.
 
 def _output(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> Output:
     if test == PING:
-        # The server may not have registered with the kernel yet, and nothing tells when it has.
+        # The server may not have registered with the kernel yet, which can't be observed.
         first = [*argv[: argv.index("-c")], "-c", "1", argv[-1]]
         for _try in range(_PING_TRIES):
             if figure(test, node.run(first, ok=None).stdout).loss == 0:
@@ -179,7 +179,7 @@ def _measure(node: Node, test: str, argv: t.Sequence[str], *, seconds: int) -> F
 
 
 def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Runs one test after the other. What fails is a figure with a problem, and no failure of the module."""
+    """Run one test after another. A failed test gives a figure with a problem; it does not fail the module."""
     commands = {test: client(test, setting, peer) for test in tests}
     broken = peer["failed_tests"] or {}
     figures: list[Figure] = []
@@ -193,7 +193,7 @@ def _be_client(node: Node, tests: t.Sequence[str], setting: Setting, *, peer: t.
 
 
 def work(node: Node, options: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """The result of the module; raises RdmaError."""
+    """The result of the module. Raises RdmaError."""
     wrong = [Problem(name, options[name], "%d to %d" % span) for name, span in _RANGES.items() if not span[0] <= options[name] <= span[1]]
     if options["role"] == CLIENT and not options["peer"]:
         wrong.append(Problem("peer", None, "how the server is reached, where role is client"))

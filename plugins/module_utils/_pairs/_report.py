@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The result of a pair test: what is wrong with it, the findings in words, and the matrix in the terminal. Pure; the time is that of sorting."""
+"""The result of a pair test: its findings, their words, and the matrix for the terminal. Pure; the time is that of sorting."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .._words import columns
 from ._tests import GBPS, LATENCY, PING, STREAM, TESTS, Figure, unit
 
 Ends = t.Mapping[str, t.Mapping[str, t.Any]]
-"""By host, what the role `look` of ib_pair_test returned as `end`."""
+"""By host, the `end` that the role `look` of ib_pair_test returned."""
 MOST_IN_MATRIX = 16
 _WORST = 10
 _NONE, _FAILED = "-", "FAILED"
-# The median of fewer tells little.
+# The median of fewer results means little.
 _FEWEST = 4
 
 _LINK = "see both links with rdma.ofed.fabric, and error counters with the module ib_counters"
@@ -52,17 +52,17 @@ FORMS: t.Mapping[Code, Form] = {
 
 
 class Limits(t.NamedTuple):
-    """What is expected. 0 stands for no limit."""
+    """The expected values. 0 means no limit."""
 
     gbps: float = 0
-    """Of RDMA. Without it, `share` of what the link carries is."""
+    """For RDMA. If unset, `share` of the link's data rate is expected."""
     share: float = 0.8
     stream_gbps: float = 0
-    """Of TCP."""
+    """For TCP."""
     usec: float = 0
-    """Of ib_write_lat."""
+    """For ib_write_lat."""
     outlier: float = 0.7
-    """A pair with less than this part of the median bandwidth is an outlier, and one with as many times its latency."""
+    """A pair is an outlier if its bandwidth is below this fraction of the median, or its latency that many times the median."""
 
 
 class Result(t.NamedTuple):
@@ -72,7 +72,7 @@ class Result(t.NamedTuple):
     server: str
     client: str
     rate: float
-    """What the slower of the two links carries in Gb/s; 0 where it is not known."""
+    """The data rate of the slower link in Gb/s; 0 where unknown."""
     figure: Figure
 
     def finding(self, code: Code, measure: Measure | None = None, detail: str = "") -> Finding:
@@ -81,12 +81,12 @@ class Result(t.NamedTuple):
 
     @property
     def value(self) -> float | None:
-        """The number that counts; None where there is none."""
+        """The value to be judged; None where there is none."""
         return self.figure.usec if self.figure.gbps is None else self.figure.gbps
 
 
 def limits_of(options: t.Mapping[str, t.Any]) -> Limits:
-    """Raises InvalidInput."""
+    """Parse the options. Raises InvalidInput."""
     limits = Limits(options["min_gbps"], options["min_share"], options["min_ipoib_gbps"], options["max_usec"], options["outlier"])
     wrong = [Problem(name, options[name], "0 or more, 0 for no limit") for name in ("min_gbps", "min_ipoib_gbps", "max_usec") if options[name] < 0]
     wrong += [Problem(name, options[name], "a share from 0 to 1, 0 for no limit") for name in ("min_share", "outlier") if not 0 <= options[name] <= 1]
@@ -95,14 +95,14 @@ def limits_of(options: t.Mapping[str, t.Any]) -> Limits:
 
 
 def _least(result: Result, limits: Limits) -> float:
-    """Gb/s; 0 where nothing is expected."""
+    """The minimum in Gb/s; 0 where nothing is expected."""
     if result.figure.test == STREAM:
         return limits.stream_gbps
     return limits.gbps or round(limits.share * result.rate, 2)
 
 
 def _of_one(result: Result, limits: Limits) -> Finding | None:
-    """What is wrong with a result by itself."""
+    """The finding about a single result."""
     test, figure = result.figure.test, result.figure
     if figure.problem:
         return result.finding(Code.PAIR_NO_DEVICE if figure.no_device else Code.PAIR_FAILED, detail=figure.problem)
@@ -116,7 +116,7 @@ def _of_one(result: Result, limits: Limits) -> Finding | None:
 
 
 def _outliers(results: t.Sequence[Result], limits: Limits) -> t.Iterator[Finding]:
-    """Of equal pairs: those of one test in one fabric, with equal links."""
+    """Findings about outliers among equal pairs: those of one test in one fabric, with equal links."""
     values = [result.value for result in results if result.value is not None]
     if len(values) < _FEWEST or not limits.outlier:
         return
@@ -129,7 +129,7 @@ def _outliers(results: t.Sequence[Result], limits: Limits) -> t.Iterator[Finding
 
 
 def judge(results: t.Iterable[Result], limits: Limits) -> list[Finding]:
-    """Each result has one finding at most."""
+    """All findings; at most one per result."""
     found: dict[tuple[tuple[End, ...], str], Finding] = {}
     equal: dict[tuple[str, str, float], list[Result]] = {}
     for result in results:
@@ -145,7 +145,7 @@ def judge(results: t.Iterable[Result], limits: Limits) -> list[Finding]:
 
 
 def row(finding: Finding) -> dict[str, t.Any]:
-    """In the shape of an entry of `findings`."""
+    """The finding in the shape of an entry of `findings`."""
     value, limit = finding.measure or (0.0, 0.0)
     fields = {"detail": finding.detail, "value": value, "limit": limit, "unit": unit(finding.aspect)}
     client, server = (end.name for end in finding.ends)
@@ -154,7 +154,7 @@ def row(finding: Finding) -> dict[str, t.Any]:
 
 
 def rows(findings: t.Iterable[Finding]) -> list[dict[str, t.Any]]:
-    """The worst first."""
+    """The findings as rows, worst first."""
 
     def rank(finding: Finding) -> tuple[t.Any, ...]:
         return SEVERITIES.index(finding.severity), finding.code.value, [natural(end.name) for end in finding.ends], TESTS.index(finding.aspect)
@@ -163,7 +163,7 @@ def rows(findings: t.Iterable[Finding]) -> list[dict[str, t.Any]]:
 
 
 def results_of(measured: t.Mapping[str, t.Sequence[t.Mapping[str, t.Any]]], ends: Ends) -> list[Result]:
-    """All results. `measured` has by client, for each pair, the `server`, its `tests`, and the `figures` of ib_pair_test or the `problem` in their place."""
+    """All results. `measured`: by client, for each pair, the `server`, its `tests`, and either the `figures` of ib_pair_test or the `problem`."""
     found = []
     for client, pairs in measured.items():
         for pair in pairs:
@@ -184,7 +184,7 @@ def _cell(result: Result) -> str:
 
 
 def _matrix(results: t.Sequence[Result], hosts: t.Sequence[str]) -> list[str]:
-    """Hosts by hosts: each client with its servers."""
+    """A matrix of hosts: each client with its servers."""
     cells = {(result.client, result.server): _cell(result) for result in results}
     return columns([("client", *hosts), *((client, *(cells.get((client, server), _NONE) for server in hosts)) for client in hosts)])
 
@@ -214,7 +214,7 @@ def _sections(results: t.Sequence[Result]) -> t.Iterator[str]:
 
 
 def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.Any]], notes: t.Iterable[str]) -> str:
-    """`notes` are lines about hosts that were not measured, or not wholly."""
+    """The report. `notes`: lines about hosts that were not measured, or only partly."""
     lines = [*notes, *_sections(results)]
     if not findings:
         return "\n".join([*lines, "", "No findings." if results else "Nothing was measured."])
@@ -225,7 +225,7 @@ def render(results: t.Sequence[Result], findings: t.Sequence[t.Mapping[str, t.An
 
 
 def notes_of(ends: Ends, absent: t.Mapping[str, str], planned: t.Sequence[str]) -> list[str]:
-    """Hosts without a part, by host why, tests that hosts leave out, and in check mode the pairs that would be measured."""
+    """Hosts that did not take part, with the reasons in `absent`; tests that hosts leave out; and in check mode the planned pairs."""
     lines = ["Not measured: %s: %s" % (host, why) for host, why in absent.items()]
     left_out = sharing({host: ["%s: %s" % each for each in end["left_out"].items()] for host, end in ends.items()})
     lines += ["Left out: %s (%s)" % (what, fold(hosts)) for what, hosts in left_out.items()]

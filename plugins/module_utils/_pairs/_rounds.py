@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which hosts measure with which, in rounds in which no host has two parts. Pure; a round takes time and memory linear in its hosts."""
+"""Divide host pairs into rounds in which no host occurs twice. Pure; a round takes time and memory linear in its hosts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typing as t
 ALL, RING, AUTO = "all", "ring", "auto"
 SCOPES = (AUTO, ALL, RING)
 MOST_FOR_ALL = 16
-"""Hosts of a fabric up to which AUTO is ALL: the rounds of ALL grow with the hosts, those of RING do not."""
+"""Up to this many hosts per fabric, AUTO means ALL: the number of rounds grows with the hosts for ALL, and not for RING."""
 
 
 class Pair(t.NamedTuple):
@@ -22,7 +22,7 @@ class Pair(t.NamedTuple):
 
 
 def count(hosts: int, scope: str) -> int:
-    """How many rounds that many hosts need."""
+    """The number of rounds for that many hosts."""
     if hosts < 3:
         return hosts // 2
     even = hosts % 2 == 0
@@ -30,7 +30,7 @@ def count(hosts: int, scope: str) -> int:
 
 
 def _all(hosts: t.Sequence[str], number: int) -> t.Iterator[Pair]:
-    """The circle method: one place stands still, the others move on by one each round. With an odd number of hosts, that place is empty."""
+    """The circle method: one position is fixed, the others move on by one in each round. With an odd number of hosts, the fixed position is empty."""
     circle = len(hosts) - 1 + len(hosts) % 2
     if len(hosts) % 2 == 0:
         still, moving = hosts[-1], hosts[number]
@@ -40,7 +40,7 @@ def _all(hosts: t.Sequence[str], number: int) -> t.Iterator[Pair]:
 
 
 def _ring(hosts: t.Sequence[str], number: int) -> t.Iterator[Pair]:
-    """Each host with the next one. The last round of an odd number of hosts has the pair that closes the ring."""
+    """Each host with the next one. With an odd number of hosts, the last round has the pair that closes the ring."""
     last = len(hosts) - len(hosts) % 2
     begin = number if number < 2 else len(hosts) - 1
     for place in range(begin, last if number == 0 else len(hosts), 2):
@@ -55,7 +55,7 @@ def resolved(hosts: int, scope: str) -> str:
 
 
 def pairs_of(fabrics: t.Mapping[str, t.Sequence[str]], scope: str, number: int) -> tuple[Pair, ...]:
-    """The pairs of one round, counted from 0. `fabrics` has the names of hosts by fabric, each host once; hosts of different fabrics are no pair."""
+    """The pairs of one round, counted from 0. `fabrics`: host names by fabric, each host once. Pairs are formed only within a fabric."""
     found: list[Pair] = []
     for hosts in fabrics.values():
         chosen = resolved(len(hosts), scope)
@@ -65,5 +65,5 @@ def pairs_of(fabrics: t.Mapping[str, t.Sequence[str]], scope: str, number: int) 
 
 
 def rounds(fabrics: t.Mapping[str, t.Sequence[str]], scope: str) -> int:
-    """How many rounds there are. Fabrics take theirs at the same time."""
+    """The number of rounds. Fabrics run their rounds at the same time."""
     return max((count(len(hosts), resolved(len(hosts), scope)) for hosts in fabrics.values()), default=0)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The tests of a pair of hosts: their command lines, and what became of them. Pure."""
+"""The tests of a host pair: their command lines and results. Pure."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .._tools import _measure
 
 WRITE, SEND, LATENCY, STREAM, PING = "ib_write_bw", "ib_send_bw", "ib_write_lat", "iperf3", "ibping"
 TESTS = (WRITE, SEND, LATENCY, STREAM, PING)
-"""In the order in which a client runs them. Their number is that of their TCP port."""
+"""In the order in which a client runs them. The index determines the TCP port."""
 GBPS, USEC = "Gb/s", "us"
 PACKAGES: t.Mapping[str, str] = {STREAM: "iperf3", PING: "infiniband-diags"}
-"""Those of the other tests are in perftest."""
+"""The other tests are in perftest."""
 PINGS = 50
 _LATENCY_BYTES, _LATENCY_ITERATIONS = 2, 1000
 
 
 class Setting(t.NamedTuple):
-    """How one end measures. Both agree on all but the port."""
+    """The settings of one end. Both ends have the same settings except for the port."""
 
     device: str
     port: int
@@ -30,29 +30,29 @@ class Setting(t.NamedTuple):
     size: int
     """Bytes of a write or send."""
     tcp_port: int
-    """The first of as many as there are tests."""
+    """The first TCP port; each test has one."""
 
     def port_of(self, test: str) -> int:
         return self.tcp_port + TESTS.index(test)
 
 
 class Figure(t.NamedTuple):
-    """The result of one test of a pair. What the test does not measure is None."""
+    """The result of one test of a pair. Values that the test does not measure are None."""
 
     test: str
     gbps: float | None = None
     usec: float | None = None
-    """Typical latency, or the average of ibping."""
+    """Typical latency, or the average of ibping, in microseconds."""
     loss: float | None = None
-    """Percent of the packets of ibping."""
+    """Packet loss of ibping in percent."""
     problem: str = ""
     """Why there is no result."""
     no_device: bool = False
-    """Whether that is a device or port that the tool could not use, at either end."""
+    """Whether the reason is a device or port that the tool could not use, at either end."""
 
 
 def unit(test: str) -> str:
-    """In which its result counts."""
+    """The unit of its result."""
     return USEC if test in (LATENCY, PING) else GBPS
 
 
@@ -80,7 +80,7 @@ def client(test: str, setting: Setting, peer: t.Mapping[str, t.Any]) -> tuple[st
 
 
 def figure(test: str, output: str) -> Figure:
-    """What a client printed."""
+    """Parse the output of a client."""
     try:
         if test == LATENCY:
             return Figure(test, usec=_measure.parse_latency(output))
