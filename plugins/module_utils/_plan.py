@@ -54,9 +54,9 @@ class Kind(str, enum.Enum):
     PACKAGE = "package"
     """The name of a package; aspect `hold` for whether its version may change."""
     STACK = "stack"
-    """The RDMA stack of a node; the aspect is what was declared of it."""
+    """The RDMA stack of a node; the aspect is what was declared about it."""
     PROTECTION = "protection"
-    """What is kept from being replaced by packages of other repositories: the values are the stack."""
+    """The packages protected from replacement by other repositories; the values are the stack."""
     DRIVER = "driver"
     """The loaded driver, as opposed to the installed one."""
     KERNEL = "kernel"
@@ -74,7 +74,7 @@ class Kind(str, enum.Enum):
 
 
 LASTING_KINDS: t.Final = frozenset((Kind.FILE, Kind.STACK, Kind.RDMA_DEVICE))
-"""The kinds whose differences stay however long one waits."""
+"""The kinds whose differences don't disappear by waiting."""
 
 
 class Change(t.NamedTuple):
@@ -82,48 +82,48 @@ class Change(t.NamedTuple):
 
     kind: Kind
     subject: str
-    """The object on the node; what it is depends on the kind."""
+    """The object on the node; the kind tells what it is."""
     aspect: str
-    """Which property of the subject; "" where the kind has but one."""
+    """The property of the subject; "" where the kind has only one."""
     before: str
     after: str
-    """"" where the object does not, or shall not, exist."""
+    """"" where the object does not exist, or is not to exist."""
     needs: str = ""
-    """One of NEEDS: what makes it effective."""
+    """One of NEEDS: what makes it take effect."""
     blocked_by: str = ""
-    """The reason that forbids it now; empty where it is allowed."""
+    """The reason that blocks it now; empty where it is allowed."""
 
     def words(self) -> str:
         """The change in one line, for people."""
         return _words.change(self, self.before, self.after)
 
     def is_about(self, kind: Kind, subject: str | None = None, aspect: str | None = None) -> bool:
-        """Whether it changes this object, or any of the kind where `subject` is None; with `aspect`, just that property of it."""
+        """Whether it changes this object, or any of the kind where `subject` is None; with `aspect`, only that property of it."""
         return self.kind == kind and subject in (None, self.subject) and aspect in (None, self.aspect)
 
     @classmethod
     def of_row(cls, row: t.Sequence[t.Any]) -> Change:
-        """The change that was written down as a list, such as in the memo of a job."""
+        """The change from its list form, such as in the memo of a job."""
         if len(row) == len(cls._fields):
             return cls(Kind(row[0]), *row[1:])
-        # A job that an earlier release of the collection began: the object in words, before, after, needs, blocked_by.
+        # From a job started by an earlier release of the collection: the object in words, before, after, needs, blocked_by.
         word, _space, rest = str(row[0]).partition(" ")
         if word in (Kind.FILE.value, Kind.PACKAGE.value, Kind.KERNEL.value):
             return cls(Kind(word), rest, "", *row[1:])
         return cls(Kind.STACK, "", rest, *row[1:])
 
     def key(self) -> tuple[str, str, str]:
-        """What is changed, whatever its values."""
+        """The changed property, regardless of its values."""
         return (self.kind.value, self.subject, self.aspect)
 
 
 class Pending(t.NamedTuple):
-    """Something that is set, and effective only later. The result of a module has it as a mapping: see `result`."""
+    """Something that is set and takes effect only later. In the result of a module it is a mapping: see `result`."""
 
     change: Change
-    """`before` is what is effective now, `after` what is set."""
+    """`before` is the value in effect, `after` the value that is set."""
     why: tuple[str, ...] = ()
-    """What keeps it from being effective now, in words for people."""
+    """What prevents it from taking effect now, in words."""
 
     @property
     def is_upgrade(self) -> bool:
@@ -131,19 +131,19 @@ class Pending(t.NamedTuple):
         return self.change.needs == "upgrade"
 
     def result(self) -> dict[str, t.Any]:
-        """In the shape of the key `pending` of all modules, and of the fact `rdma_pending`."""
+        """The entry in the shape of the key `pending` of all modules, and of the fact `rdma_pending`."""
         return {"kind": self.change.kind.value, **{name: getattr(self.change, name) for name in _TEXTS}, "why": list(self.why)}
 
     @classmethod
     def of_result(cls, entry: t.Mapping[str, t.Any]) -> Pending:
-        """The inverse of `result`. Raises KeyError, TypeError or ValueError for what is no such entry."""
+        """The inverse of `result`. Raises KeyError, TypeError or ValueError for an invalid entry."""
         change = Change(Kind(entry["kind"]), *(str(entry[name]) for name in _TEXTS))
         if change.needs not in NEEDS[1:] or isinstance(entry["why"], str):
             raise ValueError(entry)
         return cls(change, tuple(str(line) for line in entry["why"]))
 
     def words(self) -> str:
-        """In one line, for people."""
+        """The entry in one line, for people."""
         return _words.pending(self.change.words(), self.change.needs, self.why)
 
 
@@ -157,20 +157,20 @@ class Plan(t.NamedTuple):
 
     @property
     def late(self) -> tuple[Pending, ...]:
-        """The changes that are made now and effective only later."""
+        """The changes that are made now and take effect only later."""
         return tuple(Pending(change) for change in self.changes if NEEDS.index(change.needs) >= NEEDS.index("driver_reload"))
 
     def about(self, kind: Kind, aspect: str | None = None) -> tuple[Change, ...]:
-        """The changes of one kind, and of one property where `aspect` names it, in order."""
+        """The changes of one kind, and of one property if `aspect` names it, in order."""
         return tuple(change for change in self.changes if change.is_about(kind, aspect=aspect))
 
     def require_empty(self) -> None:
-        """Raise CommandFailed where the look after the changes finds that some are still to be made."""
+        """Raise CommandFailed where a look after the changes finds that some are still to be made."""
         if self:
             raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in self.changes))
 
     def diff(self) -> list[dict[str, str]]:
-        """In the shape that `--diff` shows: files one by one, all settings together."""
+        """The changes in the shape that `--diff` shows: files one by one, all settings together."""
         files = [
             {"before_header": change.subject, "after_header": change.subject, "before": change.before, "after": change.after}
             for change in self.changes
@@ -182,7 +182,7 @@ class Plan(t.NamedTuple):
         return files + ([{"before_header": "settings", "after_header": "settings", "before": before, "after": after}] if settings else [])
 
     def result(self, pending: t.Iterable[Pending] | None = None, reasons: t.Iterable[str] = ()) -> dict[str, t.Any]:
-        """The keys that every module of the collection returns. `pending` is what is effective only later: `late` unless given."""
+        """The keys that every module of the collection returns. `pending`: what takes effect only later; by default `late`."""
         waiting = self.late if pending is None else tuple(pending)
         return {
             "changed": bool(self),
@@ -195,5 +195,5 @@ class Plan(t.NamedTuple):
 
 
 def changes_of(*candidates: Change | None) -> tuple[Change, ...]:
-    """The candidates that change anything, in order: planners list what they compare and leave the comparing to this."""
+    """The candidates that change anything, in order. Planners list all that they compare, and this function leaves out the rest."""
     return tuple(change for change in candidates if change is not None and change.before != change.after)

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Found states on their way from a node to the controller: named tuples as JSON values, and back. Pure.
+"""Serialise found states between a node and the controller: named tuples as JSON values, and back. Pure.
 
-The types of the fields say how a value is read back. Those of found states are evaluated on the controller only, so a node may have a
-Python that does not know `X | None` yet. What is read on a node, as by `read_row`, has types that Python 3.8 knows, such as `t.Tuple`.
+The types of the fields determine how a value is parsed. Those of found states are evaluated only on the controller, so a node may have a
+Python without `X | None`. Types that are parsed on a node, as by `read_row`, must exist in Python 3.8, such as `t.Tuple`.
 Every type that a field names must be imported where its class is defined, not just for the type checker.
 """
 
@@ -32,13 +32,13 @@ _SEQUENCES: t.Mapping[t.Any, t.Callable[[t.Iterable[t.Any]], t.Any]] = {
 
 
 def encode(value: t.Any) -> t.Any:
-    """A value made of named tuples, collections and scalars, as JSON can carry it. Raises TypeError for any other type."""
+    """A value made of named tuples, collections and scalars, in JSON types. Raises TypeError for any other type."""
     if isinstance(value, enum.Enum):
         return value.value
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if isinstance(value, collections.abc.Mapping):
-        # Pairs, because the keys of JSON are strings and those of a found state need not be.
+        # Pairs, because the keys of JSON are strings, and those of a found state may be of other types.
         return [[encode(key), encode(item)] for key, item in value.items()]
     if isinstance(value, (frozenset, set)):
         return sorted((encode(item) for item in value), key=repr)
@@ -48,7 +48,7 @@ def encode(value: t.Any) -> t.Any:
 
 
 def as_data(value: t.Any) -> t.Any:
-    """A value as facts and results have it: named tuples as mappings and other tuples as lists, at every level."""
+    """A value in the form of facts and results: named tuples as mappings and other tuples as lists, at every level."""
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return {name: as_data(item) for name, item in zip(value._fields, value)}
     if isinstance(value, dict):
@@ -57,13 +57,13 @@ def as_data(value: t.Any) -> t.Any:
 
 
 def decode(form: type[T], data: t.Any) -> T:
-    """The inverse of `encode` for the type `form`. Raises TypeError or ValueError for what is not of that form."""
+    """The inverse of `encode` for the type `form`. Raises TypeError or ValueError for other data."""
     return t.cast(T, _read(form, data))
 
 
 def read_row(form: type[T], row: t.Any) -> T | None:
-    """The named tuple that a mapping has the fields of; None for anything else."""
-    # Types that this Python does not know are our error, and none of the row.
+    """The named tuple with the fields of a mapping; None for malformed data."""
+    # A type that this Python does not support is our error, not one of the row.
     names = t.cast("t.Any", form)._fields
     _fields(t.cast("t.Any", form))
     try:
@@ -92,14 +92,14 @@ def _read(form: t.Any, data: t.Any) -> t.Any:
         return form(*(_read(field, item) for field, item in zip(_fields(form), _of_length(data, len(_fields(form))))))
     if isinstance(form, type) and issubclass(form, enum.Enum):
         return form(data)
-    # To JSON, a whole number is a number like others.
+    # JSON does not distinguish whole numbers from others.
     if origin or not isinstance(data, (int, float) if form is float else form):
         raise TypeError("%r is no %s" % (data, form))
     return data
 
 
 def _read_union(arguments: tuple[t.Any, ...], data: t.Any) -> t.Any:
-    """Of the forms that a union names, at most one may be other than None: JSON could not tell them apart."""
+    """Parse a union. At most one of its types may be other than None, because JSON could not distinguish them."""
     if data is None:
         return None
     (form,) = (argument for argument in arguments if argument is not type(None))

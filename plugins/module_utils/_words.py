@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Changes, pending work and long lists in words, for people. Pure. The texts made here are for display: decisions use the fields of a change."""
+"""Words for changes, pending work and long lists. Pure. These texts are for display: decisions use the fields of a change."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Thing(t.Protocol):
     def aspect(self) -> str: ...
 
 
-# By kind: how the object is called, with its subject and aspect. Objects of other kinds are shown as subject and aspect.
+# By kind: the name of the object, with its subject and aspect. Objects of other kinds are shown as subject and aspect.
 _SUBJECTS: t.Mapping[str, str] = {
     "file": "file {subject}",
     "unit": "service {subject} {aspect}",
@@ -47,7 +47,7 @@ _SUBJECTS: t.Mapping[str, str] = {
     "firmware": "adapter {subject} {aspect}",
 }
 
-# Aspects that read better otherwise; "" for those that go without saying.
+# Aspects with a more readable name; "" for those that need none.
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
     ("package", "hold"): "",
@@ -64,7 +64,7 @@ _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("firmware", "running_psid"): "running PSID",
 }
 
-# Values that are tokens, by kind and aspect.
+# Words for values that are tokens, by kind and aspect.
 _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
     ("rdma_device", "name"): {"kernel": "a name of its driver", "persistent": "a name by its place"},
     ("unit", "state"): {
@@ -76,13 +76,13 @@ _VALUES: t.Mapping[tuple[str, str], t.Mapping[str, str]] = {
 
 
 def subject(item: Thing) -> str:
-    """What is changed: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
+    """The object of a change: `file /etc/modprobe.d/rdma-ofed.conf`, `ib0 mtu`, `service opensm.service enabled`."""
     form = _SUBJECTS.get(item.kind.value, "{subject} {aspect}")
     return shown(" ".join(form.format(subject=item.subject, aspect=aspect(item)).split()))
 
 
 def aspect(item: Thing) -> str:
-    """Which property of the subject: `mtu`; "" where that goes without saying."""
+    """The property of the subject: `mtu`; "" where that needs no name."""
     return _ASPECTS.get((item.kind.value, item.aspect), item.aspect)
 
 
@@ -92,7 +92,7 @@ def value(item: Thing, text: str) -> str:
 
 
 def change(item: Thing, before: str, after: str) -> str:
-    """A change in one line. Of a file, whose content takes many, what happens to it."""
+    """A change in one line. For a file, whose content has many lines, the kind of change."""
     if item.kind.value == "file":
         return "%s %s" % ("create" if not before else "edit" if after else "remove", subject(item))
     return "%s: %s -> %s" % (subject(item), value(item, before), value(item, after))
@@ -104,12 +104,12 @@ def pending(changed: str, needs: str, why: t.Iterable[str]) -> str:
 
 
 def some(items: t.Sequence[t.Any], most: int) -> str:
-    """The first of many: `node1, node2 and 7 more`."""
+    """The first of many items: `node1, node2 and 7 more`."""
     return ", ".join(shown(str(item)) for item in items[:most]) + (" and %d more" % (len(items) - most) if len(items) > most else "")
 
 
 def columns(table: t.Sequence[tuple[str, ...]]) -> list[str]:
-    """The lines of a table, of which the first row has the titles."""
+    """The lines of a table whose first row contains the titles."""
     widths = [max(map(len, column)) for column in zip(*table)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in table]
     return [lines[0], "  ".join("-" * width for width in widths), *lines[1:]]

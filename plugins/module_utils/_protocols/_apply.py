@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Turn upper-layer protocols on and off."""
+"""Enable and disable upper-layer protocols."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if t.TYPE_CHECKING:
 
 
 def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, modules: KernelModules, root: str = "/") -> None:
-    """Make the node as wanted. The record is ahead of what is turned on, and behind what is turned off."""
+    """Make the node as wanted. A protocol is recorded before it is enabled, and removed from the record after it is disabled."""
 
     def write(path: str, before: str, after: str) -> None:
         change = file_change(path, before, after)
@@ -39,7 +39,7 @@ def apply(module: AnsibleModule, run: Runner, *, wanted: Wanted, found: Found, m
         write("/" + RECORD, read_text(os.path.join(root, RECORD)), record_text(record))
 
     write_record(planner.record_meanwhile(wanted, found))
-    # srp_daemon starts on one port after the other: it takes its time.
+    # srp_daemon starts on one port after another, which takes time.
     systemd = Systemd(run)
     systemd.disable_and_stop(*planner.units_off(wanted, found))
     write(ULPS_PATH, found.load_text, load_text(modules_of(wanted.names)))

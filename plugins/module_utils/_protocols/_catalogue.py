@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The upper-layer protocols by name, the side that uses a service: packages, modules and units of each stack. Pure.
+"""The upper-layer protocols by name, on the client side: packages, modules and units of each stack. Pure.
 
-Unit names are those of rdma-core, open-iscsi and nvme-cli, which Debian, Red Hat, SUSE and the vendor's packages ship
-alike.
+Unit names are those of rdma-core, open-iscsi and nvme-cli. They are the same in the packages of Debian, Red Hat, SUSE and the
+vendor.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from .._distro._registry import FAMILIES, by_name
 from .._foreign import decimal
 from .._kmod._input import GONE as GONE_MODULES
 
-# When a unit is to run, apart from being enabled.
+# When a unit is to run, besides being enabled.
 NOW = "now"
 WITH_HARDWARE = "hardware"
-"""Where an RDMA device is there: what systemd itself starts it with."""
+"""Where an RDMA device exists: systemd itself starts the unit with it."""
 AT_BOOT = "boot"
 
 
@@ -28,9 +28,9 @@ class Service(t.NamedTuple):
     name: str
     start: str = NOW
     shared: bool = False
-    """Serves other transports as well: it is turned off only if it was turned on for the protocol."""
+    """Serves other transports as well: disabled only if it was enabled for the protocol."""
     optional: bool = False
-    """Older packages are without it."""
+    """Missing in older packages."""
 
 
 class Protocol(t.NamedTuple):
@@ -38,11 +38,11 @@ class Protocol(t.NamedTuple):
     modules: tuple[str, ...] = ()
     services: tuple[Service, ...] = ()
     stack_packages: t.Mapping[str, tuple[str, ...]] = {}
-    """By family: those that belong to the RDMA stack, the distribution's or the vendor's."""
+    """By family: packages that belong to the RDMA stack, the distribution's or the vendor's."""
     other_packages: t.Mapping[str, tuple[str, ...]] = {}
-    """By family: those that are the distribution's whatever the stack."""
+    """By family: packages from the distribution with any stack."""
     kernel: str = ""
-    """The vendor's name for the package of its modules, without what tells how they are built."""
+    """The vendor's name for its module package, without the part that tells how it is built."""
     option: str = ""
     """The installer leaves `kernel` out unless it gets this option."""
     conf: t.Mapping[str, str] = {}
@@ -80,7 +80,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
             kernel="mlnx-nfsrdma",
             option="--with-nfsrdma",
         ),
-        # It connects everything that /etc/nvme/discovery.conf names, so it is left to the next boot, or to the author of that file.
+        # It connects to everything in /etc/nvme/discovery.conf, so its start is left to the next boot, or to the author of that file.
         Protocol(
             "nvmf",
             ("nvme_rdma",),
@@ -95,7 +95,7 @@ PROTOCOLS: t.Mapping[str, Protocol] = {
 NAMES = tuple(PROTOCOLS)
 
 GONE: t.Mapping[str, str] = {"sdp": GONE_MODULES["ib_sdp"]}
-# What they are called elsewhere.
+# Other names of protocols.
 ALIASES: t.Mapping[str, str] = {
     "acm": "ibacm",
     "ib_iser": "iser",
@@ -117,9 +117,9 @@ def modules_of(names: t.Iterable[str]) -> list[str]:
 
 
 def kernel_packages(base: str, family: str, *, source: str, version: str) -> tuple[str, ...]:
-    """The package of the vendor's modules, and after it those that do as well.
+    """The package of the vendor's modules, followed by its alternatives.
 
-    DOCA builds with DKMS everywhere from 3.2 on; before, the RPM side had modules for the distribution's kernels.
+    DOCA uses DKMS on all distributions since 3.2; earlier, RPM distributions got modules for the distribution's kernels.
     """
     release = tuple(decimal(number, 0) for number in re.findall(r"[0-9]+", version)[:2])
     kinds = {"%s-dkms", "%s-modules", "%s", *(known.vendor_modules for known in FAMILIES)}
@@ -129,10 +129,10 @@ def kernel_packages(base: str, family: str, *, source: str, version: str) -> tup
 
 
 def vendor_packages(names: t.Iterable[str], family: str, *, source: str, method: str, version: str = "") -> tuple[tuple[str, ...], ...]:
-    """What the named protocols need beside the vendor's set, each with what does as well.
+    """The packages that the named protocols need in addition to the vendor's set, each with its alternatives.
 
-    By the installer, only what is the distribution's: the rest has to be in the set that it installs. On the RPM side the
-    sets bring the modules, but for those that the installer has an option for.
+    With the installer, only those from the distribution: the others have to be in the set that it installs. For RPM, the
+    sets include the modules, except those for which the installer has an option.
     """
     found: list[tuple[str, ...]] = []
     mine = by_name(family)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Turn upper-layer protocols on and off: look, plan, apply, and look again."""
+"""Enable and disable upper-layer protocols: look, plan, apply, and look again."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if t.TYPE_CHECKING:
 
 
 def _named(problem: Problem, wanted: Wanted) -> Problem:
-    """What is wrong with a module, as what is wrong with the protocol that was declared."""
+    """The problem of a module, as a problem of the declared protocol."""
     name = next((name for name in wanted.names if problem.value in PROTOCOLS[name].modules), "")
     if not name:
         return problem._replace(variable=VARIABLE)
@@ -42,7 +42,7 @@ def _named(problem: Problem, wanted: Wanted) -> Problem:
 
 
 def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: bool, root: str = "/") -> list[Problem]:
-    """What the declared protocols lack on this node. In check mode, packages may still be to come."""
+    """What the declared protocols lack on this node. In check mode, packages may still be missing."""
     if dry and wanted.renewed:
         return []
     kernel_wanted = Modules(load=frozenset(modules_of(wanted.names)), load_now=wanted.start)
@@ -61,7 +61,7 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: 
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
-    """What is known of each declared protocol."""
+    """What is known about each declared protocol."""
     return [
         {
             "name": name,

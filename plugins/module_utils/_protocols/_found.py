@@ -19,7 +19,7 @@ class Found(t.NamedTuple):
     """The names of PROTOCOLS' modules that are loaded or built in."""
     load_text: str = ""
     conf_text: str = ""
-    """openib.conf, "" where there is none."""
+    """The content of openib.conf; "" where there is none."""
 
     def unit(self, name: str) -> Unit:
         return self.units.get(name, Unit(name))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about upper-layer protocols. Pure."""
+"""Validate declared upper-layer protocols. Pure."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def name_problems(value: t.Any) -> list[Problem]:
 
 
 def _inbox_problems(protocol: Protocol, facts: t.Mapping[str, t.Any] | None) -> list[Problem]:
-    """A protocol whose modules the running kernel lacks. What the facts do not tell, the module checks on the node."""
+    """The problem of a protocol whose modules the running kernel lacks. What the facts do not tell, the module checks on the node."""
     kernels = part(facts, "kernels").get("installed")
     running = [kernel for kernel in kernels if isinstance(kernel, dict) and kernel.get("running")] if isinstance(kernels, list) else []
     known = running[0].get("modules") if running else None
@@ -50,7 +50,7 @@ def _inbox_problems(protocol: Protocol, facts: t.Mapping[str, t.Any] | None) -> 
 
 
 def ulp_problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """What is wrong with the declared protocols, whatever a vendor's stack has of them."""
+    """Problems of the declared protocols, regardless of a vendor's stack."""
     value = variables.get(VARIABLE)
     if value is None:
         return []

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What turns the declared upper-layer protocols on, and others that the collection turned on off. Pure.
+"""Plan how to enable the declared upper-layer protocols, and disable others that the collection has enabled. Pure.
 
-A protocol that is turned on is one change: what its packages enable and start by themselves differs between distributions,
-and so does what is left to do. Of one that is on already, each deviation is a change.
+Enabling a protocol is one change: distributions differ in what its packages enable and start themselves, and so in
+what is left to do. For a protocol that is already enabled, each deviation is a change.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from ._catalogue import AT_BOOT, PROTOCOLS, WITH_HARDWARE, Protocol, Service, mo
 from ._found import Found
 from ._wanted import Wanted
 
-# It is active once systemd has seen an RDMA device.
+# Active once systemd has detected an RDMA device.
 HARDWARE = "rdma-hw.target"
 
-# What needs no link of its own to be started: static units are another one's, generated ones are made at each boot.
+# Unit-file states that need no boot link: static units are started by others, generated ones are created at each boot.
 _ENABLED = ("alias", "enabled", "generated", "indirect", "static")
 
 
@@ -36,13 +36,13 @@ def runs(service: Service, wanted: Wanted, found: Found) -> bool:
 
 
 def unit_names(wanted: Wanted, record: Record) -> list[str]:
-    """All units of interest."""
+    """All units to look at."""
     declared = {service.name for name in wanted.names for service in PROTOCOLS[name].services}
     return sorted(declared | {unit for kept in record.protocols.values() for unit in kept.units} | {HARDWARE})
 
 
 def turned_off(wanted: Wanted, found: Found) -> list[str]:
-    """The protocols that were turned on and are no longer declared."""
+    """The protocols that were enabled and are no longer declared."""
     return sorted(name for name in found.record.protocols if name not in wanted.names)
 
 
@@ -54,7 +54,7 @@ def units_off(wanted: Wanted, found: Found) -> list[str]:
 
 
 def conf_values(wanted: Wanted, found: Found) -> dict[str, str]:
-    """The keys of openib.conf and the values that they shall have: those of the protocols, and the former ones of those turned off."""
+    """The wanted values of keys in openib.conf: those of the protocols, and the former ones of protocols that are disabled."""
     values: dict[str, str] = {}
     if not found.conf_text:
         return values
@@ -105,7 +105,7 @@ def _turned_on(name: str, wanted: Wanted, found: Found) -> tuple[Change, ...]:
 
 
 def plan(wanted: Wanted, found: Found) -> Plan:
-    """The changes: what is no longer declared goes first."""
+    """The changes. Protocols that are no longer declared come first."""
     return Plan(
         changes_of(
             *(_protocol(name, "on", "off") for name in turned_off(wanted, found)),
@@ -116,14 +116,14 @@ def plan(wanted: Wanted, found: Found) -> Plan:
 
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
-    """The modules that are loaded only together with the installed driver."""
+    """The modules that can be loaded only together with the installed driver."""
     if wanted.start:
         return ()
     return tuple(Pending(_load(name, "driver_reload")) for name in modules_of(wanted.names) if name not in found.loaded)
 
 
 def _kept(protocol: Protocol, wanted: Wanted, found: Found) -> Kept:
-    """What turning the protocol off has to undo. `found` is the node before it was turned on."""
+    """What disabling the protocol has to undo. `found`: the node before it was enabled."""
     former = found.record.protocols.get(protocol.name, Kept())
     mine = [service.name for service in protocol.services if not service.shared or not is_enabled(found.unit(service.name))]
     conf = {key: value_of(found.conf_text, key) or "no" for key in protocol.conf} if wanted.source != "inbox" and found.conf_text else {}
@@ -132,11 +132,11 @@ def _kept(protocol: Protocol, wanted: Wanted, found: Found) -> Kept:
 
 
 def record_after(wanted: Wanted, found: Found) -> Record:
-    """The record of what is on in the end."""
+    """The record of the protocols that are enabled at the end."""
     return Record(wanted.source, {name: _kept(PROTOCOLS[name], wanted, found) for name in wanted.names})
 
 
 def record_meanwhile(wanted: Wanted, found: Found) -> Record:
-    """The record while the changes are made: if they are interrupted, the next run undoes or completes them."""
+    """The record during the changes: if they are interrupted, the next run undoes or completes them."""
     after = record_after(wanted, found)
     return Record(after.source, {**found.record.protocols, **after.protocols})

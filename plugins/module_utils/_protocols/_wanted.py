@@ -13,7 +13,7 @@ class Wanted(t.NamedTuple):
     names: tuple[str, ...] = ()
     source: str = "inbox"
     declared_conf: frozenset[str] = frozenset()
-    """The keys of openib.conf that are declared elsewhere, and are not set back here."""
+    """The keys of openib.conf that are declared elsewhere, and are not reset here."""
     renewed: bool = False
     """Whether the stack's packages or its driver have just been replaced."""
     start: bool = True

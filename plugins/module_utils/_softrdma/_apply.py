@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Carries the plan out."""
+"""Apply a plan."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if t.TYPE_CHECKING:
 
 
 def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[Link], found: Found, root: str) -> None:
-    """Make the changes in their order. systemd reads units again before it is told to do something with them."""
+    """Make the changes in their order. systemd reloads its unit files before it starts or enables one of them."""
     wanted = {link.name: link for link in links}
     if run.has("modprobe"):
-        # The kernel would load them by itself. A driver that does not load, unsigned or blocked by the site, is found before any change.
+        # The kernel loads them on demand. Loading them first detects an unsigned or blocked driver before any change.
         for driver in sorted({MODULES[wanted[change.subject].type] for change in todo.about(Kind.RDMA_LINK) if change.after}):
             run(["modprobe", driver], timeout=180)
     systemd, files = Systemd(run), todo.about(Kind.FILE)
@@ -34,7 +34,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, links: t.Sequence[L
     for change in todo.changes:
         if change.kind == Kind.FILE:
             if change.before and change.after:
-                # Only the old text tells what wants the unit.
+                # Only the old text tells which unit wants this one.
                 moved.append(posixpath.basename(change.subject))
                 systemd.disable(moved[-1])
             apply_file(module, change, root=root)
@@ -54,7 +54,7 @@ def _link(run: Runner, change: Change, wanted: Link | None, *, found: Found, roo
         return
     unit = found.units.get(unit_of(name))
     if unit is not None and unit.active == "active":
-        # It would stay active until the next boot. Stopping it deletes the link.
+        # The unit would stay active until the next boot. Stopping it deletes the link.
         Systemd(run).stop(unit_of(name))
         if name not in read_links(run, root)[0]:
             return

@@ -15,7 +15,7 @@ from ._input import problems
 
 
 def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
-    """None is declared, and no run before has left any: the facts name the links of the collection."""
+    """The result where no link is declared and no earlier run has left one: the facts list the links of the collection. None otherwise."""
     wanted = options["state"] == "present" and options["links"]
     if wanted or facts.get("soft_links") != [] or problems({"soft_rdma_" + name: value for name, value in options.items()}):
         return None

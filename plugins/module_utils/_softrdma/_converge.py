@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One call of the module: look, plan, apply, look again."""
+"""One run of the module: look, plan, apply, look again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if t.TYPE_CHECKING:
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
-    """Look, plan, apply, look again; returns the result of the module. `release` is the running kernel's."""
+    """Look, plan, apply, look again; returns the result of the module. `release`: the running kernel's."""
     require_none(problems({"soft_rdma_" + name: value for name, value in module.params.items()}))
     links = () if module.params["state"] == "absent" else links_of(module.params["links"])
     found = look(run, links, release, root=root)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The software RDMA links of a node, and what they stand on. Pure."""
+"""The software RDMA links of a node, and their interfaces and drivers. Pure."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Found(t.NamedTuple):
     """The names of all other RDMA devices."""
     netdevs: t.Mapping[str, Netdev] = {}
     files: t.Mapping[str, str] = {}
-    """The files in the place of our units, by path."""
+    """The files at the paths of our units."""
     systemd: bool = True
-    """Whether systemd runs, which creates links at boot."""
+    """Whether systemd runs, which creates the links at boot."""
     units: t.Mapping[str, Unit] = {}
     catalogue: Catalogue = Catalogue()
     """The modules that the running kernel can load."""

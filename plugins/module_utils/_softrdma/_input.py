@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What may be declared about software RDMA links, judged without looking at a node. Pure."""
+"""Validate declared software RDMA links without a look at a node. Pure."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from .._schema._values import value_problems
 VARIABLE = "soft_rdma_links"
 KEYS = ("name", "netdev", "type")
 
-# A part of the names of units and of paths below sysfs; 63 is the kernel's limit.
+# Becomes part of unit names and of paths in sysfs; 63 characters is the kernel's limit.
 _NAME = re.compile(r"^[A-Za-z][A-Za-z0-9_-]{0,62}\Z")
 _NETDEV = re.compile(r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}\Z")
 _FORM = "a list of mappings such as {name: rxe0, type: rxe, netdev: eth0}"
 
 
 def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | None = None) -> list[Problem]:
-    """Everything that is wrong with the variables of the role soft_rdma.
+    """All problems of the variables of the role soft_rdma.
 
-    What only the node knows (is there such an interface, has the kernel the driver) is judged by the module, before it
+    What only the node knows (whether the interface exists and the kernel has the driver) is checked by the module, before it
     changes anything.
     """
     found = value_problems(VARIABLES, variables)
@@ -35,7 +35,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         return [*found, Problem(VARIABLE, links, _FORM)]
     for index, link in enumerate(links):
         found += _link_problems("%s[%d]" % (VARIABLE, index), link)
-    # Two links are compared when each is sound by itself.
+    # Links are compared only if each is valid on its own.
     return found or _clashes(links_of(links))
 
 
@@ -68,5 +68,5 @@ def _clashes(links: t.Sequence[Link]) -> list[Problem]:
 
 
 def links_of(links: t.Sequence[t.Mapping[str, t.Any]]) -> tuple[Link, ...]:
-    """The declared links by name. The input has passed `problems` of each entry."""
+    """The declared links by name. Expects input that has passed `problems`."""
     return tuple(Link(str(link["name"]), str(link["type"]), str(link["netdev"])) for link in links)

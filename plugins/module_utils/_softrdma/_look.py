@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The software RDMA links of a node, and what they stand on. Changes nothing."""
+"""The software RDMA links of a node, and their interfaces and drivers. Read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if t.TYPE_CHECKING:
 
 
 def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/") -> Found:
-    """One process for the RDMA devices, where there are any, and one for the units of `links` and of earlier runs."""
+    """The state of the node. Takes one process for the RDMA devices, if there are any, and one for the units of `links` and of earlier runs."""
     files = read_units(root)
     systemd = run.has("systemctl") and systemd_runs(root)
     names = sorted({unit_of(name) for name in [*(link.name for link in links), *records(files)]})
@@ -43,7 +43,7 @@ def look(run: Runner, links: t.Sequence[Link], release: str, *, root: str = "/")
 
 
 def read_links(run: Runner, root: str = "/") -> tuple[dict[str, Link], frozenset[str]]:
-    """The software RDMA devices, and the names of the others. Without any device, netlink of RDMA may not even exist."""
+    """The software RDMA devices, and the names of all others. Without any device, the kernel may not even have RDMA netlink."""
     base = os.path.join(root, "sys/class/infiniband")
     types = {name: type_of("/devices/virtual/" in os.path.realpath(os.path.join(base, name)), attribute(base, name, "node_type")) for name in entries(base)}
     soft = sorted(name for name, kind in types.items() if kind)

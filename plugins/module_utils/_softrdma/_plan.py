@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""From the found and the declared links to the list of changes. Pure."""
+"""Plan the changes from the found to the declared links. Pure."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from ._input import VARIABLE
 # ARPHRD_ETHER and ARPHRD_LOOPBACK of if_arp.h.
 _TYPES = ("1", "772")
 
-# Bound to the interface: it starts when that appears, early or late, and ends when it goes, which takes the link along.
-# A link that exists already, made by a run or by hand, is none of its business.
+# Bound to the interface: the unit starts when the interface appears, early or late, and stops when it disappears, which deletes the link.
+# It ignores a link that already exists, created by a run or by hand.
 _TEXT = (
     HEADER
     + """\
@@ -49,7 +49,7 @@ WantedBy={device}
 
 
 def check(links: t.Sequence[Link], found: Found) -> list[Problem]:
-    """Everything declared that this node can't have."""
+    """Everything declared that is not possible on this node."""
     ours = records(found.files)
     problems: list[Problem] = []
     for index, link in enumerate(links):
@@ -95,18 +95,18 @@ def _driver_problems(where: str, link: Link, found: Found) -> list[Problem]:
 
 
 def same(one: Link, other: Link) -> bool:
-    """Whether both are links of one type on one interface, whatever their names."""
+    """Whether both are links of the same type on the same interface, whatever their names."""
     return (one.type, one.netdev) == (other.type, other.netdev)
 
 
 def device_unit(netdev: str) -> str:
-    """systemd's unit of a network interface, whose name is escaped: `br-lan` is `br\\x2dlan`."""
+    """systemd's unit of a network interface, with the name escaped: `br-lan` is `br\\x2dlan`."""
     escaped = re.sub(r"[^A-Za-z0-9:_.]", lambda match: "\\x%02x" % ord(match.group(0)), netdev)
     return "sys-subsystem-net-devices-%s.device" % escaped
 
 
 def render(links: t.Iterable[Link]) -> dict[str, str]:
-    """The units that make the links at boot, by path. They are the record of what this collection made as well."""
+    """The units, by path, that create the links at boot. They also serve as the record of what this collection created."""
     return {
         path_of(link.name): _TEXT.format(
             device=device_unit(link.netdev), module=MODULES[link.type], name=link.name, netdev=link.netdev, protocol=PROTOCOLS[link.type], type=link.type
@@ -116,7 +116,7 @@ def render(links: t.Iterable[Link]) -> dict[str, str]:
 
 
 def plan(links: t.Sequence[Link], found: Found) -> Plan:
-    """The changes in order: links that go, units, links that come. An interface is free before its next link is made."""
+    """The changes in order: links to delete, units, links to create. An interface is free before its next link is created."""
     ours = records(found.files)
     wanted = {link.name: link for link in links}
     units = render(links)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Collects the items into an archive. Whatever is missing or fails is written down, and ends nothing."""
+"""Collect items into an archive. Missing items and failures are recorded, and do not stop the collection."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ if t.TYPE_CHECKING:
 
 _MEBIBYTE = 1 << 20
 MOST = 4 * _MEBIBYTE
-"""Of one text. Of a longer one, the end is kept: that of a log is what matters."""
+"""The maximum size of one text. Of a longer text the end is kept, which is the relevant part of a log."""
 ALL = 256 * _MEBIBYTE
-"""Of all texts of a node, before they are compressed."""
+"""The maximum size of all texts of a node, before compression."""
 _VENDOR = "0x15b3"
 
 COLLECTED, MISSING, FAILED, LEFT_OUT = "collected", "missing", "failed", "left_out"
@@ -45,16 +45,16 @@ class Row(t.NamedTuple):
     source: str
     """The command or path."""
     state: str
-    """COLLECTED, MISSING for a tool or file that is not there, FAILED for a tool that could not be run, LEFT_OUT where the archive is full."""
+    """COLLECTED, MISSING for a missing tool or file, FAILED for a tool that could not be run, LEFT_OUT where the archive is full."""
     status: int | None = None
     """Exit status of a command."""
     seconds: float = 0
     size: int = 0
-    """Bytes in the archive."""
+    """Size in the archive, in bytes."""
     shortened: bool = False
     """Whether only the end is in the archive."""
     removed: int = 0
-    """Lines with secrets."""
+    """Number of lines with secrets."""
     why: str = ""
 
 
@@ -115,13 +115,13 @@ class Collector:
         self._add(row._replace(status=done.rc, seconds=round(time.monotonic() - started, 1)), done.stdout + complaints)
 
     def _paths(self, patterns: t.Iterable[str]) -> list[str]:
-        """The regular files, below the root, by the paths that they have there."""
+        """The regular files that match the patterns below the root, by their paths relative to it."""
         base = self._root.rstrip("/")
         found = {path for pattern in patterns for path in glob.glob(base + pattern)}
         return sorted(path[len(base) :] for path in found if os.path.isfile(path))
 
     def _text(self, path: str) -> tuple[str, bool]:
-        """The end of a file, and whether that is not all; raises no error."""
+        """The end of a file, and whether the file is longer. Raises no error."""
         try:
             with open(self._root.rstrip("/") + path, "rb") as stream:
                 size = os.fstat(stream.fileno()).st_size
@@ -137,7 +137,7 @@ class Collector:
             self._add(Row("%s/files%s" % (folder, path), path, COLLECTED, shortened=shortened), text)
 
     def ibdiagnet(self) -> None:
-        """Its own files, where it is installed."""
+        """Collect the files of ibdiagnet, where it is installed."""
         if not self._run.has(_items.IBDIAGNET):
             self.rows.append(Row("fabric/ibdiagnet", _items.IBDIAGNET, MISSING, why="ibdiagnet is not installed"))
             return
@@ -160,7 +160,7 @@ def _of_fabric(root: str) -> tuple[Item, ...]:
 
 
 def items_for(*, fabric: bool, logs: bool, root: str) -> list[Item]:
-    """In the order of the archive. Of each adapter of the vendor, the first function counts."""
+    """The items, in the order of the archive. Of each adapter of the vendor, only the first function is included."""
     devices = os.path.join(root, "sys/bus/pci/devices")
     adapters = [pci for pci in entries(devices) if pci.endswith(".0") and attribute(devices, pci, "vendor") == _VENDOR]
     own = [item for pci in adapters for item in _items.of_adapter(pci)]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a vendor's ticket needs of a node and of its fabric, as data. Pure."""
+"""What a vendor's support ticket needs from a node and from its fabric, as data. Pure."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .._ipoib._registry import BACKENDS
 
 
 class Command(t.NamedTuple):
-    """What a tool prints, with standard error behind it."""
+    """The output of a tool, followed by its standard error."""
 
     name: str
-    """The file in the archive, without an ending."""
+    """The file in the archive, without suffix."""
     argv: tuple[str, ...]
     timeout: float = 60
 
 
 class Files(t.NamedTuple):
-    """Files as they are, each below its path."""
+    """Unchanged files, each below its path."""
 
     name: str
     """The folder in the archive."""
     patterns: tuple[str, ...]
-    """Absolute, with the wildcards of glob."""
+    """Absolute paths with glob wildcards."""
 
 
 class Values(t.NamedTuple):
-    """Many files of one line, such as those of sysfs, as one text of paths and values."""
+    """Many one-line files, such as those of sysfs, as one text of paths and values."""
 
     name: str
     patterns: tuple[str, ...]
@@ -95,13 +95,13 @@ IBDIAGNET_SECONDS = 1200.0
 
 
 def of_fabric(device: str, port: int) -> tuple[Item, ...]:
-    """What the fabric tells through a port; through the one that the tools choose where `device` is ""."""
+    """The output about the fabric through a port; if `device` is "", through the tools' default port."""
     asked = ("-C", device, "-P", str(port)) if device else ()
     return tuple(command._replace(argv=(command.argv[0], *asked, *command.argv[1:])) for command in _FABRIC)
 
 
 def of_adapter(pci: str) -> tuple[Item, ...]:
-    """What only the firmware tools tell of an adapter, by PCI address. They read alone."""
+    """The output that only the firmware tools have about an adapter, by PCI address. These commands are read-only."""
     return (
         Command("hca/%s-firmware" % pci, ("mstflint", "-d", pci, "query", "full")),
         Command("hca/%s-configuration" % pci, ("mstconfig", "-d", pci, "query")),

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Takes secrets out of texts that leave the site. Pure, and linear in the length of the text.
+"""Remove secrets from texts that leave the site. Pure, and linear in the length of the text.
 
-What is left out by rule: keys of the fabric, passwords and tokens, private keys, and credentials in URLs. What the caller knows to be secret goes wherever it
-stands.
+Removed by rule: keys of the fabric, passwords and tokens, private keys, and credentials in URLs. Secrets that the caller knows are removed wherever they
+occur.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from .._codes import is_secret
 from .._foreign import integer
 
 HIDDEN = "<removed>"
-# Shorter ones are parts of too many words.
+# A shorter secret would occur in too many words.
 _LEAST = 4
 
 _PRIVATE_BEGIN = re.compile(r"-{4,5} ?BEGIN (?:[A-Z0-9 ]{0,40}PRIVATE KEY|OpenVPN Static key)")
 _PRIVATE_END = re.compile(r"-{4,5} ?END (?:[A-Z0-9 ]{0,40}PRIVATE KEY|OpenVPN Static key)")
-# sm_key 0x1, Mkey:....0x1, --smkey 0x1, "m_key": "0x1", sa-key 0x1. Which of them protect the fabric, _is_fabric_key tells.
+# sm_key 0x1, Mkey:....0x1, --smkey 0x1, "m_key": "0x1", sa-key 0x1. _is_fabric_key tells which of them protect the fabric.
 _KEY = re.compile(r"(?P<name>\b[\w-]{0,60}(?:key|seed)\b[\"']?)(?P<between>[ \t=:.\"']{1,80})(?P<value>(?:0x)?[0-9a-f]{1,64})\b", re.IGNORECASE)
-# The tools write some names without the line between.
+# The tools write some names without a separator.
 _TOGETHER = re.compile(r"^(?:sm|m|sa|cc|vs|am|n2n|pm|class)(?=key$)")
-# Those of partitions and queues are in every listing of a fabric.
+# Partition and queue keys are in every listing of a fabric, and are no secrets.
 _PLAIN = ("p_key", "q_key")
-# A name, as files of settings, options, headers and JSON have it, and what parts it from its value. _is_secret tells which of them are secret.
+# A name in configuration files, options, headers or JSON, and the separator before its value. _is_secret tells which names are secret.
 _ASSIGNED = re.compile(r"(?P<name>[\w.-]{1,80})(?:\"|\\\"|')?[ \t]{0,20}(?:=>|::|[=:>])[ \t]{0,20}(?=\S)")
 _OPTION = re.compile(r"(?P<name>(?<![\w-])--?[\w-]{2,60})(?P<between>[ \t]{1,8})(?P<value>\S+)")
-# A line of a configuration file, key and value. In a sentence such words are followed by others.
+# A line of a configuration file, with key and value. In a sentence, more words would follow.
 _LINE = re.compile(r"^(?P<name>[ \t]{0,40}[\w.-]{1,60})(?P<between>[ \t]{1,40})(?P<value>\S+)[ \t]{0,40}$")
 _QUOTED = re.compile(r"(?P<name>\b[\w.-]{1,60})(?P<between>[ \t]{1,8})(?P<value>\"[^\"]{1,200}\"|'[^']{1,200}')")
-# What the name of a secret has among its words. `psk-flags` and `password-file` go as well: better than to know all such exceptions.
+# Words in the names of secrets. `psk-flags` and `password-file` are removed as well, instead of listing all such exceptions.
 _SECRETS = frozenset(
     (
         *("password", "passwords", "passwd", "passwds", "passphrase", "passphrases", "passcode", "pass", "pwd", "pw", "psk", "psks", "secret"),
@@ -42,23 +42,23 @@ _SECRETS = frozenset(
         *("bindpw", "rootpw", "authorization", "cookie", "cak", "sshpass", "pgpassword", "userpassword"),
     )
 )
-# Together with `key`, in this order.
+# Words that make a secret when followed by `key`.
 _KINDS_OF_KEY = frozenset(
     (
         *("api", "private", "preshared", "shared", "secret", "access", "account", "auth", "authentication", "encryption", "wep", "wireless"),
         *("master", "license", "jwt", "munge", "client"),
     )
 )
-# A longer word that ends so: `StoragePassword`, `sae_password`, `rocommunity`, `requirepass`.
+# Suffixes of longer words: `StoragePassword`, `sae_password`, `rocommunity`, `requirepass`.
 _ENDINGS = ("password", "passwd", "passphrase", "secret", "token", "psk", "community", "pass", "apikey", "privatekey", "secretkey", "sharedkey", "authkey")
 _NO_SECRETS = frozenset(["bypass", "compass", "trespass", "encompass", "surpass", "overpass", "underpass"])
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BASE64_KEY = re.compile(r"[\"']?[A-Za-z0-9+/]{43}=")
-# Some are known by their form, whatever stands before them.
+# Secrets that are recognised by their form, whatever precedes them.
 _FORMS = tuple(
     re.compile(expression)
     for expression in (
-        # user:p@ss@ in a URL: up to the last @ of the authority; what begins with a port and a path is none.
+        # user:p@ss@ in a URL: up to the last @ of the authority; a text that begins with a port and a path is no user.
         r"(?P<name>://)(?P<value>[^\s/\"'<>]{1,300})(?=@)",
         r"(?P<name>://[^\s/@:\"'<>]{1,100}:)(?P<value>(?![0-9]{1,5}/)[^\s\"'<>]{1,200})(?=@)",
         r"(?P<name>(?<![\w/:.@-])[\w.+-]{1,64}:)(?P<value>[^\s:/@\"'<>]{1,64}(?:@[^\s:/@\"'<>]{1,64})?)(?=@[A-Za-z][\w.-]{0,100}(?:[:/\s\"',;]|$))",
@@ -72,7 +72,7 @@ _FORMS = tuple(
         r"(?P<name>(?:^|[ ,;])pin=)(?P<value>\S+)",
         r"(?P<name>[?&](?:sig|signature|key|X-Amz-Signature|X-Amz-Credential)=)(?P<value>[^\s&\"']{4,})",
         r"(?P<name>\"auths?\"[ \t]{0,4}:[ \t]{0,4})(?P<value>\"[A-Za-z0-9+/=]{8,}\")",
-        # Hashes of passwords, tokens of known services, a credential of munge, and the three parts of a JSON web token.
+        # Password hashes, tokens of known services, a munge credential, and the three parts of a JSON web token.
         r"(?P<name>)(?P<value>\$(?:1|2[abxy]?|5|6|7|y|gy|sha1|apr1|argon2[a-z]{0,2}|pbkdf2[a-z0-9-]{0,10})\$[^\s:\"',]{8,200})",
         r"(?P<name>)(?P<value>\{(?:S?SHA(?:256|384|512)?|S?MD5|CRYPT|PBKDF2[A-Z0-9-]{0,10})\}[A-Za-z0-9+/=$.]{8,200})",
         r"(?P<name>)(?P<value>\b(?:AKIA|ASIA)[0-9A-Z]{16}\b)",
@@ -86,7 +86,7 @@ _FORMS = tuple(
 class Redacted(t.NamedTuple):
     text: str
     removed: int
-    """How many secrets were taken out."""
+    """The number of removed secrets."""
 
 
 def _hide(match: t.Match[str]) -> str:
@@ -100,13 +100,13 @@ def _is_fabric_key(name: str) -> bool:
 
 def _hide_key(match: t.Match[str]) -> str:
     value = match["value"].lower()
-    # A key of zero means none.
+    # A key of zero means no key.
     is_set = bool(value.replace("0x", "", 1).strip("0"))
     return match["name"] + match["between"] + HIDDEN if is_set and _is_fabric_key(match["name"]) else match[0]
 
 
 def known_secrets(values: t.Iterable[t.Any]) -> t.Pattern[str] | None:
-    """One expression for all values that are secret; numbers also as other tools write them. None without any."""
+    """One expression for all secret values, including other notations of numbers. None without any."""
     texts: set[str] = set()
     for value in values:
         text = str(value).strip()
@@ -132,17 +132,17 @@ def _hide_named(match: t.Match[str]) -> str:
 
 
 def _hide_assigned(line: str) -> str:
-    """From the first secret value to the end of its line: where it ends, only its own tool knows."""
+    """Remove everything from the first secret value to the end of its line: only the tool itself knows where the value ends."""
     for match in _ASSIGNED.finditer(line):
         name = match["name"]
-        # WireGuard's, as netplan has them.
+        # WireGuard keys, as in netplan.
         if _is_secret(name) or (name in ("key", "private", "shared") and _BASE64_KEY.match(line, match.end())):
             return line[: match.end()] + HIDDEN
     return line
 
 
 def redact(text: str, known: t.Pattern[str] | None = None) -> Redacted:
-    """The text without secrets. Lines stay, so that line numbers of messages still fit."""
+    """The text without secrets. Lines are kept, so that line numbers in messages remain valid."""
     removed = 0
     private = False
     lines = []
