@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Decides on the controller which host of a play does what. The module of the same name has the documentation."""
+"""Decide on the controller which host of a play does what. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _KINDS = {
     "pending": _pending.answer,
     "subnet_managers": _subnet_managers.answer,
 }
-# A module of its own, to which meta/runtime.yml redirects.
+# Former module names, from which meta/runtime.yml redirects.
 _FORMER = {"rolling_batches": "batches"}
 
 
 class ActionModule(ControllerAction):
-    """Collects what is known of the hosts; pure code decides."""
+    """Collects what is known about the hosts; pure code decides."""
 
     options = OPTIONS
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module driver_stack, transfers a bundle from the controller if the node needs one, and shows the progress of the job.
+"""Run the module driver_stack, transfer a bundle from the controller if the node needs one, and show the progress of the job.
 
 The documentation is in the module of the same name.
 """
@@ -27,9 +27,9 @@ from ..module_utils._stack._bundle_place import OTHER_FILE
 from ..plugin_utils._actions import CollectionAction, host_of
 
 _INTERNAL = ("attach", "digest", "staged")
-# What the module returns about a bundle that is not on the node.
+# The keys with which the module requests a bundle that is not on the node.
 _NEEDED = ("bundle_needed", "bundle_release", "bundle_architecture")
-# A node that installs network drivers may be out of reach for some minutes.
+# A node that installs network drivers may be unreachable for some minutes.
 _PATIENCE_SECONDS = 600.0
 _PAUSE_SECONDS = 10.0
 
@@ -40,7 +40,7 @@ def sha256(path: str) -> str:
 
 
 def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:
-    """Why a bundle on the controller is not the one that is meant; "" where it is."""
+    """Why a bundle on the controller is not the expected one; "" where it is."""
     if not os.path.exists(path):
         words = "ofed_bundle: there is no %s on the controller. Put it there, or set ofed_bundle_on: node if it is on the nodes; nothing was changed"
         return words % path
@@ -55,7 +55,7 @@ def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.An
 
 
 def _packed(path: str, folder: str) -> str:
-    """An archive of a folder."""
+    """Pack a folder into an archive. Returns its path."""
     archive = os.path.join(folder, "bundle.tar")
     with tarfile.open(archive, "w") as stream:
         stream.add(path, arcname="bundle")
@@ -63,7 +63,7 @@ def _packed(path: str, folder: str) -> str:
 
 
 class ActionModule(CollectionAction):
-    """Executes the module once where there is nothing to do, else once for each look at the progress."""
+    """Executes the module once where there is nothing to do; otherwise again for each look at the progress."""
 
     module = "driver_stack"
 
@@ -75,7 +75,7 @@ class ActionModule(CollectionAction):
         return self._wait(arguments, answer, task_vars)
 
     def _bring(self, arguments: dict[str, t.Any], answer: dict[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Give the module the checksum of the bundle, and then the file, unless the node has it. In check mode, only inspect it."""
+        """Give the module the checksum of the bundle and, unless the node has it, the file. In check mode, only inspect the bundle."""
         path = str(arguments["bundle"])
         digest = sha256(path) if os.path.isfile(path) else ""
         wrong = _wrong(path, digest=digest, declared=str(arguments.get("bundle_checksum") or digest).lower(), answer=answer)

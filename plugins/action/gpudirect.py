@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module gpudirect on nodes with a GPU. The documentation is in the module of the same name."""
+"""Run the module gpudirect on nodes with a GPU. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..plugin_utils._actions import FactsAction
 
 
 class ActionModule(FactsAction):
-    """No module execution on a node that has nothing for it."""
+    """Executes no module on a node where nothing is to be done."""
 
     concern = CONCERN
     options = OPTIONS
@@ -24,7 +24,7 @@ class ActionModule(FactsAction):
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         arguments = dict(self._task.args)
         outcome = plain(arguments.get("stack_outcome"))
-        # Another form is for the module to report.
+        # The module reports a malformed value.
         if isinstance(outcome, dict):
             del arguments["stack_outcome"]
             self._task.args = {**assumed(outcome), **arguments}

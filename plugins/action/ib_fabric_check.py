@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Judges on the controller what ib_fabric_info returns from the host. The module of the same name has the documentation."""
+"""Judge on the controller what ib_fabric_info returns from the host. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _read(path: str) -> Picture | None:
 
 
 def _former(path: str) -> str:
-    """The last report; "" where there is none, or none that can be read, as this one replaces it."""
+    """The last report; "" where there is none or it can't be read, because the new report replaces it."""
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
             return stream.read()
@@ -58,20 +58,20 @@ def _former(path: str) -> str:
 
 
 def _report(arguments: t.Mapping[str, t.Any], data: t.Mapping[str, t.Any], result: t.Mapping[str, t.Any], *, before: Picture | None) -> str:
-    """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
+    """Write the files for tools and for people; return the path of the latter. Raises RdmaError."""
     name, findings, now = arguments["name"], result["findings"], moment()
     open_ones = [each for each in findings if not counts(each.get("accepted"))]
     stem: str = os.path.join(arguments["report_dir"], name + "-findings")
     runs = extended(parse_history(_former(stem + ".json")), run_of(now, open_ones, data["totals"]))
     write_file(stem + ".html", page(Report(name, now, data, open_ones, before, runs, explanations())))
     write_file(stem + ".xml", _health_report.junit(name, findings))
-    # The last one: a history that has this run is that of a report that was written.
+    # Written last: if the history contains this run, the other files have been written.
     write_file(stem + ".json", json.dumps({"fabric": name, "time": now, **result, "history": [run._asdict() for run in runs]}, indent=1) + "\n")
     return stem + ".html"
 
 
 def _name_adapters(nodes: t.Iterable[dict[str, t.Any]], hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Any]) -> None:
-    """Adds PSID and firmware of adapters, which the fabric does not tell, from the facts of their hosts."""
+    """Add PSID and firmware of adapters from the facts of their hosts, because the fabric does not report them."""
     facts = [facts_of(hostvars[host]) or {} for host in hosts if host in hostvars]
     known = {hca["node_guid"]: hca for own in facts for hca in own.get("hcas") or () if hca["node_guid"]}
     for node in nodes:
@@ -92,7 +92,7 @@ def _adapters_by_host(hosts: t.Iterable[str], hostvars: t.Mapping[str, t.Any]) -
 
 
 def _require_baseline(arguments: t.Mapping[str, t.Any]) -> None:
-    """Raises RdmaError where the last report was made with a baseline that is no longer there."""
+    """Raise RdmaError where the last report was made with a baseline that no longer exists."""
     stem = os.path.join(arguments["report_dir"], arguments["name"] + "-findings.json")
     last = read_table(_former(stem)) if arguments["report_dir"] else {}
     if last.get("compared") or last.get("saved"):
@@ -104,7 +104,7 @@ def _require_baseline(arguments: t.Mapping[str, t.Any]) -> None:
 
 
 def _difference_words(differences: t.Sequence[t.Mapping[str, t.Any]]) -> list[str]:
-    """What differs from the former baseline, which the new one has."""
+    """The differences between the former and the new baseline, in words."""
     if not differences:
         return []
     lines = ["  %(code)s %(object)s: found %(found)s, former baseline: %(expected)s" % row for row in differences[:_SHOWN]]
@@ -113,7 +113,7 @@ def _difference_words(differences: t.Sequence[t.Mapping[str, t.Any]]) -> list[st
 
 
 def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared: bool, check: bool) -> str:
-    """What became of the baseline, which decides what a table without findings means."""
+    """What was done with the baseline, which determines the meaning of a table without findings."""
     path = arguments["baseline"]
     if arguments["save"]:
         return "Baseline: %s %s" % ("unchanged in" if not changed else "would be saved in" if check else "saved in", path)
@@ -123,7 +123,7 @@ def _baseline_words(arguments: t.Mapping[str, t.Any], *, changed: bool, compared
 
 
 class ActionModule(ValidatedAction):
-    """Looks on the host; pure code judges here, and files are those of the controller."""
+    """Looks on the host, judges with pure code on the controller, and writes files there."""
 
     options = OPTIONS
 
@@ -189,13 +189,13 @@ class ActionModule(ValidatedAction):
         try:
             return _read(path)
         except RdmaError:
-            # It is replaced, whatever it was.
+            # It is replaced, whatever its content.
             if save:
                 return None
             raise
 
     def _save(self, path: str, former: Picture | None, picture: Picture) -> bool:
-        """Whether the file was another one; in check mode, whether it would be."""
+        """Save the baseline; return whether the file changed. In check mode, only return whether it would."""
         if former == picture:
             return False
         if not self._task.check_mode:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Finds, or installs, a Python that modules run with, without running a module. The module of the same name has the documentation."""
+"""Find, or install, a Python for modules without running a module. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _NO_ROOT = "%s: to install Python takes root; run it with -b (become)"
 
 
 class _Shell:
-    """A Runner over the connection of a task. Every exit status is for the caller to judge."""
+    """A Runner that uses the connection of a task. The caller judges every exit status."""
 
     def __init__(self, run: t.Callable[[t.Sequence[str]], Output]) -> None:
         self._run = run
@@ -46,7 +46,7 @@ _STEP = "see whether it is on, and whether the controller reaches it, as with 'a
 
 
 class ActionModule(ValidatedAction):
-    """One shell command where there is nothing to install."""
+    """Runs one shell command if there is nothing to install."""
 
     options = OPTIONS
 
@@ -78,7 +78,7 @@ class ActionModule(ValidatedAction):
             if self._task.check_mode:
                 return result
             found, _silent = self._look(declared)
-        # Names that lead to the controller itself are no mistake.
+        # Several names may lead to the controller itself.
         result["machine"] = machine_marks(found.identity, None) if self._connection.transport != "local" else []
         chosen = _interpreter.choose(found.pythons, "" if arguments["install"] else declared, oldest)
         wrong = _interpreter.refusal(found.pythons, declared, oldest)
@@ -92,7 +92,7 @@ class ActionModule(ValidatedAction):
         return result
 
     def _look(self, declared: str) -> tuple[Probed, str]:
-        """What the node has; why nothing is known of it, "" where that is not so."""
+        """What the node has, and why nothing is known about it; "" where the script ran."""
         output = self._run(("sh", "-c", _interpreter.script(declared)))
         found = _interpreter.parse(output.stdout)
         return found, "" if found.ran else _interpreter.silence(output.stderr + "\n" + output.stdout, bool(self._play_context.become))
@@ -102,11 +102,11 @@ class ActionModule(ValidatedAction):
         return Output(answer["rc"], answer["stdout"], answer["stderr"])
 
     def _offered(self, family: Family) -> list[str]:
-        """The packages of a Python that the node's repositories have."""
+        """The packages with a Python that the node's repositories offer."""
         return [name for name in family.interpreters if not family.manager.unavailable(_Shell(self._run), [name])]
 
     def _install(self, found: Probed, *, host: str, oldest: _interpreter.Version) -> tuple[str, str]:
-        """Install the first package that there is, unless in check mode: why that is impossible, and the package."""
+        """Install the first available package, except in check mode. Returns why that is impossible, and the package."""
         family = found.family()
         if family is None:
             return _NO_FAMILY % (host, found.os.get("PRETTY_NAME", "which has no os-release"), *oldest[:2]), ""

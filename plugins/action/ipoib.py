@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module ipoib where something is to be done, and proves over a new connection that a change has not cut the node off.
+"""Run the module ipoib where something is to be done, and verify over a new connection that a change has not cut the node off.
 
 The documentation is in the module of the same name.
 """
@@ -23,7 +23,7 @@ UNPROVEN = (
 
 
 class ActionModule(PlannedAction):
-    """No module execution on a node that is as declared; two where a timer has to be stopped."""
+    """Executes no module on a node that is as declared, and two where a timer has to be stopped."""
 
     concern = CONCERN
 
@@ -31,7 +31,7 @@ class ActionModule(PlannedAction):
         try:
             result = super()._visit(task_vars)
         except AnsibleConnectionFailure as exc:
-            # How far the module has come is unknown. The value need not be a number: a wrong one is the module's to report.
+            # The progress of the module is unknown. The value may not be a number: the module reports a wrong one.
             seconds = str(self._task.args.get("rollback_timeout") or 0)
             if seconds == "0":
                 raise
@@ -39,7 +39,7 @@ class ActionModule(PlannedAction):
         rollback = result.get("rollback")
         if not rollback or result.get("failed"):
             return result
-        # An answer over the old connection would prove nothing: it may come though no new connection can be made.
+        # A reply over the old connection would prove nothing: it may work while new connections fail.
         try:
             self._connection.reset()
             answer = self._execute_module(module_name="rdma.ofed.ipoib", module_args={"confirm": rollback["unit"]}, task_vars=task_vars)

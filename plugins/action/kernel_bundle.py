@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module kernel_bundle, whose documentation is there, as driver_stack.py does: both modules run a job and take a bundle."""
+"""Run the module kernel_bundle in the same way as driver_stack.py: both modules run a job and use a bundle. The documentation is in the module."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from .driver_stack import ActionModule as JobAction
 
 
 class ActionModule(JobAction):
-    """The same as for driver_stack, for another module."""
+    """Like that for driver_stack, for another module."""
 
     module = "kernel_bundle"

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module kernel_modules where something is to be done. The documentation is in the module of the same name."""
+"""Run the module kernel_modules where something is to be done. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -11,6 +11,6 @@ from ..plugin_utils._actions import PlannedAction
 
 
 class ActionModule(PlannedAction):
-    """No module execution on a node that has all modules and files."""
+    """Executes no module on a node that has all modules and files."""
 
     concern = CONCERN

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Looks at the node and checks it on the controller; the module visits a node that deviates. The documentation is in the module of the same name."""
+"""Look at the node and check it on the controller; run the module only on a node that deviates. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ..plugin_utils._actions import CollectionAction, completed
 
 
 class ActionModule(CollectionAction):
-    """One module execution where the node is as declared: rdma_facts, which a run has brought to all nodes before, and no second program.
+    """Executes one module where the node is as declared: rdma_facts, which an earlier task of the run has already sent to all nodes.
 
-    The module node_check waits for what is still to come, and reads cables and firmware.
+    The module node_check waits for pending changes of state, and reads cables and firmware.
     """
 
     asynchronous = True
@@ -27,7 +27,7 @@ class ActionModule(CollectionAction):
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         options = completed(OPTIONS, self._task.args)
-        # What is wrong with the arguments is for the module to report.
+        # The module reports wrong arguments.
         hints = {} if options is None else _concern.hints(options)
         if options is None or not hints:
             return None
@@ -37,7 +37,7 @@ class ActionModule(CollectionAction):
 
 
 def _beside(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What ansible-core itself has put into the answer of a module, without the facts of the module."""
+    """The keys that ansible-core itself has added to the answer of a module, without the facts of the module."""
     found = {name: answer[name] for name in ("warnings", "deprecations") if name in answer}
     interpreters = {name: value for name, value in (answer.get("ansible_facts") or {}).items() if name.startswith("discovered_interpreter_")}
     return {**found, "ansible_facts": interpreters} if interpreters else found

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module opensm where something is to be done, or where the live fabric has to be asked.
+"""Run the module opensm where something is to be done, or where the live fabric has to be queried.
 
 The documentation is in the module of the same name.
 """
@@ -25,33 +25,33 @@ from ..plugin_utils._actions import PlannedAction, host_of, value_of
 
 
 class ActionModule(PlannedAction):
-    """No module execution on a host where no subnet manager runs, and none is to run."""
+    """Executes no module on a host where no subnet manager runs, and none is to run."""
 
     concern = CONCERN
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         arguments = dict(self._task.args)
         if boolean(plain(arguments.pop("by_inventory", False)), strict=False):
-            # What is wrong here is no refusal of the module, which some tasks only note.
+            # Errors found here are no refusals of the module, which some tasks merely report.
             try:
                 with _managers.reading():
                     found = self._by_inventory(task_vars, rests=arguments.get("instances") == [])
             except RdmaError as exc:
                 raise self._failure(shown_lines(exc.msg), task_vars) from None
-            # Another form is for the module to report.
+            # The module reports a malformed value.
             if "node_names" in found and isinstance(arguments.get("node_names"), dict):
                 found["node_names"].update(arguments.pop("node_names"))
             self._task.args = {**found, **arguments}
         return super().work(task_vars)
 
     def _failure(self, said: str, task_vars: t.Mapping[str, t.Any]) -> AnsibleActionFail:
-        """Keep the reason for the summary."""
+        """Record the reason for the summary, and return the error."""
         self._record(FAILED, said, task_vars)
         return AnsibleActionFail(said)
 
     def _by_inventory(self, task_vars: t.Mapping[str, t.Any], *, rests: bool) -> dict[str, t.Any]:
         groups, hostvars, host = task_vars["groups"], task_vars["hostvars"], host_of(task_vars)
-        # What the validation of the site has found is not read again: on every host, that would take all hosts of group opensm.
+        # Use the result of the site validation: reading it again on every host would take all hosts of group opensm.
         designated = value_of("rdma_site", task_vars, self._templar, default={}).get("designated_hosts")
         if rests:
             of_others = _managers.declared(groups, hostvars, host=host, designated=designated)

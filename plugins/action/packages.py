@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Installs and removes packages with the package manager of the host. The documentation is in the module of the same name."""
+"""Install and remove packages with the package manager of the host. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..plugin_utils._facts_of_run import facts_of
 
 
 def _place(host: str) -> str:
-    """The name that it is kept under. A look at the host does not replace it: in check mode the node is as it was."""
+    """The key of the stored result. A new look does not replace it, because check mode leaves the node unchanged."""
     return host + "\nforeseen"
 
 
@@ -30,7 +30,7 @@ def _foresee(host: str, before: Foreseen, transaction: t.Mapping[str, t.Any]) ->
 
 
 class ActionModule(ValidatedAction):
-    """No module execution on a host where the look of this run found all packages."""
+    """Executes no module on a host where the look of this run found all packages."""
 
     options = OPTIONS
 
@@ -38,7 +38,7 @@ class ActionModule(ValidatedAction):
         system = (facts_of(task_vars) or {}).get("os") or {}
         family = by_name(system.get("family"))
         if family is None:
-            # The module looks for itself, and names what it finds.
+            # The module looks itself, and reports what it finds.
             return self._execute("packages", arguments, task_vars)
         host = host_of(task_vars)
         foresees = self._task.check_mode and arguments["remembered"] and not self._task.delegate_to

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module rdma_facts, and keeps what it found for the planners. The documentation is in the module of the same name."""
+"""Run the module rdma_facts, and keep the result for the planners. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ _SEE = "Next: log in there and see what the tools of RDMA wait for, or set rdma_
 
 
 class ActionModule(CollectionAction):
-    """One module execution."""
+    """Executes one module."""
 
     asynchronous = True
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         host = host_of(task_vars)
-        # Facts that are for another host may be known from that one.
+        # With delegate_facts, the facts belong to another host.
         owner = self._task.delegate_to if self._task.delegate_to and self._task.delegate_facts else host
         arguments = dict(self._task.args)
         reuse = boolean(plain(arguments.get("reuse", False)), strict=False)
         variables = task_vars
         if owner != host:
-            # `get` of HostVars returns something undefined for an unknown host.
+            # `get` of HostVars returns an undefined value for an unknown host.
             variables = task_vars["hostvars"][owner] if owner in task_vars["hostvars"] else {}  # noqa: SIM401
         found = facts_of(variables)
         if reuse and found is not None and set(plain(arguments.get("gather", OPTIONS["gather"]["default"]))) <= set(found):
             return {"changed": False, "skipped": True, "skip_reason": "this run has gathered the facts"}
-        # The answer of a task for later comes with another task.
+        # The result of an asynchronous task comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {IDENTITY: {}, **self._hints(host, task_vars)}
-        # Whatever was kept is older than what is found now.
+        # The facts are newer than what was kept.
         _looks.forget(str(owner))
         answer = self._heard(arguments, task_vars) if boolean(plain(arguments.get("keep_failure", False)), strict=False) else self._answer(arguments, task_vars)
         looks = answer.pop("look", {"python": answer["wrong"]} if "wrong" in answer else None)
@@ -57,9 +57,9 @@ class ActionModule(CollectionAction):
         return answer
 
     def _heard(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The answer of the module. Where there is none, the reason is kept, for the validation to leave the host out."""
+        """The answer of the module. Without an answer, keep the reason, so that the validation leaves the host out."""
         host = host_of(task_vars)
-        # A limit of the time ends this process at any point.
+        # The task timeout can end this process at any point.
         _looks.keep_silent(host, "no answer to the look within %s s; the host hangs, or is very slow. %s" % (self._task.timeout, _SEE))
         try:
             answer = self._answer(arguments, task_vars)
@@ -71,8 +71,8 @@ class ActionModule(CollectionAction):
         return {"changed": False, "left_out": reason} if reason else answer
 
     def _answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The answer of the module. Where that can't run, it is failed, or says what is `wrong` with the Python of the node if that is to be found."""
-        # For a delegated or asynchronous task, no validation follows that would report it.
+        """The answer of the module. If the module can't run, the answer is failed or, if requested, `wrong` says what is wrong with the node's Python."""
+        # After a delegated or asynchronous task, no validation would report it.
         seeks = boolean(plain(arguments.get("find_python", False)), strict=False) and not (self._task.delegate_to or self._task.async_val)
         sought = self._sought(task_vars) if seeks and not declared_python(self._templar, task_vars) else {}
         facts = sought.get("ansible_facts") or {}
@@ -80,14 +80,14 @@ class ActionModule(CollectionAction):
             return {"changed": False, "wrong": sought["wrong"]}
         known = {**task_vars, "ansible_facts": {**task_vars.get("ansible_facts", {}), **facts}} if facts else task_vars
         answer = self._execute("rdma_facts", arguments, known)
-        # A declared Python is looked at only where no module of ours has answered.
+        # A declared Python is examined only if none of our modules has answered.
         if seeks and not sought and answer.get("failed") and not answer.get("refused"):
             wrong = self._sought(task_vars).get("wrong")
             return {"changed": False, "wrong": wrong} if wrong else answer
         return {**answer, "ansible_facts": {**answer.get("ansible_facts", {}), **facts}} if facts else answer
 
     def _sought(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """What the action plugin interpreter finds on the node."""
+        """The result of the action plugin interpreter for the node."""
         task = self._task.copy()
         task.args = {}
         action = self._shared_loader_obj.action_loader.get(
@@ -112,7 +112,7 @@ class ActionModule(CollectionAction):
         return found
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> dict[str, t.Any]:
-        """Those of the named variables that are set and can be evaluated; the validation reports the others."""
+        """The named variables that are set and can be evaluated. The validation reports the others."""
         variables = {}
         for name in names:
             if name in task_vars:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Prints what is known of all hosts of the play. The module of the same name has the documentation."""
+"""Print what is known about all hosts of the play. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _KINDS = {
     "summary": _summary.answer,
     "support": _support.answer,
 }
-# Each kind was a module of its own, to which meta/runtime.yml redirects.
+# Former module names, from which meta/runtime.yml redirects.
 _FORMER = {
     "fabric_table": "nodes",
     "pair_table": "pairs",
@@ -33,7 +33,7 @@ _FORMER = {
 
 
 class ActionModule(ControllerAction):
-    """Collects and prints; pure code makes the tables."""
+    """Collects and prints; pure code creates the tables."""
 
     options = OPTIONS
 

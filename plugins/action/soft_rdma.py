@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the module soft_rdma where there are links to make or to remove. The documentation is in the module of the same name."""
+"""Run the module soft_rdma where links are to be created or removed. The documentation is in the module of the same name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..plugin_utils._actions import FactsAction
 
 
 class ActionModule(FactsAction):
-    """No module execution on a node that has nothing for it."""
+    """Executes no module on a node where nothing is to be done."""
 
     concern = CONCERN
     options = OPTIONS

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Validates the variables of a host on the controller: nothing is sent to the node. The module of the same name has the documentation."""
+"""Validate the variables of a host on the controller; nothing is sent to the node. The module of the same name has the documentation."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
 from ..plugin_utils._facts_of_run import facts_of
 
-# The value of the option `role` that stands for the playbook fabric, which uses no role.
+# The value of the option `role` for the playbook fabric, which uses no role.
 _FABRIC = "fabric"
 _SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
 _HIDDEN = "(hidden)"
 
 
 def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> Subject:
-    """The host as one concern knows it."""
+    """The host from the point of view of one concern."""
     data = None if concern.seen is None else subject.recall(concern.name)
     return subject._replace(
         part=parts.get(concern.name),
@@ -43,7 +43,7 @@ def _about(subject: Subject, parts: t.Mapping[str, Part], concern: Concern) -> S
 
 
 def _refusals(subject: Subject, concern: Concern) -> t.Sequence[str]:
-    """What the role would refuse, in words. Where the look was not kept, nothing is known."""
+    """What the role would refuse, in words. Without a kept look, nothing is known."""
     return () if concern.seen is not None and subject.found is None else concern.refusals(subject)
 
 
@@ -57,7 +57,7 @@ class ActionModule(ControllerAction):
             return self._leaving(arguments["refused"], task_vars)
         role, fails = arguments["role"], arguments["fail"]
         own, _faults = self._variables(task_vars, [OWN] if OWN in task_vars else [])
-        # What belongs to the site need not even be evaluated.
+        # The site's own variables need not even be evaluated.
         beside = PUBLISHED | own_names(own.get(OWN))
         names = [name for name in sorted(task_vars) if (name.startswith(role + "_") if role else concerns(name)) and name not in beside]
         variables, problems = self._variables(task_vars, names)
@@ -78,7 +78,7 @@ class ActionModule(ControllerAction):
             problems += host_problems(subject if fails else subject._replace(facts=None), parts)
             problems += [problem for part in parts.values() for problem in (*part.own, *part.common)]
             result = self._judged(subject, parts, problems=problems, foresees=arguments["foresee"], fails=fails, task_vars=task_vars)
-        # Where the task itself fails, what the look found wrong with the Python of the node comes first. It stays wrong, however old the look is.
+        # If the task itself fails, problems of the node's Python, found by the look, come first. They apply however old the look is.
         python = _looks.recall(host, "python", ages=False) or () if role or fails else ()
         wrong = list(dict.fromkeys([*python, *map(str, problems)]))
         if not fails:
@@ -89,7 +89,7 @@ class ActionModule(ControllerAction):
         return result
 
     def _leaving(self, refused: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-        """What the validation has found, and what roles would refuse besides."""
+        """The result of the validation, extended by what roles would refuse."""
         wrong = [Problem("refused", role, ", ".join(ROLES), "these are the roles") for role in refused if role not in ROLES]
         wrong += [Problem("refused.%s" % role, reasons, "a list of reasons") for role, reasons in refused.items() if not isinstance(reasons, list)]
         require_none(wrong)
@@ -97,14 +97,14 @@ class ActionModule(ControllerAction):
         leaves = found.get("left_out") or {}
         for role, reasons in refused.items():
             leaves = merged(leaves, role, map(str, reasons))
-        # Its warnings have been shown.
+        # The warnings have already been shown.
         return {**{name: value for name, value in found.items() if name not in ("warnings", "deprecations")}, "left_out": leaves}
 
     def _parts(self, subject: Subject, task_vars: t.Mapping[str, t.Any]) -> dict[str, Part]:
-        """What the host is among all hosts, by concern. One host reports what is wrong with all: a thousand hosts need not repeat it."""
+        """The part of the host among all hosts, by concern. Only one host reports the problems of the whole site."""
         playing = task_vars.get("ansible_play_hosts") or [subject.host]
         first = subject.host == playing[0]
-        # Unique for the task and the batch. Hosts that fail leave both lists while the task runs, and the last one is the last to fail.
+        # Unique for the task and the batch. Failed hosts leave both lists while the task runs; the last host fails last.
         key = "%s %s" % (self._task._uuid, (task_vars.get("ansible_play_batch") or playing)[-1])
         parts: dict[str, Part] = {}
         for name, concern in CONCERNS.items():
@@ -125,14 +125,14 @@ class ActionModule(ControllerAction):
         fails: bool,
         task_vars: t.Mapping[str, t.Any],
     ) -> dict[str, t.Any]:
-        """What the host is left out of, and what the roles decide on."""
+        """What the host is left out of, and the values on which roles decide."""
         result: dict[str, t.Any] = {}
-        # What is wrong on the host alone ends nothing for the others.
+        # Problems of this host alone do not affect the others.
         of_host = {} if fails else self._of_host(subject, parts, wrong=problems)
         leaves = left_out(of_host)
         if foresees and not problems and WHOLE not in leaves:
             tags, skipped = (frozenset(str(tag) for tag in task_vars.get(name) or ()) for name in ("ansible_run_tags", "ansible_skip_tags"))
-            # What is left out refuses nothing.
+            # A role that is left out refuses nothing.
             coming = [name for name in CONCERNS if name not in leaves and takes_part(name, tags, skipped)]
             abouts = {name: _about(subject, parts, concern) for name, concern in CONCERNS.items()}
             refused = {name: list(own) for name, own in ((name, _refusals(abouts[name], CONCERNS[name])) for name in coming) if own}
@@ -153,7 +153,7 @@ class ActionModule(ControllerAction):
         return result
 
     def _of_host(self, subject: Subject, parts: t.Mapping[str, Part], *, wrong: t.Iterable[Problem]) -> dict[str, list[str]]:
-        """What is wrong with the host alone, in words, by the role concerned. What is `wrong` with its variables anyway is not."""
+        """Problems of the host alone, in words, by role. `wrong`: problems of its variables, which are not repeated."""
         silent = _looks.recall_silent(subject.host)
         unserved = [str(problem) for concern in CONCERNS.values() for problem in concern.unserved(subject)]
         whole = [silent] if silent else [*(_looks.recall(subject.host, "python", ages=False) or ()), *unserved]
@@ -162,7 +162,7 @@ class ActionModule(ControllerAction):
         return {WHOLE: whole, **{role: [text for text in map(str, own) if text not in known] for role, own in found.items()}}
 
     def _variables(self, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> tuple[dict[str, t.Any], list[Problem]]:
-        """The named variables of this host, evaluated, and those that can't be. Of unknown names, the names alone."""
+        """The named variables of this host, evaluated, and problems of those that can't be evaluated. Unknown variables are not evaluated."""
         variables: dict[str, t.Any] = {}
         problems: list[Problem] = []
         for name in names:

@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Which adapters of a node an entry of an option means, and the firmware parameters that it declares for them.
+"""The selectors of adapters in an entry of an option, and the firmware parameters that the entry declares for them.
 
-The role C(hca_firmware) declares the same, and `make schema` compares the two.
+The role hca_firmware declares the same, and `make schema` compares the two.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SELECTORS = r"""
         description: The name of an RDMA device of the adapter, such as V(mlx5_0).
         type: str
 """
-# OPTION stands for the option that the key is in.
+# OPTION stands for the option that contains the key.
 _PARAMETERS = r"""
       state:
         description:
@@ -81,7 +81,7 @@ notes:
 
 
 class ModuleDocFragment:
-    """The keys of entries, whose option is in the module, and options beside it. The type is there because ansible-test takes what has none for a literal."""
+    """The keys of entries, whose option is in the module, and further options. Typed, because ansible-test takes an untyped fragment for a literal."""
 
     IMAGES: str = "options:\n  devices:" + _SELECTORS + _COMMON
     CONFIG: str = "options:\n  devices:" + _SELECTORS + _PARAMETERS.replace("OPTION", "devices") + _COMMON

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The author and the attributes that modules of this collection have in common."""
+"""The author and the attributes that modules of this collection share."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ _CHANGES_NOTHING = r"""
 
 
 class ModuleDocFragment:
-    """Each module has one of these. They have their type because ansible-test takes what has none for a literal."""
+    """Each module uses one of these. They are typed, because ansible-test takes an untyped fragment for a literal."""
 
-    # Changes a node.
+    # For modules that change a node.
     STATE: str = (
         _ALL
         + _ON_NODES
@@ -49,10 +49,10 @@ class ModuleDocFragment:
 """
     )
 
-    # Looks at a node.
+    # For modules that only look at a node.
     INFO: str = _ALL + _ON_NODES + _CHANGES_NOTHING
 
-    # Runs on the controller, and changes nothing there.
+    # For modules that run on the controller and change nothing there.
     ACTION: str = (
         _ALL
         + _CHANGES_NOTHING

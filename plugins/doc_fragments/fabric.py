@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How modules come to a fabric, and choose nodes of it."""
+"""Options that select a fabric and nodes of it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _NODES = r"""
 
 
 class ModuleDocFragment:
-    """They have their type because ansible-test takes what has none for a literal."""
+    """The fragments are typed, because ansible-test takes an untyped one for a literal."""
 
-    # Looks at a whole fabric, or at some nodes of it.
+    # For modules that look at a whole fabric or at some of its nodes.
     DOCUMENTATION: str = _PORT + _NODES
 
     PORT: str = _PORT

@@ -2,13 +2,13 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The options of modules that work through a job, and may need a bundle from the controller for it."""
+"""The options of modules that work through a job and may need a bundle from the controller."""
 
 from __future__ import annotations
 
 
 class ModuleDocFragment:
-    """What a module says of an option itself goes before."""
+    """What a module itself documents about an option has precedence."""
 
     DOCUMENTATION = r"""
 options:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The action that makes the pending changes of a host effective."""
+"""The action that activates the pending changes of a host."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ from ..plugin_utils._filters import module_of
 
 
 def activation(entries: t.Any, allow_reload: t.Any = False, allow_reboot: t.Any = False, prefer_reboot: t.Any = False) -> str:
-    """`reload`, `reboot` or nothing."""
+    """`reload`, `reboot` or ""."""
     allowed = {"allow_reload": allow_reload, "allow_reboot": allow_reboot, "prefer_reboot": prefer_reboot}
     require_none([Problem(name, plain(value), BOOLEAN) for name, value in allowed.items() if not is_boolean(plain(value))])
     needs = {entry.change.needs for entry in _pending.pending_of(entries)}

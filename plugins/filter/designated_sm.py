@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The host that runs the subnet manager of a fabric, from inventory alone."""
+"""The host that runs the subnet manager of a fabric, from the inventory alone."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from ..plugin_utils._filters import module_of
 
 
 def designated_sm(groups: Groups, hostvars: Hostvars, fabric: str = DEFAULT_FABRIC) -> str:
-    """The designated host of `fabric`; a fabric without one, or with two, is an error."""
+    """The designated host of `fabric`. A fabric without a designated host, or with two, is an error."""
     if not isinstance(fabric, str):
         raise InvalidInput([Problem("fabric", fabric, "the name of a fabric")])
     return elect(members_for([fabric], groups, hostvars, host="this host")).designated[fabric]

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Who manages the fabrics of a host, for the check of that host."""
+"""The managers of a host's fabrics, for the check of that host."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ from ..plugin_utils._filters import module_of
 
 
 def _is_in_line(host: str, line: t.Sequence[str], standby: bool) -> bool:
-    """Whether a line of hosts, the designated one first, has the host where it is to be."""
+    """Whether the host is at its place in a line of hosts, whose first is the designated one."""
     return host == line[0] or standby == (host in line)
 
 
@@ -84,13 +84,13 @@ def fabric_managers(
     names: t.Sequence[str] = (),
     managed: bool = True,
 ) -> list[dict[str, t.Any]]:
-    """The fabrics of `host`, in the order in which it declares them; a fabric without a designated host, or with two, is an error."""
+    """The fabrics of `host`, in declared order. A fabric without a designated host, or with two, is an error."""
     fabrics = fabrics_of(variables)
     lines: dict[str, t.Sequence[str]] = dict.fromkeys(fabrics, ())
     if managed:
         lines.update({fabric: hosts for fabric, hosts in (known or {}).items() if fabric in fabrics})
         standby = is_true(variables.get("opensm_standby", False))
-        # A role may be given what the variables of the host do not have, on which the site was validated.
+        # A role may be called with variables that differ from those that the site was validated with.
         member = host in groups.get("opensm", ())
         missing = {fabric: ports for fabric, ports in fabrics.items() if not lines[fabric] or (member and not _is_in_line(host, lines[fabric], standby))}
         if missing:
@@ -102,7 +102,7 @@ def fabric_managers(
 
     def guids(fabric: str, other: str) -> list[str]:
         declared = [str(guid) for guid in hostvars[other].get("opensm_port_guids") or ()]
-        # What is declared has all ports of the host, whatever fabric they are on.
+        # Declared GUIDs include all ports of the host, on any fabric.
         own = guids_of(fabric, other, hostvars, facts=facts) if not declared or fabrics_of(hostvars[other]).get(fabric) else []
         return own or declared
 

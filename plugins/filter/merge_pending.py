@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Pending changes of several sources as one list."""
+"""Merge pending changes from several sources into one list."""
 
 from __future__ import annotations
 

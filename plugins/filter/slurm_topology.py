@@ -62,7 +62,7 @@ from ..plugin_utils._filters import module_of
 
 
 def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str] | None = None, root: str = "fabric") -> str:
-    """The text of the file; what is no baseline is an error."""
+    """The text of the file. Anything but a baseline is an error."""
     picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(plain(baseline), default=str, skipkeys=True))
     if picture is None:
         raise RdmaError(

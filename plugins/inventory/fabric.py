@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Groups of hosts by their place in a saved fabric."""
+"""Groups of hosts by their location in a saved fabric."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ from ..module_utils._words import some
 from ..plugin_utils._fabric_hosts import Home, homes, is_host_name
 from ..plugin_utils._untrusted import untrusted
 
-# What playbooks of the collection run on. A host that is called so would be one of them.
+# The groups that playbooks of the collection use. A host with such a name would belong to them.
 _RESERVED = ("all", "ungrouped", "rdma", "opensm", "gpu")
 _ENDINGS = ("fabric.yml", "fabric.yaml")
 _SHOWN = 5
@@ -96,7 +96,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         for fabric, name in sorted(baselines.items()):
             file = os.path.join(os.path.dirname(os.path.abspath(path)), os.path.expanduser(name))
             for host, home in self._homes(file, known).items():
-                # The name that another source has given it counts.
+                # A name from another inventory source has precedence.
                 self.inventory.add_host(host)
                 found.setdefault(host, []).append(home)
                 self._place(host, fabric, home)
@@ -115,7 +115,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         if doubtful:
             self.display.warning("%s: several hosts of inventory could be meant: %s" % (file, some(doubtful, _SHOWN)))
         if known is None and self.inventory.hosts:
-            # What other sources named keeps its name.
+            # Hosts from other inventory sources keep their names.
             named, _doubtful = homes(picture, sorted(self.inventory.hosts))
             taken = {guid for home in named.values() for guid in home.node_guids}
             there = {**{host: home for host, home in there.items() if not taken.intersection(home.node_guids)}, **named}
@@ -128,7 +128,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         return there
 
     def _acceptable(self, file: str, there: t.Mapping[str, Home]) -> dict[str, Home]:
-        """Those hosts whose name, which a user of the host has chosen, can only mean that host."""
+        """The hosts whose names can only mean these hosts. Users of a host can choose its name."""
         groups = {*_RESERVED, *map(str.lower, self.inventory.groups)}
         taken = {host: home for host, home in there.items() if host in self.inventory.hosts or (is_host_name(host) and host.lower() not in groups)}
         refused = sorted(host for host in there if host not in taken)

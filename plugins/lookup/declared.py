@@ -60,6 +60,6 @@ class LookupModule(LookupBase):
             raise AnsibleError("rdma.ofed.declared: %s is no variable of this collection; allowed: the names in docs/variables.md" % shown(name))
         value = self._templar.template(variables[name]) if name in variables else None
         default = DEFAULTS[name]
-        # A hook that is `false` is none.
+        # A hook with the value `false` counts as unset.
         undeclared = value is None or (not value and default in ("", [], {}))
         return copy.copy(default) if undeclared else value

@@ -342,7 +342,7 @@ from ..module_utils._schema._ib_counters import OPTIONS
 
 
 def main() -> None:
-    # Hundreds of thousands of tuples, of which none is in a cycle.
+    # There are hundreds of thousands of tuples without reference cycles.
     gc.disable()
     answer(OPTIONS, lambda module, run: report(Node(module, run)), root=True)
 

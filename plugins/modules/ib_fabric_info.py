@@ -365,9 +365,9 @@ from ..module_utils._schema._ib_fabric_info import OPTIONS
 
 
 def main() -> None:
-    # Hundreds of thousands of tuples, of which none is in a cycle: looking for one takes a quarter of the time.
+    # There are hundreds of thousands of tuples without reference cycles: searching for cycles takes a quarter of the time.
     gc.disable()
-    # It comes from no role, whose declaration would say so.
+    # No role passes this option on, so no declaration of a role marks it as secret.
     options = {**OPTIONS, "sa_key": {**OPTIONS["sa_key"], "no_log": True}}
     answer(options, lambda module, run: report(run, module.params))
 

@@ -4,7 +4,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-# The code is in plugins/action/interpreter.py: it runs on nodes that no module runs on.
+# The code is in plugins/action/interpreter.py: it runs on nodes that can't run any module.
 
 from __future__ import annotations
 

@@ -348,7 +348,7 @@ from ..module_utils._schema._opensm import OPTIONS
 
 
 def main() -> None:
-    # That none runs here has to be declared: it must not be the result of a forgotten option.
+    # A host without a subnet manager has to be declared explicitly, so that a forgotten option does not have that meaning.
     answer(OPTIONS, converge, root=True, required_if=[("state", "present", ["instances"])])
 
 

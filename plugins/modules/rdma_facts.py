@@ -660,7 +660,7 @@ def _result(module: AnsibleModule, run: Runner) -> dict[str, t.Any]:
     for warning in warnings:
         module.warn(warning)
     result: dict[str, t.Any] = {"ansible_facts": {"rdma": rdma}}
-    # Others than root don't see all that a plan depends on, and the tasks that follow may be root's.
+    # Users other than root don't see everything that a plan depends on, and later tasks may run as root.
     if module.params["look"] and os.geteuid() == 0:
         result["look"] = look_at(Node(run, release, os.environ), module.params["look"])
     return result

@@ -105,7 +105,7 @@ from ..module_utils._support._collect import collect
 
 
 def main() -> None:
-    # It comes from no role, whose declaration would say so.
+    # No role passes this option on, so no declaration of a role marks it as secret.
     options = {**OPTIONS, "secrets": {**OPTIONS["secrets"], "no_log": True}}
     answer(options, collect, root=True)
 

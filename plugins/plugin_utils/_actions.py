@@ -2,9 +2,9 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What action plugins of the collection derive from: those that validate their arguments, that run on the controller only, and that plan there.
+"""Base classes of action plugins: for those that validate their arguments, run only on the controller, or plan there.
 
-ansible-core imports an action plugin before it forks a worker for each host. What that import has loaded, no worker loads again.
+ansible-core imports an action plugin before it forks a worker for each host. Modules loaded by that import are not loaded again in workers.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ._untrusted import untrusted
 if t.TYPE_CHECKING:
     from ..module_utils._concern import Concern
 
-# The filters of the collection: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
-# A worker that does not find them here says what is wrong.
+# Load the filters of the collection here: to look up one of them, ansible-core loads all, which takes half of the time of a skipped task.
+# Errors are ignored: a worker that does not find them reports the problem.
 with contextlib.suppress(Exception):
     filter_loader.get("rdma.ofed.merge_pending")
 
@@ -46,7 +46,7 @@ class CollectionAction(ActionBase):
     """Whether the task may have `async`."""
 
     def run(self, tmp: str | None = None, task_vars: dict[str, t.Any] | None = None) -> dict[str, t.Any]:
-        # ansible-core 2.14 sets it for each object, so an attribute of the class would not count.
+        # ansible-core 2.14 sets it for each object, so an attribute of the class would have no effect.
         self._supports_async = self.asynchronous
         result: dict[str, t.Any] = super().run(tmp, task_vars)
         known = task_vars or {}
@@ -57,15 +57,15 @@ class CollectionAction(ActionBase):
             raise
         if result.get("unreachable") or result.get("failed"):
             self._record(UNREACHABLE if result.get("unreachable") else FAILED, str(result.get("msg") or ""), known)
-        # What is only foreseen runs in check mode, in a run that is not.
+        # A prediction runs in check mode within a normal run, so its change does not count.
         elif result.get("changed") and bool(self._task.check_mode) == bool(context.CLIARGS.get("check")):
             _looks.keep_record(host_of(known), changed=True)
-        # Not every result comes from a module, whose result ansible-core marks itself.
+        # Results that do not come from a module are not marked by ansible-core.
         marked: dict[str, t.Any] = untrusted(result)
         return marked
 
     def _record(self, kind: str, said: str, task_vars: t.Mapping[str, t.Any]) -> None:
-        """Keep why a host drops out of the run, for the summary at its end."""
+        """Record why a host drops out of the run, for the summary at its end."""
         names = [str(task_vars.get(name) or "") for name in ("inventory_hostname", "ansible_host")]
         _looks.keep_record(host_of(task_vars), kind=kind, task=str(self._task.get_name()), said=generic(said, names))
 
@@ -81,8 +81,8 @@ class CollectionAction(ActionBase):
         return answer
 
     def _change(self, module: str, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """Run the module on the node. What the look of this run found counts no longer where it changes something."""
-        # How far a module has come whose connection broke is unknown.
+        """Run the module on the node. If it changes something, the look of this run becomes invalid."""
+        # If the connection broke, the progress of the module is unknown.
         answer: dict[str, t.Any] = {"failed": True}
         try:
             answer = self._execute(module, arguments, task_vars)
@@ -93,7 +93,7 @@ class CollectionAction(ActionBase):
 
 
 class ValidatedAction(CollectionAction):
-    """Validates the arguments, and answers for its module."""
+    """Validates the arguments, and answers in place of its module."""
 
     options: t.Mapping[str, t.Any]
     """The argument specification."""
@@ -107,7 +107,7 @@ class ValidatedAction(CollectionAction):
         return {"changed": False, **answer}
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        """The result of the task. The arguments are plain values. An RdmaError makes it fail."""
+        """The result of the task. The arguments are plain values. An RdmaError fails the task."""
         raise NotImplementedError
 
 
@@ -118,9 +118,9 @@ class ControllerAction(ValidatedAction):
 
 
 class PlannedAction(CollectionAction):
-    """Answers for its module where the look of this run shows that nothing is to be done; otherwise the module visits the node.
+    """Answers in place of its module where the look of this run shows that nothing is to be done; otherwise the module runs on the node.
 
-    The module looks and plans again, so it is right whatever happened since the look, and without one.
+    The module looks and plans again, so its result is right whatever happened since the look, and also without a look.
     """
 
     asynchronous = True
@@ -132,14 +132,14 @@ class PlannedAction(CollectionAction):
         return self._visit(task_vars) if answer is None else answer
 
     def _planned(self, task_vars: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-        # A delegated task is for another node than the one whose variables it has.
+        # A delegated task is for another node than the host whose variables it has.
         if self._task.async_val or self._task.delegate_to:
             return None
         data = _looks.recall(host_of(task_vars), self.concern.name)
         if data is None or self.concern.seen is None or self.concern.unchanged is None:
             return None
         options = completed(self.concern.options, self._task.args)
-        # What is wrong with the arguments is for the module to report, as it does without a look.
+        # The module reports wrong arguments, as it does without a look.
         result = None if options is None else self.concern.unchanged(options, decode(self.concern.seen, data))
         return None if result is None else dict(result)
 
@@ -149,7 +149,7 @@ class PlannedAction(CollectionAction):
 
 
 class FactsAction(PlannedAction):
-    """Answers for its module where the facts of this run show that the node has nothing for it. They tell less than a look, and need none."""
+    """Answers in place of its module where the facts of this run show that nothing is to be done. Facts contain less than a look, and need none."""
 
     options: t.Mapping[str, t.Any]
     """The argument specification."""
@@ -163,7 +163,7 @@ class FactsAction(PlannedAction):
         return None if result is None else dict(result)
 
     def _visit(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
-        # The facts do not change with the node: what the module has made is not in them.
+        # The facts are not updated when the module changes the node.
         if not self._task.check_mode:
             _looks.keep(self._visited(task_vars), {self.concern.name: True})
         return super()._visit(task_vars)
@@ -177,12 +177,12 @@ def host_of(task_vars: t.Mapping[str, t.Any]) -> str:
 
 
 def value_of(name: str, task_vars: t.Mapping[str, t.Any], templar: t.Any, *, default: t.Any = None) -> t.Any:
-    """A variable of the host of a task, evaluated."""
+    """A variable of the task's host, evaluated."""
     return plain(templar.template(task_vars[name])) if name in task_vars else default
 
 
 def completed(options: t.Mapping[str, t.Any], arguments: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
-    """The arguments by their specification, with its defaults; None where they do not satisfy it."""
+    """The arguments with the defaults of their specification; None where they do not satisfy it."""
     # ansible-core fills in defaults in place, and the options are shared.
     checked = ArgumentSpecValidator(copy.deepcopy(dict(options))).validate(plain(dict(arguments)))
     return None if checked.errors.errors else checked.validated_parameters
@@ -194,5 +194,5 @@ def registered(task_vars: t.Mapping[str, t.Any], hosts: t.Iterable[t.Any], varia
 
 
 def show(text: str) -> None:
-    """Print text. Callbacks print results as JSON, in one line."""
+    """Print text. Callbacks would print a result as JSON, on one line."""
     Display().display("\n%s\n" % shown_lines(text))

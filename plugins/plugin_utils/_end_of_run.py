@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run knows of a host at its end: what it was left out of, what failed there, and what its tasks have left behind."""
+"""The state of a host at the end of a run: what it was left out of, what failed, and what its tasks recorded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from . import _looks
 
 
 def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Iterable[str], failures: t.Iterable[str], alive: t.Container[str]) -> Host:
-    """`variables` have results with `left_out`, `failures` what failed in words. `alive` are the hosts that neither failed nor were unreachable."""
+    """`variables`: names of results with `left_out`. `failures`: descriptions of what failed. `alive`: hosts that neither failed nor were unreachable."""
     own = task_vars["hostvars"][host]
     leaves: dict[str, list[str]] = {}
     for name in variables:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hosts of a saved fabric: where each is, what it has, and Slurm's view of the switches. Pure, and linear in nodes and cables."""
+"""The hosts of a saved fabric: their location, their adapters, and Slurm's view of the switches. Pure, and linear in nodes and cables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if t.TYPE_CHECKING:
     from ..module_utils._fabric._baseline import Node, Picture
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_.-]+")
-# RFC 1123, with the underscores that sites use. A name of digits, or behind 0x, is an address for the resolver: 2130706433 is 127.0.0.1.
+# RFC 1123, plus underscores, which sites use. Resolvers take a name of digits, or with 0x, for an address: 2130706433 is 127.0.0.1.
 _HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9])?)*\Z")
 _TEMPLATE = re.compile(r"\{(?=[{%#])")
 _ADDRESS = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9.]+)\Z")
@@ -27,19 +27,19 @@ _NUMBERED = re.compile(r"(?P<stem>.*?)(?P<digits>[0-9]{1,9})\Z")
 
 
 class Home(t.NamedTuple):
-    """What a fabric knows of a host. All are sorted, without doubles."""
+    """What a fabric tells about a host. All fields are sorted, without duplicates."""
 
     leaves: tuple[str, ...] = ()
     """Names of the switches that its cables are plugged into."""
     models: tuple[str, ...] = ()
-    """Of its adapters, `ConnectX6`."""
+    """The models of its adapters: `ConnectX6`."""
     psids: tuple[str, ...] = ()
     firmware: tuple[str, ...] = ()
     node_guids: tuple[str, ...] = ()
 
 
 def host_nodes(picture: Picture) -> dict[str, list[Node]]:
-    """The adapters by the name of their host, which is the first word of the node description, without a domain."""
+    """The adapters by host name, which is the first word of the node description, without domain."""
     found: dict[str, list[Node]] = {}
     for _guid, node in sorted(picture.nodes.items()):
         words = (node.name or node.description).split()
@@ -49,15 +49,15 @@ def host_nodes(picture: Picture) -> dict[str, list[Node]]:
 
 
 def inert(name: str) -> str:
-    """A name of the fabric for a variable of inventory: one line, in which nothing begins a template.
+    """A name from the fabric as the value of an inventory variable: one line, without the start of a template.
 
-    A playbook may take it through `hostvars` and a filter. Up to 2.18, that makes a text of it that ansible-core no longer knows for data.
+    A playbook may read it through `hostvars` and a filter. Up to 2.18, this turns it into text that ansible-core no longer treats as data.
     """
     return _TEMPLATE.sub(r"\\x7b", shown(name))
 
 
 def is_host_name(name: str) -> bool:
-    """Whether this can be the name of another machine, and nothing else: no address, no option of a program, no list."""
+    """Whether this can only be the name of another machine: not an address, a program option, or a list."""
     return bool(_HOST.match(name)) and not _ADDRESS.match(name) and not _OF_ITS_OWN.match(name)
 
 
@@ -70,9 +70,9 @@ def _sorted(values: t.Iterable[str]) -> tuple[str, ...]:
 
 
 def homes(picture: Picture, hosts: t.Iterable[str] | None) -> tuple[dict[str, Home], list[str]]:
-    """By name of host, for these names or, with None, for all hosts of the fabric; and names that stand for no single host.
+    """The homes by host name, for these hosts or, with None, for all hosts of the fabric; and names that match no single host.
 
-    A host has the adapters whose node description, or name in the map, begins with its name, with or without a domain.
+    The adapters of a host are those whose node description, or name in the map, begins with the host name, with or without domain.
     """
     by_name = host_nodes(picture)
     if hosts is None:
@@ -106,7 +106,7 @@ def _home(picture: Picture, nodes: t.Sequence[Node], peers: t.Mapping[str, t.Seq
 
 
 def compressed(names: t.Iterable[str]) -> str:
-    """`node1, node2, node3, login` -> `login,node[1-3]`: names as Slurm writes them. Zeros in front stay."""
+    """`node1, node2, node3, login` -> `login,node[1-3]`: names in Slurm's notation. Leading zeros are kept."""
     runs: dict[tuple[str, int], list[int]] = {}
     plain = []
     for name in sorted(set(names)):
@@ -138,7 +138,7 @@ def is_switch_name(name: str) -> bool:
 
 
 class _Names:
-    """Switch names that Slurm takes, each once."""
+    """Switch names that Slurm accepts, without duplicates."""
 
     def __init__(self, taken: t.Iterable[str]) -> None:
         self._taken = set(taken)
@@ -153,14 +153,14 @@ class _Names:
 
 
 def slurm_topology(picture: Picture, hosts: t.Iterable[str] | None, *, root: str) -> str:
-    """Slurm's `topology.conf`: leaves with their hosts, leaves that share all their spines as one switch, and `root` above all.
+    """Slurm's `topology.conf`: leaves with their hosts, leaves with the same spines as one switch, and `root` above all.
 
-    A fat tree has many roots, and Slurm's tree has one. So the switches above the leaves stand for their leaves, and not for themselves. A host on several
+    A fat tree has many roots, and Slurm's tree has one. Therefore a switch above the leaves represents its leaves, not itself. A host on several
     leaves counts for the first one.
     """
     ranks, peers = ranks_of(picture), peers_of(picture)
     members, _doubtful = homes(picture, hosts)
-    # A list, a range or a word of Slurm would stand for other nodes.
+    # A list, a range or a keyword of Slurm would refer to other nodes.
     members = {host: home for host, home in members.items() if is_node_of_slurm(host)}
     owner = {guid: host for host, home in members.items() for guid in home.node_guids}
     names = _Names([root])

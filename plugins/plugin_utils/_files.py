@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Reports on the controller."""
+"""Report files on the controller."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..module_utils._errors import RdmaError
 
 
 def moment() -> str:
-    """The time in UTC, as reports have it."""
+    """The time in UTC, in the format of reports."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
 
 
 def write_file(path: str, text: str) -> None:
-    """Atomically; raises RdmaError."""
+    """Write a file atomically. Raises RdmaError."""
     try:
         os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
         handle, temporary = tempfile.mkstemp(dir=os.path.dirname(path) or ".", prefix=".rdma-ofed-")

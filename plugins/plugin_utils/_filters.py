@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all filters have in common."""
+"""Common parts of all filters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._untrusted import distrust_result
 
 
 def module_of(function: t.Callable[..., t.Any]) -> type:
-    """The class by which ansible-core finds the filter of a file, which has the name of the function. It reports errors in the way of ansible-core."""
+    """The class by which ansible-core finds the filter in a file. The filter has the name of the function, and reports errors as ansible-core does."""
 
     @pass_context
     @functools.wraps(function)
@@ -32,7 +32,7 @@ def module_of(function: t.Callable[..., t.Any]) -> type:
         except RdmaError as exc:
             raise AnsibleFilterError(shown_lines(exc.msg)) from exc
         except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
-            # Checks of each argument cost every host of every task; its documentation says what each takes.
+            # Checking each argument would take time for every host and task; the documentation describes the arguments.
             text = "one of the arguments of rdma.ofed.%s has a form that it doesn't take (%s: %s). Next: ansible-doc -t filter rdma.ofed.%s"
             name = function.__name__
             raise AnsibleFilterError(text % (name, type(exc).__name__, shown(str(exc)), name)) from exc

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a run keeps on the controller until it ends: what one look found on its hosts, what is the same for all of them, and how its tasks ended.
+"""Data that a run keeps on the controller until it ends: results of the look at its hosts, results common to all hosts, and how its tasks ended.
 
-It is in files, because the workers of a run share no memory, and below the temporary folder that ansible-core makes for a
-run and removes with it. So nothing of it is in the variables of a host, in a log, or in the memory of the main process.
+The data are in files, because the workers of a run share no memory, in the temporary folder that ansible-core creates for a
+run and removes with it. So they are neither in the variables of a host, nor in a log, nor in the memory of the main process.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..module_utils._foreign import read_json
 from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
-# Seconds. On a large site hours can pass between the look at a host and the last role; others may have changed the node by then.
+# Seconds. On a large site hours can pass between the look at a host and the last role, and others may change the node in between.
 _MAX_AGE = 3600
 
 
@@ -42,7 +42,7 @@ def _write(path: str, data: t.Any) -> None:
 
 
 def _read(path: str, max_age: float = math.inf) -> t.Any:
-    """What was kept; None where nothing is, or where it is older, in seconds."""
+    """The kept data; None where there are none, or where they are older than `max_age` seconds."""
     try:
         with open(path, encoding="utf-8") as stream:
             return read_json(stream.read()) if time.time() - os.fstat(stream.fileno()).st_mtime < max_age else None
@@ -51,18 +51,18 @@ def _read(path: str, max_age: float = math.inf) -> t.Any:
 
 
 def keep(host: str, looks: t.Mapping[str, t.Any]) -> None:
-    """Keep what the look found on a host, by concern, in place of what was kept before."""
+    """Keep what the look found on a host, by concern, replacing earlier data."""
     _write(_path(_LOOKS, host), looks)
 
 
 def recall(host: str, concern: str, *, ages: bool = True) -> t.Any:
-    """What the look found of a concern, as the module returned it; None where nothing is kept, or, where that `ages`, only an old look."""
+    """What the look found for a concern, as the module returned it; None where nothing is kept or, if `ages`, the look is too old."""
     looks = _read(_path(_LOOKS, host), *([_MAX_AGE] if ages else []))
     return looks.get(concern) if isinstance(looks, dict) else None
 
 
 def forget(*hosts: str | None) -> None:
-    """The nodes are no longer as the look found them."""
+    """Discard the looks: the nodes may have changed."""
     for host in hosts:
         if host:
             with contextlib.suppress(FileNotFoundError):
@@ -70,17 +70,17 @@ def forget(*hosts: str | None) -> None:
 
 
 def keep_survey(key: str, concern: str, shared: t.Any) -> None:
-    """Keep it for the other hosts of the task: to read variables of another host takes a template. `key` is of the task and of the hosts that it runs for."""
+    """Keep a result for the other hosts of the task: reading variables of another host takes a template. `key`: identifies the task and its hosts."""
     _write(_path(_SURVEYS, "%s %s" % (key, concern)), shared)
 
 
 def recall_survey(key: str, concern: str) -> t.Any:
-    """What a concern has found that is the same for all hosts; None where nothing is kept."""
+    """The result of a concern that is common to all hosts; None where nothing is kept."""
     return _read(_path(_SURVEYS, "%s %s" % (key, concern)))
 
 
 def keep_silent(host: str, reason: str) -> None:
-    """Keep why nothing is known of a host; "" where something is."""
+    """Keep why nothing is known about a host; "" where something is."""
     if reason:
         _write(_path(_SILENT, host), reason)
         return
@@ -89,12 +89,12 @@ def keep_silent(host: str, reason: str) -> None:
 
 
 def recall_silent(host: str) -> str:
-    """Why the look of this run knows nothing of a host; "" where it does."""
+    """Why the look of this run has no result for a host; "" where it has."""
     return str(_read(_path(_SILENT, host)) or "")
 
 
 def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str = "", said: str = "") -> None:
-    """Keep how a task ended, for the summary of the run. That a host was changed stays, and the last failure counts."""
+    """Keep how a task ended, for the summary of the run. `changed` persists over tasks; of several failures the last one counts."""
     former = recall_record(host)
     record = Record(changed or former.changed, kind, task, said) if kind else former._replace(changed=True)
     if record != former:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What a subnet manager needs of the inventory, and of the facts of this run, as options of the module opensm."""
+"""What a subnet manager needs from the inventory, and from the facts of this run, as options of the module opensm."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from ..module_utils._opensm._placement import Groups, Hostvars, elect, read_memb
 from ..module_utils._plain import plain
 from ._facts_of_run import facts_by_host
 
-# The names of the fabrics are a property of the host that several roles share, so they have no role's prefix.
+# The fabric names belong to the host and are shared by several roles, so they have no role prefix.
 PLACING = ("fabric", "rdma_fabrics", "opensm_fabrics", "opensm_standby", "opensm_port", "opensm_port_guid", "opensm_priority", "opensm_log_file")
-"""The variables of a host that decide on its subnet managers."""
+"""The variables of a host that determine its subnet managers."""
 VARIABLES = (*PLACING, "opensm_partitions", "opensm_qos", "opensm_options")
 _ODD = "a variable of a host, or a fact, has a form that it can't have (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
 
 
 @contextlib.contextmanager
 def reading() -> t.Iterator[None]:
-    """What is wrong with variables or facts of hosts that no validation has seen, as an RdmaError."""
+    """Turn errors in variables or facts of unvalidated hosts into RdmaError."""
     try:
         yield
     except RdmaError:
@@ -37,7 +37,7 @@ def reading() -> t.Iterator[None]:
 
 
 def options_of(host: str, *, groups: Groups, hostvars: Hostvars, hosts: t.Sequence[str], own: t.Mapping[str, t.Any], **known: t.Any) -> dict[str, t.Any]:
-    """The options of a host with the variables `own` that manages fabrics; see `declared` for those `known`. Raises RdmaError."""
+    """The options for a host that manages fabrics. `own`: its variables. `known`: see `declared`. Raises RdmaError."""
     instances = places(groups, hostvars, host=host, own=own)["instances"]
     of_others = declared(groups, hostvars, host=host, **known)
     found = data(groups, hostvars, [each["fabric"] for each in instances], hosts=hosts, variables=own)
@@ -53,9 +53,9 @@ def options_of(host: str, *, groups: Groups, hostvars: Hostvars, hosts: t.Sequen
 
 
 def places(groups: Groups, hostvars: Hostvars, *, host: str, own: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """What `host` is in its fabrics, and its instances; a fabric without a designated host, or with two, is an error."""
+    """The parts of `host` in its fabrics, and its instances. A fabric without a designated host, or with two, is an error."""
     members = _placement.members_for(fabrics_of(own), groups, hostvars, host=host)
-    # A role may be given what the variables of the host do not have.
+    # A role may be called with values that differ from the variables of the host.
     standby = is_true(own.get("opensm_standby", False))
     found = _placement.places_of(host, elect(member._replace(standby=standby) if member.host == host else member for member in members), own)
     manages = _placement.part_of(found) != _placement.RESTING
@@ -71,20 +71,20 @@ def places(groups: Groups, hostvars: Hostvars, *, host: str, own: t.Mapping[str,
 
 
 def line_of(groups: Groups, hostvars: Hostvars, fabric: str) -> list[str]:
-    """The hosts that manage a fabric, the designated one first, for a judgement of it. Those with wrong variables are left out."""
+    """The hosts that manage a fabric, the designated one first, for judging the fabric. Hosts with invalid variables are left out."""
     members, _wrong = read_members(groups, {host: _Own(hostvars[host]) for host in groups.get(_placement.GROUP, ())})
     return list(elect(members).positions.get(fabric, ()))
 
 
 def declared(groups: Groups, hostvars: Hostvars, *, host: str, designated: t.Mapping[str, str] | None = None) -> dict[str, t.Any]:
-    """The keys and partitions that are declared for the fabrics of `host`. Where the designated hosts are not known, group opensm is read to find them."""
+    """The keys and partitions declared for the fabrics of `host`. Without `designated`, group opensm is read to find the designated hosts."""
     known = elect(read_members(groups, hostvars)[0]).designated if designated is None else designated
     found: dict[str, t.Any] = plain(declared_for(host, hostvars, known))
     return found
 
 
 def data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], *, hosts: t.Sequence[str], variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """Partitions and names for the subnet managers of `fabrics`; invalid partitions are an error. It reads variables and facts of all hosts."""
+    """Partitions and names for the subnet managers of `fabrics`. Invalid partitions are an error. Reads variables and facts of all hosts."""
     facts = facts_by_host(hostvars)
     own = plain(dict(variables))
     found = {str(fabric): partitions_of(str(fabric), groups=groups, hostvars=hostvars, facts=facts, variables=own) for fabric in fabrics}
@@ -97,7 +97,7 @@ def data(groups: Groups, hostvars: Hostvars, fabrics: t.Sequence[str], *, hosts:
 
 
 class _Own(t.Mapping[str, t.Any]):
-    """Variables of a host, each of them evaluated when it is read, without the fabric that the command line names."""
+    """Variables of a host, each evaluated when it is read, without the fabric given on the command line."""
 
     def __init__(self, variables: t.Mapping[str, t.Any]) -> None:
         self._variables = variables

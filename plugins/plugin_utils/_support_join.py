@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""One archive of many. Nodes are not trusted: of their archives, regular files are taken, below the folder of the host."""
+"""Join many archives into one. Nodes are not trusted: only regular files of their archives are copied, into the folder of the host."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import typing as t
 from ..module_utils._foreign import read_table
 
 MANIFEST = "manifest.json"
-# A manifest that is larger is none of ours.
+# A larger manifest is not ours.
 _MOST = 8 << 20
 _HEAD = """Support bundle of %s
 
@@ -29,7 +29,7 @@ Keys, passwords and tokens were replaced by <removed>. Host names, addresses, GU
 
 
 def _name(member: str) -> str:
-    """A path that stays below its folder; "" for one that has no such form."""
+    """A path that stays below its folder; "" for any other path."""
     parts = member.split("/")
     return "" if member.startswith("/") or ".." in parts else "/".join(part for part in parts if part not in ("", "."))
 
@@ -41,7 +41,7 @@ def _add(whole: tarfile.TarFile, name: str, data: bytes) -> None:
 
 
 def _copy(whole: tarfile.TarFile, folder: str, part: str) -> dict[str, t.Any]:
-    """Copies one part; its manifest."""
+    """Copy one archive. Returns its manifest."""
     manifest: dict[str, t.Any] = {}
     with tarfile.open(part, "r:gz") as source:
         for member in source:
@@ -69,7 +69,7 @@ def _line(host: str, manifest: t.Mapping[str, t.Any]) -> str:
 
 
 def join(path: str, name: str, *, parts: t.Mapping[str, str], missing: t.Sequence[str]) -> None:
-    """Writes the archive of all parts, by host, at once and for its owner alone; raises OSError. A part that is damaged counts as missing."""
+    """Write the archive of all parts, by host, atomically and readable only for its owner. Raises OSError. A damaged part counts as missing."""
     handle, temporary = tempfile.mkstemp(prefix=".rdma-support-", dir=os.path.dirname(path) or ".")
     try:
         with os.fdopen(handle, "wb") as stream, tarfile.open(fileobj=stream, mode="w:gz", compresslevel=6) as whole:

@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Text of nodes and of the fabric is data: no ansible-core may take it for a template, in which `lookup('pipe', ...)` runs a command on the controller.
+"""Text from nodes and from the fabric is data: ansible-core must not evaluate it as a template, where `lookup('pipe', ...)` runs a command on the controller.
 
-From 2.19 on, ansible-core runs as a template only what comes marked as trusted, and nothing made by a plugin is. Before, every text was one that is not
-marked as unsafe; a mark is lost as soon as Python makes another text of it.
+Since 2.19, ansible-core evaluates only text that is marked as trusted, and no text from a plugin is. Before, it evaluates every text that is not
+marked as unsafe, and the mark is lost as soon as Python derives another text.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import typing as t
 
 _mark: t.Callable[[t.Any], t.Any] | None = None
 try:
-    # Only since 2.19, where what is to be a template is marked, and not what is none.
+    # Exists since 2.19, where templates are marked instead of data.
     from ansible.template import trust_as_template as _marks_trust  # noqa: F401
 except ImportError:
     from ansible.utils.unsafe_proxy import wrap_var
@@ -23,7 +23,7 @@ except ImportError:
 
 
 def untrusted(value: t.Any) -> t.Any:
-    """The same value, of which nothing is taken for a template; named tuples become lists."""
+    """The same value, marked so that no part of it is evaluated as a template; named tuples become lists."""
     return value if _mark is None else _marked(value, _mark)
 
 
@@ -36,10 +36,10 @@ def _marked(value: t.Any, mark: t.Callable[[t.Any], t.Any]) -> t.Any:
 
 
 def distrust_result(context: t.Any) -> None:
-    """Whatever the template of this context makes is no template itself.
+    """Prevent the result of the context's template from being evaluated as a template.
 
-    Up to 2.18, lists and mappings are written as text and read again before they become a variable, which loses the marks of their texts. ansible-core then
-    marks all of the result where a variable of the template was marked. It doesn't notice one that is reached through `hostvars`.
+    Up to 2.18, lists and mappings are converted to text and parsed again before they become a variable, which loses the marks of their texts. ansible-core then
+    marks the whole result if a variable of the template was marked. It doesn't notice a variable that is read through `hostvars`.
     """
     if hasattr(context, "unsafe"):
         context.unsafe = True

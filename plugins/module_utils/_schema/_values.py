@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The check of values that follows from declarations alone. Pure."""
+"""Validation of values from their declarations alone. Pure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TIMEOUTS = (60, 86400)
 
 
 def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t.Mapping[str, t.Any], apart: t.Collection[str] = ()) -> list[Problem]:
-    """Booleans that are none, and texts that are not among their choices, of the variables that are set.
+    """Problems of set variables that are no booleans, or whose text is not among the choices.
 
     `declared` is a table `VARIABLES` of this package. The variables in `apart` are checked elsewhere.
     """
@@ -33,11 +33,11 @@ def value_problems(declared: t.Mapping[str, t.Mapping[str, t.Any]], variables: t
 
 
 def _is_choice(value: t.Any, choices: t.Collection[str]) -> bool:
-    """Numbers count as their text, as in options of type `str`. True is a number to Python."""
+    """Whether a value is one of the choices. Numbers count as their text, as in options of type `str`. In Python, True is a number."""
     return isinstance(value, (str, int)) and not isinstance(value, bool) and str(value) in choices
 
 
 def timeout_problems(variable: str, value: t.Any) -> list[Problem]:
-    """What is wrong with the time limit of a job."""
+    """Problems of the time limit of a job."""
     number = read_int(value)
     return [] if number is not None and _TIMEOUTS[0] <= number <= _TIMEOUTS[1] else [Problem(variable, value, "seconds, %d to %d" % _TIMEOUTS)]

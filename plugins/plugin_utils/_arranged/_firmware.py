@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What makes the pending changes of the adapters of a host effective."""
+"""The action that activates the pending changes of a host's adapters."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How a host takes part in a measurement between the memory of GPUs."""
+"""The part of a host in a measurement between GPU memories."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is pending on a host, of all sources."""
+"""The pending changes of a host, from all sources."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the page shows of a fabric, as data: nodes by rank, links and findings that refer to each other by their numbers, and the last runs. Pure."""
+"""The data of the page of a fabric: nodes by rank, links and findings, which refer to each other by number, and the last runs. Pure."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ if t.TYPE_CHECKING:
 
 Row = t.Mapping[str, t.Any]
 _OF_LINKS = frozenset([Code.LINK_DEGRADED, Code.LINK_LOST, Code.LINK_NEW, Code.LINK_MOVED, Code.LINKS_SWAPPED, Code.LINK_SLOWER])
-# Their first end is the node, the others are where it is.
+# The first end of these findings is the node; the others are its neighbours.
 _OF_FIRST_END = frozenset([Code.NODE_LOST, Code.NODE_NEW])
 _CHANGES = (_OF_LINKS - {Code.LINK_DEGRADED}) | _OF_FIRST_END | {Code.NODE_REPLACED}
-# From the least on: its number is the state of a node or link that has it, 0 is that of one without findings.
+# Least severe first: the number is the state of a node or link with such a finding; 0 means without findings.
 _STATES = {severity.value: number for number, severity in enumerate(reversed(SEVERITIES), 1)}
-# As many runs are kept.
+# The number of runs kept.
 KEPT = 60
 _SIZES = ("switches", "cas", "links")
 
 
 class Run(t.NamedTuple):
-    """Counts of findings by severity, then of the fabric."""
+    """Counts of findings by severity, then counts of the fabric."""
 
     time: str
     error: int
@@ -48,21 +48,21 @@ class Report(t.NamedTuple):
     """One run."""
 
     name: str
-    """Of the fabric."""
+    """The name of the fabric."""
     time: str
     data: Row
     """The result of `ib_fabric_info`."""
     findings: t.Sequence[Row]
     before: Picture | None
-    """The baseline that was compared with."""
+    """The baseline used for the comparison."""
     history: t.Sequence[Run]
-    """With this run as the last."""
+    """The history, with this run as the last entry."""
     explanations: str
-    """The page of the documentation with a paragraph for each code."""
+    """The documentation page with a paragraph for each code."""
 
 
 class _Parts:
-    """Which switches hang together by ranks that are below each other, such as the leaves and spines of a pod."""
+    """Switches connected by adjacent ranks, such as the leaves and spines of a pod."""
 
     def __init__(self) -> None:
         self._above: dict[str, str] = {}
@@ -76,7 +76,7 @@ class _Parts:
         return guid
 
     def join(self, guid: str, near: t.Iterable[str], places: t.Mapping[str, int]) -> None:
-        """The head of a part is its first switch."""
+        """Join a switch to its neighbours. The first switch of a part represents it."""
         heads = {self._head(peer) for peer in (guid, *near)}
         first = min(heads, key=lambda head: (places.get(head, len(places)), head))
         self._above.update({head: first for head in heads if head != first})
@@ -101,7 +101,7 @@ class _Drawing:
             self._add({**shown, "lids": row["lids"], "ports": row["port_count"], "rank": self.ranks[guid], "state": 0})
         self.links: list[dict[str, t.Any]] = []
         self.cables: dict[Cable, int] = {}
-        # The links of nodes that are gone.
+        # The links of lost nodes.
         self._stubs: dict[int, list[int]] = {}
         for link in data["links"]:
             near, far = ((end["node_guid"], end["port"]) for end in link["ends"])
@@ -119,7 +119,7 @@ class _Drawing:
         self.links.append({"ends": ends, "state": 0, **more})
 
     def _ordered(self) -> t.Iterator[str]:
-        """Leaves by name, switches above by name in the order of the parts of the fabric that they are in, hosts in the order of their leaves."""
+        """Leaves by name; higher switches by the order of their parts of the fabric, then by name; hosts in the order of their leaves."""
         places: dict[str, int] = {}
         parts = _Parts()
         by_rank: dict[int, list[str]] = {}
@@ -139,7 +139,7 @@ class _Drawing:
                 yield guid
 
     def add_lost(self, guid: str, at: t.Sequence[Place]) -> None:
-        """A node of the baseline that is gone, where it was."""
+        """Add a lost node of the baseline at its former place."""
         node = self._before.nodes.get(guid)
         if node is None or guid in self.numbers:
             return
@@ -152,7 +152,7 @@ class _Drawing:
                 self._link((guid, 0), place, pace="", wanted="", lost=True)
 
     def about(self, finding: Row) -> dict[str, t.Any]:
-        """The numbers of the links or of the nodes that a finding is about."""
+        """The numbers of the links or nodes that a finding is about."""
         code = Code(finding["code"])
         places = [(end["node_guid"], end["port"]) for end in finding["ends"]]
         if code not in _OF_LINKS:
@@ -173,7 +173,7 @@ def _sizes(picture: Picture) -> dict[str, int]:
 
 
 def content_of(report: Report) -> dict[str, t.Any]:
-    """In the form of JSON."""
+    """The content of the page as JSON data."""
     drawing = _Drawing(report.data, report.before or Picture())
     findings = []
     for finding in report.findings:
@@ -215,7 +215,7 @@ def _run(row: t.Any) -> Run | None:
 
 
 def parse_history(text: str) -> tuple[Run, ...]:
-    """The runs that a report tells of, the oldest first; none for what is no report."""
+    """The runs in a report, oldest first; none for anything but a report."""
     rows = read_table(text).get("history")
     runs = [_run(row) for row in rows] if isinstance(rows, list) else []
     return tuple(run for run in runs if run)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What all pages have in common: one file, with a policy that lets the browser load nothing."""
+"""Common parts of all pages: one file each, with a policy that prevents the browser from loading anything."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import re
 import typing as t
 
 HERE = pathlib.Path(__file__).parent
-# The browser itself refuses to load anything, to run a script that is not one of these, and to make HTML of a text.
+# The browser itself refuses to load anything, to run other scripts than these, and to turn text into HTML.
 _POLICY = "default-src 'none'; style-src %s; script-src %s; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 _DOCUMENT = """\
 <!DOCTYPE html>
@@ -42,7 +42,7 @@ def style() -> str:
 
 @functools.lru_cache(maxsize=None)
 def explanations() -> str:
-    """The page of the documentation; "" in a collection that was installed without it."""
+    """The documentation page of the findings; "" in a collection that was installed without it."""
     path = HERE.parents[2] / "docs/findings.md"
     return path.read_text(encoding="utf-8") if path.is_file() else ""
 
@@ -58,5 +58,5 @@ def _hashes(texts: t.Iterable[str]) -> str:
 
 
 def document(title: str, body: str, scripts: t.Sequence[str] = ()) -> str:
-    """`body` is HTML, and `scripts` are those that run in it."""
+    """An HTML document. `body` is HTML; `scripts` run in it."""
     return _DOCUMENT % {"policy": _POLICY % (_hashes([style()]), _hashes(scripts)), "title": html.escape(title), "style": style(), "body": body}

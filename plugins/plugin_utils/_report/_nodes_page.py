@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of `verify`: what is wrong with which hosts. It has no script, so a mail program or an old browser shows all of it."""
+"""The HTML page of `verify`: findings and their hosts. It contains no script, so mail programs and old browsers show all of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if t.TYPE_CHECKING:
     from ...module_utils._check._fleet import ByHost, Deviation, Fleet, Results
 
 _TITLE = "Nodes compared with their declared state"
-# What HTML can't have.
+# Characters that HTML does not allow.
 _NOT_HTML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CODES = frozenset(code.value for code in Code)
 _SEVERITIES = frozenset(severity.value for severity in Severity)
@@ -31,11 +31,11 @@ _RESULT = KEYS.index("result")
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that already is HTML."""
 
 
 class Group(t.NamedTuple):
-    """One finding, as several hosts may have it."""
+    """One finding, which several hosts may share."""
 
     severity: str
     code: str
@@ -64,7 +64,7 @@ def group_of(deviation: Deviation) -> Group:
 
 
 def groups_of(found: ByHost) -> list[tuple[Group, list[str]]]:
-    """Each finding once, with its hosts: what explains others first, then what most hosts have."""
+    """Each finding once, with its hosts: findings that explain others first, then those of most hosts."""
     hosts = sharing({host: dict.fromkeys(map(group_of, own)) for host, own in found.items()})
     return sorted(hosts.items(), key=lambda each: (rank_of(each[0].code, each[0].kind), -len(each[1]), natural(each[1][0])))
 
@@ -102,7 +102,7 @@ def _table(titles: t.Iterable[str], rows: t.Iterable[Markup], kind: str) -> Mark
 
 
 def _nodes(results: Results, fleet: Fleet) -> Markup:
-    """The rows of the table on the terminal."""
+    """The rows of the table shown on the terminal."""
     rows = sorted(rows_of(results, fleet), key=lambda row: (_ORDER.index(row[_RESULT]) if row[_RESULT] in _ORDER else 0, natural(row[0])))
     return _table(TITLES, (tag("tr", *(_cell(title, cell) for title, cell in zip(TITLES, row))) for row in rows), "nodes-table")
 
@@ -119,7 +119,7 @@ def _section(name: str, title: str, note: str, *content: Markup) -> Markup:
 def _sections(
     results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]], *, explained: t.Mapping[str, str]
 ) -> t.Iterator[tuple[str, str, Markup]]:
-    """Name, title and content of each."""
+    """Name, title and content of each section."""
     faults = [(group_of(fault.deviation), fault.hosts) for fault in fleet.faults]
     errors, warnings, accepted = map(groups_of, (fleet.errors, fleet.warnings, fleet.accepted))
     for name, title, groups in (
@@ -146,7 +146,7 @@ def _sections(
 
 
 def _marked(paragraph: str) -> t.Iterator[str]:
-    """Of the documentation, where commands and options are between backticks."""
+    """HTML of a documentation paragraph, in which commands and options are between backticks."""
     for number, words in enumerate(paragraph.split("`")):
         yield tag("code", words) if number % 2 else words
 
@@ -156,7 +156,7 @@ def _figure(name: str, count: int, kind: str = "") -> Markup:
 
 
 def nodes_page(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]], *, time: str, explanations: str) -> str:
-    """`results` are those of `node_check` by host, and `explanations` is the page of the documentation with a paragraph for each code."""
+    """The page. `results`: those of `node_check`, by host. `explanations`: the documentation page with a paragraph for each code."""
     sections = list(_sections(results, fleet, differences, explained=explanations_of(explanations)))
     deviating, waiting = len(fleet.failing()), len(fleet.waiting)
     known = deviating or waiting or fleet.noted

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The HTML page of a fabric: one file that needs no network. Pure but for reading the files beside this one."""
+"""The HTML page of a fabric: one file that needs no network. Pure except for reading the files in this directory."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _BODY = """\
 
 class Assets(t.NamedTuple):
     vendor: str
-    """The libraries, made by `make web`."""
+    """The libraries, created by `make web`."""
     script: str
 
 
@@ -33,7 +33,7 @@ def assets() -> Assets:
 
 
 def embedded(content: t.Any) -> str:
-    """JSON in ASCII that no text in it can end: neither the element nor a string of the script."""
+    """JSON in ASCII in which no text can end the element or a string of the script."""
     text = json.dumps(content, separators=(",", ":"))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 

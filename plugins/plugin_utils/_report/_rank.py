@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The rank of each node of a fabric, for a drawing: hosts, leaves, spines, cores. Pure, and linear in nodes and cables."""
+"""The rank of each node of a fabric in a drawing: hosts, leaves, spines, cores. Pure, and linear in nodes and cables."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if t.TYPE_CHECKING:
     from ...module_utils._fabric._baseline import Picture
 
 HOST, LEAF = 0, 1
-# A switch that has no more hosts than this part of what switches with hosts usually have is not taken for a leaf by its hosts alone.
+# A switch with at most this fraction of the usual number of hosts is no leaf because of its hosts alone.
 _PART = 4
 
 
 def peers_of(picture: Picture) -> dict[str, list[str]]:
-    """The neighbours of each node in the order of its cables, once for each cable."""
+    """The neighbours of each node in the order of its cables, once per cable."""
     found: dict[str, list[str]] = {guid: [] for guid in picture.nodes}
     for near, far in picture.cables:
         found[near[0]].append(far[0])
@@ -29,7 +29,7 @@ def peers_of(picture: Picture) -> dict[str, list[str]]:
 
 
 def _leaves(picture: Picture, peers: t.Mapping[str, t.Sequence[str]]) -> list[str]:
-    """A host on a spine makes it no leaf, and a leaf with few hosts stays one."""
+    """The leaves. A single host does not make a spine a leaf, and a leaf with few hosts is still one."""
     hosts = {guid for guid, node in picture.nodes.items() if node.type != "switch" and AGGREGATION not in node.description}
     counts = {guid: sum(peer in hosts for peer in peers[guid]) for guid, node in picture.nodes.items() if node.type == "switch"}
     with_hosts = sorted(count for count in counts.values() if count)
@@ -39,7 +39,7 @@ def _leaves(picture: Picture, peers: t.Mapping[str, t.Sequence[str]]) -> list[st
 
 
 def ranks_of(picture: Picture) -> dict[str, int]:
-    """By node GUID: 0 for what is no switch, 1 for leaves, 2 for switches next to them, and so on."""
+    """Ranks by node GUID: 0 for other nodes than switches, 1 for leaves, 2 for switches next to leaves, and so on."""
     peers = peers_of(picture)
     ranks = {guid: HOST for guid, node in picture.nodes.items() if node.type != "switch"}
     todo = collections.deque(_leaves(picture, peers))

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What was measured between the memory of two GPUs."""
+"""The measurement between the memory of two GPUs."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The outcomes of node_check on all hosts of the play, as one table and as files."""
+"""The outcomes of node_check on all hosts of the play, as a table and as files."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if t.TYPE_CHECKING:
 
 
 def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequence[t.Mapping[str, t.Any]]) -> str:
-    """Writes the files for tools and for people; the path of the one for people. Raises RdmaError."""
+    """Write the files for tools and for people; return the path of the latter. Raises RdmaError."""
     stem, now = os.path.join(folder, "verify-findings"), moment()
     write_file(stem + ".html", nodes_page(results, fleet, differences, time=now, explanations=explanations()))
     write_file(stem + ".xml", junit("rdma.ofed.verify", cases_of(fleet)))
@@ -35,7 +35,7 @@ def _write(folder: str, results: Results, *, fleet: Fleet, differences: t.Sequen
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
-    # All hosts of the play: those that failed or were unreachable belong in the table too.
+    # All hosts of the play: failed and unreachable ones belong in the table, too.
     found = registered(task_vars, task_vars["ansible_play_hosts_all"], arguments["variable"] or "node_check_outcome")
     for host, result in found.items():
         if not result:
@@ -50,7 +50,7 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     failing = fleet.failing()
     if failing or not arguments["quiet"]:
         show(render(found, fleet, differences, full=arguments["full"]))
-    # After the table: a folder that can't be written takes no finding away.
+    # After the table, so that findings are shown even if the folder can't be written.
     if arguments["report_dir"] and not predicted:
         show("Report: " + _write(arguments["report_dir"], found, fleet=fleet, differences=differences))
     return {"deviations": failing, "differences": differences}

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What pairs of hosts measured, judged, as a matrix."""
+"""The measurements of host pairs, judged, as a matrix."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
         raise RdmaError("kind pairs needs variable, the name of the variable with the results of each client")
     limits = limits_of(arguments)
     ends = arguments["ends"]
-    # Hosts that failed in between have measured until then.
+    # Include the measurements of hosts that failed later.
     found = {host: plain(task_vars["hostvars"][host].get(arguments["variable"]) or []) for host in ends}
     absent = {str(host): _ABSENT for host in task_vars["ansible_play_hosts_all"] if host not in ends}
     results = results_of(found, ends)

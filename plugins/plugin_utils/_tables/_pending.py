@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is pending on all hosts of the play, as one table."""
+"""The pending changes on all hosts of the play, as one table."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from .._actions import show
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
-    # All hosts of the play: what was set on one that failed later is pending as well.
+    # All hosts of the play: changes of hosts that failed later are pending as well.
     hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
-    # It ends the playbooks of the collection. Others that follow in the same run may change the nodes by any means.
+    # This ends the playbooks of the collection. Playbooks that follow in the same run may change the nodes by any means.
     _looks.forget(*hosts)
     pending = {host: pending_of(task_vars["hostvars"][host].get("rdma_pending") or [], "rdma_pending of " + host) for host in hosts}
     table = render(pending)

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What is wrong with the input, and what hosts are left out of, as one list."""
+"""Problems of the input, and what hosts are left out of, as one list."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""How the run has ended on all hosts of the play."""
+"""How the run ended on all hosts of the play."""
 
 from __future__ import annotations
 
