@@ -10,6 +10,6 @@ from .driver_stack import ActionModule as JobAction
 
 
 class ActionModule(JobAction):
-    """Like that for driver_stack, for another module."""
+    """Works like the action plugin of driver_stack, for another module."""
 
     module = "kernel_policy"

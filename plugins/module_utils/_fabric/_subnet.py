@@ -62,7 +62,7 @@ class Link(t.NamedTuple):
 
     ends: tuple[Port, Port]
     max_width: str
-    """The state; "" where iblinkinfo did not list the link."""
+    """The width that both ends support; "" where iblinkinfo did not list the link."""
     max_speed: str
     degraded: bool | None
     """Whether the link is below what both of its ends support; None where that is unknown."""

@@ -43,9 +43,9 @@ class Connections(t.NamedTuple):
     """A process in the network namespace; "" for that of the host."""
     protocols: tuple[str, ...]
     peers: tuple[str, ...]
-    """Zero for bound sockets without a peer."""
+    """Empty for bound sockets without a peer."""
     ports: tuple[int, ...]
-    """The port on the side that offers the service."""
+    """The ports on the side that offers the service."""
     pids: tuple[int, ...]
     number: int
 

@@ -32,7 +32,7 @@ class Endpoint(t.NamedTuple):
     way: str = ""
     """`nvidia_peermem`, `nv_peer_mem` or `dmabuf`."""
     options: tuple[str, ...] = ()
-    """The path of ib_write_bw."""
+    """The options with which ib_write_bw uses the memory of the GPU."""
 
 
 def _ports(facts: t.Mapping[str, t.Any], device: str) -> list[t.Mapping[str, t.Any]]:

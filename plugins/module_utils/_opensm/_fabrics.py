@@ -149,7 +149,7 @@ def settings_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
 
 
 def _prefix_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
-    """Problems of a host on two fabrics with the same subnet prefix: GIDs of two fabrics differ only by prefix."""
+    """Problems of a host on two fabrics with the same subnet prefix, which tells its GIDs on the two apart."""
     found = []
     seen: dict[str, str] = {}
     for fabric in fabrics_of(variables):

@@ -16,7 +16,6 @@ from .._foreign import decimal, shown
 from .._host._files import under
 from ._cmdline import keys_of
 
-# Of each cgroup hierarchy, the one in which systemd names units.
 # Scopes and slices of container engines, and of virtual machines.
 _CONTAINER = re.compile(r"(?:docker|libpod|crio|cri-containerd|lxc|nspawn|machine)\b|kubepods")
 # Services from which administrators start processes by hand.

@@ -31,9 +31,9 @@ _PREVENTED = re.compile(r"prevent removal of ([^\s:]+)")
 
 _SOURCES = "/etc/apt/sources.list.d/rdma-ofed.sources"
 _PIN = "/etc/apt/preferences.d/rdma-ofed.pref"
-# apt distinguishes the two key formats by the suffix of the file name.
 # Credentials for servers: see apt_auth.conf(5).
 AUTH = "/etc/apt/auth.conf.d/rdma-ofed.conf"
+# apt distinguishes the two key formats by the suffix of the file name.
 _KEY = "/etc/apt/keyrings/rdma-ofed"
 _KEPT = re.compile(r"^Package: (.*)\nPin: version (\S+)$", re.MULTILINE)
 

@@ -113,7 +113,7 @@ class Session:
         return mlxconfig.parse_confs(self._ask(mlxconfig.confs_command(self.tool, self.device), QUERY_TIMEOUT).stdout)
 
     def rehearse(self, assignments: t.Mapping[str, str]) -> tuple[dict[str, str], str]:
-        """Dry-run a set: return the new values, or why the tool refuses them. A card that can't be accessed counts as no refusal."""
+        """Dry-run a set: return the new values, or why the tool refuses them. An inaccessible card does not count as a refusal."""
         argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=True)
         output = self._ask(argv, QUERY_TIMEOUT)
         if output.rc != mlxconfig.ABORTED and _hint(mlxconfig.errors_of(output.stdout)):

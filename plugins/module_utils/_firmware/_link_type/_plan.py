@@ -96,7 +96,7 @@ def _is_consented(netdev: Netdev, network: Network, *, consents: t.Collection[st
 
 
 def refusals(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collection[str]) -> list[str]:
-    """Why link types must not be changed: one text per port, with the option that permits it."""
+    """Why link types must not be changed: one text per port, with a way to resolve it."""
     found = []
     for one, name, now, then in changed_links(plans):
         for netdev in interfaces_of(name, one.wanted.device.functions, network):

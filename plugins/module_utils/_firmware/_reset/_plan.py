@@ -82,7 +82,7 @@ class ResetPlan(t.NamedTuple):
     level: int | None = None
     sync: int | None = None
     lasting: tuple[str, ...] = ()
-    """Why a reset is refused even on a drained node; each reason names the option that permits it."""
+    """Why a reset is refused even on a drained node, each reason with a way to resolve it."""
     in_use: tuple[str, ...] = ()
     """Why a reset is refused while the card has users. A drain can end that."""
 
