@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The firmware concern before the first change. Pure: the state of the adapters is known only to the module."""
+"""The concern of firmware, for decisions on the controller before the first change. Pure: only the module knows the state of the adapters."""
 
 from __future__ import annotations
 

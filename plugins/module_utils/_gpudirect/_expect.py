@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What the check of a node expects of the way to GPU memory."""
+"""What the check of a node expects of the access to GPU memory."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The node at which the looks of a run look."""
+"""The node that the looks of a run examine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = t.TypeVar("_T")
 
 
 class Node:
-    """Where the looks look."""
+    """Access to the examined node."""
 
     def __init__(self, run: Runner, release: str, environ: t.Mapping[str, str], root: str = "/") -> None:
         """`release` is that of the running kernel."""

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Software RDMA links before the first change. Pure."""
+"""The concern of software RDMA links, for decisions on the controller before the first change. Pure."""
 
 from __future__ import annotations
 
