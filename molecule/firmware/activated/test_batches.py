@@ -51,7 +51,8 @@ def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(hos
     wanted = [{"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 4}}]
     status, output = play(host, "--limit", "node1,node2,node4", drain="drain_fails.yml", rdma_serial=2, hca_firmware_config=wanted)
     assert status != 0
-    assert [service(one) for one in (*mixed, dense[1])] == [["drained", "back"], ["drained"], []], output
+    # node4 has nothing to do and passes its check: an earlier run may have left it drained.
+    assert [service(one) for one in (*mixed, dense[1])] == [["drained", "back"], ["drained"], ["back"]], output
     assert "The jobs on it do not end. It was left out of service (drained)" in output
     assert "NUM_OF_VFS: 16 -> 4 (needs device_reset)" in output
     assert [len(reset["pending"]) for (reset,) in run(mixed, module("mlxfwreset", state="query"))] == [0, 1]
