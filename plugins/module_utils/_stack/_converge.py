@@ -214,7 +214,7 @@ def _without_consent(module: AnsibleModule, run: Runner, *, wanted: Wanted, foun
 def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t.Any]:
     """Look, plan and, outside of check mode, apply. May return while a job runs; it is then called again with the option `attach`."""
     parameters = module.params
-    # The password as declared, and decoded from the URL: ansible-core removes both from results and logs.
+    # The credentials as declared in the URL, and decoded: ansible-core removes both from results and logs.
     login = (parameters["repository"] or "").partition("://")[2].partition("/")[0].rpartition("@")[0]
     module.no_log_values.update({login.partition(":")[2], address_of(parameters["repository"] or "").password} - {""})
     job = _earlier(module, root)

@@ -52,7 +52,7 @@ def _is_set(name: str, *, wanted: Wanted, rows: t.Mapping[str, Row]) -> bool:
     if is_boolean(row.next):
         return same(text, "True(1)")
     number = number_of(text)
-    # The number of any other enumeration name is unknown here. Such a value changes at least the present one.
+    # The number of any other enumeration name is unknown here. It differs at least from the present value.
     return number == 1 if number is not None else number_of(row.next) != 1
 
 
