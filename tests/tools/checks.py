@@ -41,8 +41,10 @@ TEST = (
 )
 REST = (
     Stage("sanity-rest", ("sanity-rest",), 65, "sanity", after=BASE, part=1),
-    Stage("molecule-stacks", ("molecule-stacks",), 380, "rdma-molecule", after=LABS, part=1),
-    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 425, "rdma-molecule", after=LABS, part=1),
+    Stage("molecule-stacks", ("molecule-stacks",), 380, "rdma-stacks", after=LABS, part=1),
+    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 425, "rdma-ha", after=LABS, part=1),
+    Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-firmware", LABS, 1),
+    Stage("molecule-gpudirect", ("molecule-gpudirect",), 300, "rdma-gpudirect", LABS, 1),
     Stage("acceptance-rest", ("acceptance-rest",), 1065, "rdma-accept", after=LABS, part=1),
     Stage("acceptance-labs", ("acceptance-labs",), 850, "rdma-labs", after=LABS, part=1),
 )
@@ -68,8 +70,6 @@ MACHINES = (
         )
     ),
     Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
-    Stage("molecule-firmware", ("molecule-firmware",), 1060, "rdma-molecule", LABS, 1),
-    Stage("molecule-gpudirect", ("molecule-gpudirect",), 300, "rdma-gpudirect", LABS, 1),
     Stage("acceptance-long", ("acceptance-long",), 1650, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
 )

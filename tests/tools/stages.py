@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs make targets two at a time. A failure does not stop the others."""
+"""Runs make targets, several at a time. A failure does not stop the others."""
 
 from __future__ import annotations
 
