@@ -71,7 +71,9 @@ class Expectation(t.NamedTuple):
     hints: t.Callable[[Variables], t.Mapping[str, t.Any] | None] = _by_visit
     """What the look needs to know so that the controller can judge it; None where the module has to run on the node."""
     form: type | None = None
-    """The type of the found state. None: the tools take seconds per adapter, so they run once, when all else is as declared or the time is up."""
+    """The type of the found state, with which the controller decodes a look; None where the look of a run does not read the concern."""
+    slow: bool = False
+    """Whether the tools take seconds per adapter. They then run once, when all else is as declared or the time is up."""
     interfaces: t.Callable[[t.Any, t.Any], t.Sequence[Interface]] = _no_interfaces
     """From the wanted and the found state. Before the look, the latter is None, and the names are as declared."""
     result: t.Callable[[t.Any], t.Mapping[str, t.Any]] = _no_result

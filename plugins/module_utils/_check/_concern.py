@@ -19,23 +19,29 @@ from ._input import problems, role_problems, variables_of, wanted_of
 from ._live._types import Live
 from ._outcome import judge
 
+if t.TYPE_CHECKING:
+    from ._wanted import Wanted
+
 OWN = "node_check"
+
+
+def _needed(params: t.Mapping[str, t.Any]) -> tuple[Wanted, dict[str, t.Mapping[str, t.Any]]] | None:
+    """The wanted state and what the look needs to know for it, by concern; None where the module has to run on the node."""
+    if problems(params):
+        return None
+    wanted, variables = wanted_of(params), variables_of(params)
+    hints = {each.name: each.hints(variables) for each in EXPECTATIONS if each.name in wanted.concerns}
+    known = {name: needed for name, needed in hints.items() if needed is not None}
+    if len(known) < len(hints):
+        return None
+    under = [interface.over for interface in wanted.interfaces()]
+    return wanted, {**known, OWN: scope_of(wanted)._replace(interfaces=under)._asdict()}
 
 
 def hints(params: t.Mapping[str, t.Any]) -> dict[str, t.Mapping[str, t.Any]]:
     """What the look needs to know, by concern; empty where the module has to run on the node. `params`: the parameters of the module."""
-    if problems(params):
-        return {}
-    wanted, variables = wanted_of(params), variables_of(params)
-    found = {}
-    for each in EXPECTATIONS:
-        if each.name in wanted.concerns:
-            needed = each.hints(variables)
-            if needed is None:
-                return {}
-            found[each.name] = needed
-    under = [interface.over for interface in wanted.interfaces()]
-    return {**found, OWN: scope_of(wanted)._replace(interfaces=under)._asdict()}
+    needed = _needed(params)
+    return {} if needed is None else needed[1]
 
 
 def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
@@ -43,11 +49,12 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
 
     `looks`: what the look returned, by concern, for the hints of these parameters.
     """
-    needed = hints(params)
-    if not needed or not set(needed) <= set(looks):
+    needed = _needed(params)
+    if needed is None or not set(needed[1]) <= set(looks):
         return None
-    wanted, live = wanted_of(params), decode(Live, looks[OWN])
-    found = Found(live, {each.name: decode(each.form, looks[each.name]) for each in EXPECTATIONS if each.form is not None and each.name in needed})
+    wanted, live = needed[0], decode(Live, looks[OWN])
+    forms = {each.name: each.form for each in EXPECTATIONS if each.name in needed[1]}
+    found = Found(live, {name: decode(form, looks[name]) for name, form in forms.items() if form is not None})
     try:
         ports = [fabric_port(wanted, found, fabric) for fabric in wanted.fabrics] if wanted.subnet_manager else []
         outcome = judge(wanted, found)

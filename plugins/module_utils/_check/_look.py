@@ -21,17 +21,17 @@ if t.TYPE_CHECKING:
 
 def look(node: Node, wanted: Wanted) -> Found:
     """Look at the node. What can't be read is returned as missing, with the reason."""
-    found = _with(node, wanted, Found(read_parts(node)), last=False)
+    found = _with(node, wanted, Found(read_parts(node)), slow=False)
     scope = scope_of(wanted)._replace(ports=checked_ports(wanted, found))
     return found._replace(live=look_live(node.run, scope, found.live, root=node.root))
 
 
 def look_at_last(node: Node, wanted: Wanted, found: Found) -> Found:
     """Complete `found` with the queries that take the tools seconds per adapter."""
-    return _with(node, wanted, found, last=True)
+    return _with(node, wanted, found, slow=True)
 
 
-def _with(node: Node, wanted: Wanted, found: Found, *, last: bool) -> Found:
-    due = [each for each in EXPECTATIONS if each.name in wanted.concerns and (each.form is None) is last]
+def _with(node: Node, wanted: Wanted, found: Found, *, slow: bool) -> Found:
+    due = [each for each in EXPECTATIONS if each.name in wanted.concerns and each.slow is slow]
     here = around(wanted, found)
     return found._replace(concerns={**found.concerns, **{each.name: each.look(node, wanted.concerns[each.name], here) for each in due}})

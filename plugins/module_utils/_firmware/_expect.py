@@ -68,11 +68,13 @@ FIRMWARE = Expectation(
     wanted=_wanted,
     problems=_problems,
     look=lambda node, wanted, _around: compare(node.run, wanted, node.root),
+    slow=True,
     findings=findings,
 )
 CABLES = Expectation(
     "cables",
     wanted=_limits,
     look=_read_links,
+    slow=True,
     findings=lambda _limits, found, _around: list(found),
 )
