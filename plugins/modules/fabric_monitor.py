@@ -124,7 +124,7 @@ reboot_required:
   returned: success
   type: bool
 reasons:
-  description: Deviations from the declared state. Always empty for this module.
+  description: Why something is not as declared although nothing failed. Always empty for this module.
   returned: success
   type: list
   elements: str

@@ -277,7 +277,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: Why something deviates from the declared state although nothing failed.
+  description: Why something is not as declared although nothing failed.
   returned: success
   type: list
   elements: str

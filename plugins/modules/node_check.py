@@ -132,7 +132,7 @@ options:
   pcie:
     description:
       - Whether the PCI Express links of the adapters under the checked ports must have all lanes, and the speed, that card and slot can do.
-      - A slot with fewer lanes than the card is no deviation. Nothing is checked where the kernel does not know a link, and in virtual machines.
+      - A slot with fewer lanes than the card is no finding. Nothing is checked where the kernel does not know a link, and in virtual machines.
     type: bool
     default: false
   pcie_accepted:
@@ -154,7 +154,7 @@ options:
     default: [{all: true}]
   hca_firmware_images:
     description:
-      - See O(rdma.ofed.mstflint#module:images). An image at a URL that was never downloaded to the node can't be compared, which is a deviation.
+      - See O(rdma.ofed.mstflint#module:images). An image at a URL that was never downloaded to the node can't be compared, which is a finding.
     type: raw
     default: {}
   hca_firmware_versions:
@@ -180,7 +180,7 @@ options:
       - How adapters must reach GPU memory, as in O(rdma.ofed.gpudirect#module:method). A node without an NVIDIA GPU conforms to
         all of these. V(none) does not check.
       - The module of the method must be registered with the RDMA stack where the stack shows that. What is pending until the
-        installed stack is loaded is no deviation.
+        installed stack is loaded is no finding.
     type: str
     choices: [none, auto, nvidia_peermem, nv_peer_mem, dmabuf]
     default: none
@@ -269,7 +269,7 @@ options:
     default: ""
   accepted:
     description:
-      - Findings that are accepted. Such a finding is returned with the key C(accepted), and is no deviation until it expires.
+      - Findings that are accepted. Such a finding is returned with the key C(accepted), and does not fail the check until it expires.
       - Each entry has the C(code) of the finding and a C(reason), and one of C(host), a shell pattern, and C(port), named as in O(ports). C(until) is the
         last day, such as V(2026-12-31).
     type: list
@@ -284,7 +284,7 @@ options:
     type: int
     default: 0
   fail:
-    description: Whether to fail where something deviates.
+    description: Whether to fail where there are findings that are neither warnings nor accepted.
     type: bool
     default: true
 seealso:
@@ -306,7 +306,7 @@ EXAMPLES = r"""
     fabrics: "{{ groups | rdma.ofed.fabric_managers(hostvars, inventory_hostname, {'fabric': 'ib'}) }}"
     wait: 30
 
-- name: Collect deviations, and go on
+- name: Collect the findings, and go on
   rdma.ofed.node_check:
     ports: ["0000:03:00.0/1"]
     subnet_manager: false
@@ -327,7 +327,7 @@ deviations:
   elements: dict
   contains:
     severity:
-      description: V(error), or V(warning) for what is no deviation.
+      description: V(error), or V(warning) for what does not fail the check.
       type: str
       sample: error
     code:

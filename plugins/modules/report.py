@@ -15,10 +15,10 @@ version_added: 1.0.0
 description:
   - Takes what tasks before it have registered on each host of the play, and prints it for all hosts on one screen, equal lines once with their hosts.
   - "V(gpus): what C(ib_write_bw) has measured between the memory of two GPUs. Fails where it ended without a result, or is slower than O(min_gbps)."
-  - "V(nodes): the outcomes of M(rdma.ofed.node_check). Deviations are printed below the table, each once with its hosts. What explains others comes first.
+  - "V(nodes): the outcomes of M(rdma.ofed.node_check). Findings are printed below the table, each once with its hosts. What explains others comes first.
     What all hosts of a fabric see is one fault of the fabric: the designated host fails for it, or the first host that sees it, and the others wait.
-    A host without a result, because it was unreachable or the check itself failed, counts as deviating. The hosts are compared with each other, too,
-    which is the only way to find two masters that do not see each other, in a fabric that is split. Different versions are shown, and are no deviation:
+    A host without a result, because it was unreachable or the check itself failed, counts as one with findings. The hosts are compared with each other, too,
+    which is the only way to find two masters that do not see each other, in a fabric that is split. Different versions are shown, and are no finding:
     firmware of adapters with one PSID, and releases of one vendor's stack."
   - "V(pairs): what M(rdma.ofed.ib_pair_test) measured, for each test as a matrix of clients and servers. For more than 16 hosts, these are the worst pairs
     and the hosts with the worst medians. The results are compared with limits, with the rate of the links, and with each other. The codes of findings are
@@ -75,14 +75,14 @@ options:
       - Of V(nodes), a folder on the controller for the findings of all hosts as C(verify-findings.json), as C(verify-findings.xml) in the form of JUnit, and
         as C(verify-findings.html), a page for a browser that needs no network. Each file is replaced.
       - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
-        deviating nodes first.
+        those with findings first.
       - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
       - Of V(pairs), a folder for the results as JSON, in C(pair-test.json).
     type: path
     default: ""
   foresee:
     description:
-      - Of V(nodes), whether to print only the deviations that no role mends, such as a link that is down, and nothing where there are none. It is for check
+      - Of V(nodes), whether to print only the findings that no role corrects, such as a link that is down, and nothing where there are none. It is for check
         mode, which does not fail for them.
     type: bool
     default: false
@@ -91,7 +91,7 @@ options:
     type: bool
     default: false
   quiet:
-    description: Of V(nodes), whether to print nothing where no host deviates.
+    description: Of V(nodes), whether to print nothing where no host has findings.
     type: bool
     default: false
   ends:
@@ -166,7 +166,7 @@ options:
     default: []
   deviations:
     description:
-      - Of V(summary), the hosts that a table has named already. The summary repeats the first deviation of each where it is given RV(deviations), and refers
+      - Of V(summary), the hosts that a table has named already. The summary repeats the first finding of each where it is given RV(deviations), and refers
         to the table where it is given a list of hosts.
     type: raw
     default: []
@@ -227,7 +227,7 @@ EXAMPLES = r"""
   register: report
   run_once: true
 
-- name: Fail where the node deviates
+- name: Fail where the node has findings
   ansible.builtin.assert:
     that: inventory_hostname not in report.deviations
 
@@ -260,7 +260,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 deviations:
-  description: The deviations in words, by host. A host that is as declared is left out.
+  description: The findings in words, by host. A host that is as declared is left out.
   returned: with O(kind=nodes), on success
   type: dict
   sample:

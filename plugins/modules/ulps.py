@@ -98,7 +98,7 @@ reboot_required:
   type: bool
   sample: false
 reasons:
-  description: Why something deviates although nothing failed. Always empty.
+  description: Why something is not as declared although nothing failed. Always empty.
   returned: success
   type: list
   elements: str

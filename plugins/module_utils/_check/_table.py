@@ -136,7 +136,7 @@ def _sections(fleet: Fleet, differences: Sequence[Mapping[str, t.Any]], *, full:
     faults = {text: fault.hosts for fault in fleet.faults for text in [_words.by_object([fault.deviation])[0].text]}
     for title, lines in (
         ("Faults of a whole fabric:", ["%s: %s" % (some_hosts(hosts, full=full), text) for text, hosts in faults.items()]),
-        ("Deviations:", grouped(fleet.errors, full=full)),
+        ("Findings:", grouped(fleet.errors, full=full)),
         ("Warnings:", grouped(fleet.warnings, full=full, most=_MOST_OTHERS)),
         ("Accepted:", grouped(fleet.accepted, full=full, most=_MOST_OTHERS)),
         ("Different versions:", [difference_of(each, full=full) for each in (differences if full else differences[:_MOST_OTHERS])]),
@@ -193,7 +193,7 @@ def _outcome(fleet: Fleet) -> str:
     good = hosts - len(bad) - len(waiting)
     if not (bad or waiting or noted):
         return "%s as declared." % ("The one host is" if hosts == 1 else "All %d hosts are" % hosts)
-    parts = ["%d of %d hosts deviate from the declared state" % (len(bad), hosts)] if bad else []
+    parts = ["%d of %d hosts are not as declared" % (len(bad), hosts)] if bad else []
     parts += ["%d wait for the fabric" % len(waiting)] if waiting else []
     parts += ["%d as declared" % (good - len(noted))] if good - len(noted) else []
     parts += ["%d as declared but for what is listed above" % len(noted)] if noted else []

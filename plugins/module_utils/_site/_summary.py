@@ -32,7 +32,7 @@ class Host(t.NamedTuple):
     """The roles that it was left out of, with the reasons."""
     record: Record = Record()
     deviates: bool = False
-    """Whether a table above shows its problems."""
+    """Whether a table above shows its findings."""
     deviations: t.Sequence[str] = ()
     """The problems, where the summary repeats them."""
     untouched: bool = False

@@ -124,7 +124,7 @@ def _sections(
     errors, warnings, accepted = map(groups_of, (fleet.errors, fleet.warnings, fleet.accepted))
     for name, title, groups in (
         ("fabric", "Faults of a whole fabric", faults),
-        ("deviations", "Deviations", errors),
+        ("deviations", "Findings", errors),
         ("warnings", "Warnings", warnings),
         ("accepted", "Accepted", accepted),
     ):
@@ -137,8 +137,8 @@ def _sections(
     if differences:
         lines = (tag("li", difference_of(each, full=True)) for each in differences)
         gaps = tag("ul", *lines, class_="panel gaps")
-        yield "versions", "Different versions", _section("versions", "Different versions", "not deviations in themselves", gaps)
-    yield "nodes", "Nodes", _section("nodes", "Nodes", "deviating nodes first", _nodes(results, fleet))
+        yield "versions", "Different versions", _section("versions", "Different versions", "not findings in themselves", gaps)
+    yield "nodes", "Nodes", _section("nodes", "Nodes", "those with findings first", _nodes(results, fleet))
     codes = sorted({group.code for groups in (faults, errors, warnings, accepted) for group, _hosts in groups} & _CODES)
     if codes:
         entries = (tag("div", tag("dt", code), tag("dd", *_marked(explained.get(code, ""))), id="code-" + code) for code in codes)
@@ -165,7 +165,7 @@ def nodes_page(results: Results, fleet: Fleet, differences: t.Sequence[t.Mapping
     nav = tag("nav", *(tag("a", title, href="#" + name) for name, title, _content in sections), aria_label="Sections")
     figures = tag(
         "dl",
-        _figure("Deviating", deviating, "error"),
+        _figure("Not as declared", deviating, "error"),
         _figure("Waiting for the fabric", waiting, "notice"),
         _figure("As declared", good, "ok"),
         _figure("Hosts", len(fleet.hosts)),

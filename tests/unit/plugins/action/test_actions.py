@@ -216,7 +216,7 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
     plugin.validate_argument_spec = lambda specification: (None, arguments)
     result = plugin.run(task_vars=task_vars)
     assert result["deviations"] == {"node2": ["unreachable: no route"], "rack9": ["not checked: no Python"]}
-    assert "2 of 3 hosts deviate" in printed[0]
+    assert "2 of 3 hosts are not as declared" in printed[0]
 
 
 def verified(folder: pathlib.Path, *, check: bool = False) -> dict[str, t.Any]:
@@ -279,7 +279,7 @@ def test_check_mode_writes_no_report_of_the_hosts(tmp_path: pathlib.Path) -> Non
 def test_a_report_that_can_not_be_written_takes_no_finding_away(tmp_path: pathlib.Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     result = verified(tmp_path / "file")
-    assert "2 of 4 hosts deviate" in capsys.readouterr().out
+    assert "2 of 4 hosts are not as declared" in capsys.readouterr().out
     assert result["failed"] and "can't be written" in result["msg"]
 
 

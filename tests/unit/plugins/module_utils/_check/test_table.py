@@ -80,7 +80,7 @@ def test_deviations_follow_the_table() -> None:
     results = {"node1": result(), "node2": result(found=[MTU], result="BAD")}
     line = "interface ib0 mtu: wanted 4092, found 2044 (run rdma.ofed.site --tags ipoib)"
     assert deviations_of(results) == {"node2": [line]}
-    assert text_of(results).splitlines()[-4:] == ["Deviations:", "  node2: " + line, "", "1 of 2 hosts deviate from the declared state; 1 as declared."]
+    assert text_of(results).splitlines()[-4:] == ["Findings:", "  node2: " + line, "", "1 of 2 hosts are not as declared; 1 as declared."]
 
 
 def test_equal_deviations_are_one_line_and_a_cause_comes_first() -> None:
@@ -90,7 +90,7 @@ def test_equal_deviations_are_one_line_and_a_cause_comes_first() -> None:
     results["node5"] = result("0x1")
     lines = text_of(results).splitlines()
     stopped, silent = _words.lines([STOPPED, SILENT])
-    assert lines[lines.index("Deviations:") + 1 : -2] == ["  node9: " + stopped, "  node[1-3,9]: " + silent]
+    assert lines[lines.index("Findings:") + 1 : -2] == ["  node9: " + stopped, "  node[1-3,9]: " + silent]
     assert list(deviations_of(results)) == ["node1", "node2", "node3", "node9"]
 
 
@@ -106,10 +106,10 @@ def test_one_fault_of_the_fabric_is_one_finding() -> None:
         "Faults of a whole fabric:",
         "  node[1-7,9] (8 hosts): " + silent,
         "",
-        "Deviations:",
+        "Findings:",
         "  node9: " + stopped,
         "",
-        "1 of 8 hosts deviate from the declared state; 7 wait for the fabric.",
+        "1 of 8 hosts are not as declared; 7 wait for the fabric.",
     ]
     assert (text.count("WAITS"), text.count("BAD")) == (7, 1)
     # The designated host fails for it. If it is not in the run, a host that sees it fails.
@@ -203,8 +203,8 @@ def test_a_thousand_hosts_with_ten_faults_are_a_screen() -> None:
     lines = text_of(results).splitlines()
     assert len(lines) <= 60
     assert max(map(len, lines)) < 800
-    assert lines[0] == "Deviations:", "what is wrong comes first"
-    assert lines[-1] == "%d of 1000 hosts deviate from the declared state; %d as declared." % (len(failing), 1000 - len(failing))
+    assert lines[0] == "Findings:", "what is wrong comes first"
+    assert lines[-1] == "%d of 1000 hosts are not as declared; %d as declared." % (len(failing), 1000 - len(failing))
     words = "\n".join(lines)
     for fault in (
         "port mlx5_",
@@ -229,9 +229,9 @@ def test_few_bad_rows_of_many_are_shown() -> None:
     results = {"node%d" % number: result() for number in range(1, 51)}
     results["node7"] = result(found=[DOWN], state="DOWN", result="BAD")
     lines = text_of(results).splitlines()
-    assert lines[0] == "Deviations:" and lines[1].startswith("  node7: port mlx5_0/1")
+    assert lines[0] == "Findings:" and lines[1].startswith("  node7: port mlx5_0/1")
     assert [line.split()[0] for line in lines[3:-2]] == ["host", "-----", "node7"]
-    assert lines[-1] == "1 of 50 hosts deviate from the declared state; 49 as declared."
+    assert lines[-1] == "1 of 50 hosts are not as declared; 49 as declared."
 
 
 def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:

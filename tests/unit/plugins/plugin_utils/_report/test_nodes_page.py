@@ -42,7 +42,7 @@ def test_what_is_wrong_comes_first_and_each_finding_once() -> None:
     text = Elements(page(FLEET)).text
     assert text.count("look at the cable") == 3
     assert "2 hosts: node[2-3]" in text
-    places = at(text, "\nDeviations\n3 of 6 hosts", "\nWarnings\n1 of 6 hosts", "\nAccepted\n1 of 6 hosts", "\nNodes\ndeviating", "\nExplanations\nas in")
+    places = at(text, "\nFindings\n3 of 6 hosts", "\nWarnings\n1 of 6 hosts", "\nAccepted\n1 of 6 hosts", "\nNodes\nthose with f", "\nExplanations\nas in")
     assert places == sorted(places)
     assert "accepted until 2026-12-31: cable is ordered" in text
     assert "unreachable: no route to host" in text
@@ -55,14 +55,14 @@ def test_a_fault_of_a_fabric_is_above_the_deviations() -> None:
     silent = deviation("no_master", kind="subnet_manager", subject="ib", object="subnet manager of fabric ib")
     results = {host: outcome(silent, designated_host="node1", master_guid="") for host in ("node1", "node2")}
     text = Elements(page({**results, "node3": outcome(deviation(), fabric="ib1")})).text
-    places = at(text, "Faults of a whole fabric\n", "2 hosts: node[1-2]", "\nDeviations\n1 of 3 hosts")
+    places = at(text, "Faults of a whole fabric\n", "2 hosts: node[1-2]", "\nFindings\n1 of 3 hosts")
     assert places == sorted(places)
 
 
 def test_nothing_is_wrong() -> None:
     text = Elements(page({"node1": outcome()})).text
     assert "Nothing is wrong." in text
-    assert "\nDeviations\n" not in text
+    assert "\nFindings\n" not in text
 
 
 def test_nothing_is_loaded_and_no_script_runs() -> None:
