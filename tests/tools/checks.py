@@ -12,12 +12,11 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import sys
 import time
-import typing as t
 
 import failures
+import leftovers
 import stages
 import timing
 from common import BUILD, JUNIT, say
@@ -83,17 +82,19 @@ CHECKS: dict[str, tuple[Stage, ...]] = {
 }
 
 
-def _interrupt(_number: int, _frame: t.Any) -> None:
-    raise KeyboardInterrupt
-
-
 def main(name: str) -> int:
-    signal.signal(signal.SIGTERM, _interrupt)
+    leftovers.catch_signals()
+    leftovers.end(leftovers.is_abandoned)
+    leftovers.end_labs()
     start = time.monotonic()
     shutil.rmtree(JUNIT, ignore_errors=True)
     BUILD.mkdir(exist_ok=True)
     TIMES.write_text("", encoding="utf-8")
-    ended = stages.run_all(CHECKS[name], {timing.VARIABLE: str(TIMES), "RDMALAB_RUN": str(os.getpid())})
+    try:
+        ended = stages.run_all(CHECKS[name], {timing.VARIABLE: str(TIMES), "RDMALAB_RUN": str(os.getpid())})
+    except BaseException:
+        leftovers.end_labs()
+        raise
     events = timing.read(TIMES)
     found = [
         failure

@@ -79,3 +79,5 @@ def main(step: t.Callable[[], None]) -> None:
         step()
     except SetupError as exc:
         sys.exit("error: %s" % exc)
+    except KeyboardInterrupt:
+        sys.exit("interrupted")

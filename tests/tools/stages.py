@@ -16,8 +16,12 @@ import sys
 import time
 import typing as t
 
+import leftovers
 from common import LOGS, ROOT
 from schedule import LINES, Stage, blocked, choose
+
+PATIENCE = 30.0
+"""Seconds that interrupted stages have to end by themselves."""
 
 
 class Done(t.NamedTuple):
@@ -56,41 +60,72 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: set[subprocess.Popen[bytes]]) -> Done:
-    """Run a stage with its output on the terminal, prefixed with its name, and in build/logs. `processes` holds its process while it runs."""
+class Processes:
+    """The processes of the running stages, each in a session of its own."""
+
+    def __init__(self) -> None:
+        self._processes: set[subprocess.Popen[bytes]] = set()
+        self._ending = False
+
+    @contextlib.contextmanager
+    def running(self, process: subprocess.Popen[bytes]) -> t.Iterator[None]:
+        self._processes.add(process)
+        if self._ending:
+            self._signal(process, signal.SIGKILL)
+        yield
+        self._processes.remove(process)
+
+    def end(self, run: str) -> None:
+        """Interrupt the stages, which may then take their labs down, and end what is left of the run after that."""
+        self._ending = True
+        for process in list(self._processes):
+            self._signal(process, signal.SIGINT)
+        limit = time.monotonic() + PATIENCE
+        while any(process.poll() is None for process in list(self._processes)) and time.monotonic() < limit:
+            time.sleep(0.1)
+        leftovers.end(run.__eq__)
+
+    @staticmethod
+    def _signal(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+
+
+def run_stage(stage: Stage, environ: t.Mapping[str, str], processes: Processes) -> Done:
+    """Run a stage with its output on the terminal, prefixed with its name, and in build/logs."""
     start = time.monotonic()
     with log_of(stage).open("wb") as log:
         argv = ["make", "--no-print-directory", *stage.argv]
         env = {**os.environ, **environ, "RDMA_STAGE": stage.name}
         process = subprocess.Popen(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-    processes.add(process)
-    for line in _lines(process, log_of(stage)):
-        _say("%-18s| %s" % (stage.name, line.decode(errors="replace").rstrip()))
-    processes.remove(process)
+    with processes.running(process):
+        for line in _lines(process, log_of(stage)):
+            _say("%-18s| %s" % (stage.name, line.decode(errors="replace").rstrip()))
     done = Done(stage, process.returncode, time.monotonic() - start)
     _say("%-18s: %s after %.0f s" % (stage.name, "FAILED" if done.status else "ok", done.seconds))
     return done
 
 
 @contextlib.contextmanager
-def _interrupting(processes: t.Collection[subprocess.Popen[bytes]]) -> t.Iterator[None]:
-    """On an interrupt, interrupt the stages too, which then take their labs down."""
+def _ended(processes: Processes, run: str) -> t.Iterator[None]:
+    """On an interrupt, or an error such as a terminal that is gone, end all that the run has started."""
     try:
         yield
-    except KeyboardInterrupt:
-        for process in list(processes):
-            os.killpg(process.pid, signal.SIGINT)
+    except BaseException:
+        leftovers.ignore_signals()
+        processes.end(run)
         raise
 
 
 def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Done]:
     """Run all stages. Returns the results in the order of completion; a stage that another one's failure prevents has status -1."""
+    run = leftovers.own()
     LOGS.mkdir(parents=True, exist_ok=True)
     waiting, ended = list(stages), list[Done]()
     running: dict[concurrent.futures.Future[Done], Stage] = {}
     begun: dict[Stage, float] = {}
-    processes: set[subprocess.Popen[bytes]] = set()
-    with concurrent.futures.ThreadPoolExecutor(LINES) as pool, _interrupting(processes):
+    processes = Processes()
+    with concurrent.futures.ThreadPoolExecutor(LINES) as pool, _ended(processes, run):
         while waiting or running:
             passed = {done.stage.name for done in ended if not done.status}
             for hopeless in blocked(waiting, {done.stage.name for done in ended if done.status}):
@@ -103,7 +138,7 @@ def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Don
                     break
                 waiting.remove(stage)
                 begun[stage] = time.monotonic()
-                running[pool.submit(run_stage, stage, environ, processes)] = stage
+                running[pool.submit(run_stage, stage, {**environ, leftovers.VARIABLE: run}, processes)] = stage
             for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
                 del running[future]
                 ended.append(future.result())

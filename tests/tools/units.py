@@ -19,6 +19,7 @@ import sys
 import tempfile
 import typing as t
 
+import leftovers
 from common import JUNIT, ROOT, SetupError, main, say
 from pythons import extremes, installed
 from virtualenvs import CONTROLLER, OLDEST_CORE, core, unit_folder
@@ -75,6 +76,7 @@ def run_units() -> None:
             argv += ["--ignore=tests/unit/%s" % name for name in suite.without]
             named = {"RDMA_SUITE": "unit-%s" % suite.name, "RDMA_ALONE": "%s -m pytest {}" % program.relative_to(ROOT)}
             process = subprocess.Popen(argv, cwd=ROOT, env={**env, **named}, stdout=output, stderr=subprocess.STDOUT if output else None)
+            cleanup.callback(process.kill)
             runs.append((suite.title, process, output))
         for title, process, output in runs:
             say("unit tests with %s" % title)
@@ -89,4 +91,5 @@ def run_units() -> None:
 
 
 if __name__ == "__main__":
+    leftovers.catch_signals()
     main(run_units)

@@ -7,12 +7,13 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import pathlib
 import sys
 import typing as t
 
-from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _seed, _vmimage
+from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _leftovers, _seed, _vmimage
 from ._docker import docker
 from ._say import LabError, record_start, say
 from ._settings import LAB, Settings, settings
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("--keep", default="", metavar="NAME", help="virtual machines: if they boot for the first time, keep their state as a snapshot")
     sub = command("down", _down, "remove the lab's nodes, and what connects them")
     sub.add_argument("--image", action="store_true", help="remove the images too")
+    command("sweep", _sweep, "remove the labs of this checkout that runs of tests have left behind, and those of the run in RDMALAB_RUN")
     command("status", _show_status, "the nodes, their ports, and who is master")
     sub = command("shell", _shell, "a shell, or a command, on a node")
     sub.add_argument("node")
@@ -165,6 +167,21 @@ def _down(lab: Settings, arguments: argparse.Namespace) -> None:
     say("removed %s" % (", ".join(gone) if gone else "nothing: no lab with the prefix '%s' was there" % lab.prefix))
     if arguments.image:
         say("removed images: %s" % (", ".join([*_image.remove_images(), *_vmimage.remove_disks(lab)]) or "none"))
+
+
+def _sweep(lab: Settings, _arguments: argparse.Namespace) -> None:
+    for prefix in sorted({*_cluster.left(lab), *_leftovers.left(lab)}):
+        # A failure must not keep the others.
+        with _problems_told():
+            _down(settings(prefix), argparse.Namespace(image=False))
+
+
+@contextlib.contextmanager
+def _problems_told() -> t.Iterator[None]:
+    try:
+        yield
+    except LabError as exc:
+        print("lab: %s" % exc, file=sys.stderr)
 
 
 def _show_status(lab: Settings, arguments: argparse.Namespace) -> None:

@@ -18,7 +18,7 @@ from ._adapters import cards
 from ._docker import docker, files, inspect
 from ._hardware import address, description, read
 from ._inventory import render
-from ._owner import Owner, Verdict, in_use, judge
+from ._owner import Owner, Verdict, in_use, is_left, judge, lives
 from ._say import LabError, say
 from ._settings import LAB, Settings
 from ._topology import Node, Topology
@@ -108,12 +108,6 @@ def node_named(settings: Settings, name: str) -> Node:
     raise LabError("There is no node '%s' in this lab. It has: %s." % (name, ", ".join(node.name for node in nodes)))
 
 
-def _labels(settings: Settings) -> list[str]:
-    """Return the labels that identify a lab's containers and their owner."""
-    checkout, run = settings.owner
-    return ["--label", "rdmalab=" + settings.prefix, "--label", "rdmalab.checkout=" + checkout, "--label", "rdmalab.run=" + run]
-
-
 class Present(t.NamedTuple):
     """The containers of a lab that this command may use or remove."""
 
@@ -141,6 +135,24 @@ def _present(settings: Settings) -> Present:
     form = '{{.Names}}\t{{.Label "rdmalab.checkout"}}\t{{.Label "rdmalab.run"}}'
     listing = docker("ps", "--all", "--filter", "label=rdmalab=" + settings.prefix, "--format", form)
     return present_containers(listing, settings.prefix, lambda owner: judge(owner, settings.owner))
+
+
+def left(settings: Settings) -> set[str]:
+    """Return the prefixes of the labs of this checkout whose run has ended, and of those of this very run."""
+    form = '{{.Label "rdmalab"}}\t{{.Label "rdmalab.checkout"}}\t{{.Label "rdmalab.run"}}'
+    containers, networks = (docker(*kind, "--filter", "label=rdmalab.run", "--format", form, check=False) for kind in (("ps", "--all"), ("network", "ls")))
+    return left_labs(containers, networks, settings.owner)
+
+
+def left_labs(containers: str, networks: str, we: Owner, *, alive: t.Callable[[str], bool] = lives) -> set[str]:
+    """Parse lines of the form PREFIX TAB CHECKOUT TAB RUN. A network tells only where there are no containers: those of a later run may be on it."""
+
+    def owners(listing: str) -> list[tuple[str, Owner]]:
+        return [(prefix, Owner(checkout, run)) for prefix, checkout, run in (line.split("\t") for line in listing.splitlines())]
+
+    used = owners(containers)
+    empty = [(prefix, owner) for prefix, owner in owners(networks) if prefix not in dict(used)]
+    return {prefix for prefix, owner in [*used, *empty] if is_left(owner, we, alive=alive)}
 
 
 def _dead(settings: Settings) -> list[str]:
@@ -263,7 +275,7 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
     found = inspect([settings.simulator]).get(settings.simulator)
     if found is None:
         say("starting the fabric simulator")
-        arguments = ["--name", settings.simulator, "--hostname", "simulator", *_labels(settings)]
+        arguments = ["--name", settings.simulator, "--hostname", "simulator", *settings.labels]
         arguments += ["--network", settings.prefix, "--ip", _network.address(subnet, 0), "--restart", "unless-stopped"]
         docker("create", *arguments, image)
         docker("cp", "-", settings.simulator + ":/", stdin=files({"/etc/lab/fabric.topo": topology}))
@@ -278,7 +290,7 @@ def _simulator(settings: Settings, image: str, subnet: str, topology: str) -> No
 
 def _create(settings: Settings, image: str, node: Node, address: str, simulator: str, kernel: str) -> None:
     container = settings.container(node.name)
-    arguments = ["--name", container, "--hostname", node.name, *_labels(settings)]
+    arguments = ["--name", container, "--hostname", node.name, *settings.labels]
     arguments += ["--network", settings.prefix, "--ip", address, "--cgroupns", "host", "--env", "container=docker"]
     arguments += ["--stop-signal", "SIGRTMIN+3", "--restart", RESTART]
     options = (("--cap-add", CAPABILITIES), ("--security-opt", SECURITY), ("--tmpfs", TMPFS), ("--volume", VOLUMES), ("--device", DEVICES))

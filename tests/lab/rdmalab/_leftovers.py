@@ -13,9 +13,9 @@ import pathlib
 import signal
 import typing as t
 
-from ._owner import Owner, Verdict, in_use, judge
+from ._owner import Owner, Verdict, in_use, is_left, judge
 from ._say import LabError, say
-from ._settings import Settings
+from ._settings import DEFAULT_PREFIX, HOME, Settings
 
 OWNER = "owner.json"
 
@@ -35,6 +35,13 @@ def abandoned(lab: Settings) -> bool:
     if verdict is Verdict.IN_USE:
         raise LabError(in_use(lab.prefix, owner.run if owner else ""))
     return verdict is Verdict.ABANDONED
+
+
+def left(lab: Settings, home: pathlib.Path = HOME) -> set[str]:
+    """Return the prefixes of the labs with machines that a run of tests in this checkout has left behind, and of those of this very run."""
+    states = {DEFAULT_PREFIX: home, **{path.name: path for path in home.glob("*") if path.is_dir()}}
+    owners = {prefix: owner_of(state / "vm") for prefix, state in states.items()}
+    return {prefix for prefix, owner in owners.items() if owner and is_left(owner, lab.owner)}
 
 
 def claim(lab: Settings) -> None:

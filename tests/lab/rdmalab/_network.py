@@ -61,7 +61,7 @@ def ensure_network(settings: Settings) -> str:
     with open(LOCK, "w", encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         subnet = settings.subnet or free_subnet(_used())
-        docker("network", "create", "--label", "rdmalab=" + settings.prefix, "--subnet", subnet, settings.prefix)
+        docker("network", "create", *settings.labels, "--subnet", subnet, settings.prefix)
     return subnet
 
 

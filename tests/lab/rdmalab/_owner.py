@@ -81,3 +81,8 @@ def judge(lab: Owner, we: Owner, *, exists: t.Callable[[str], bool] = os.path.is
         return Verdict.ABANDONED
     # Without a run, a person at a terminal inspects the lab of a run or takes it down.
     return Verdict.IN_USE if lab.run and we.run and lab.run != we.run else Verdict.OURS
+
+
+def is_left(lab: Owner, we: Owner, *, alive: t.Callable[[str], bool] = lives) -> bool:
+    """Return whether a run of tests in our checkout has left the lab behind, or has it now, and is ours. Labs started by hand stay."""
+    return bool(lab.run) and lab.checkout == we.checkout and (lab.run == we.run or not alive(lab.run))

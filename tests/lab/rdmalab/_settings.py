@@ -20,6 +20,8 @@ from ._topology import SUITES
 LAB = pathlib.Path(__file__).resolve().parents[1]
 REPOSITORY = LAB.parents[1]
 DEFAULT_PREFIX = "rdmalab"
+HOME = REPOSITORY / ".lab"
+"""Directory of the files of the labs: those of the default prefix, and a directory for each other prefix."""
 
 
 class Settings(t.NamedTuple):
@@ -40,6 +42,12 @@ class Settings(t.NamedTuple):
 
     def container(self, node: str) -> str:
         return "%s-%s" % (self.prefix, node)
+
+    @property
+    def labels(self) -> list[str]:
+        """Return the arguments of docker for the labels that identify what belongs to the lab, and its owner."""
+        checkout, run = self.owner
+        return ["--label", "rdmalab=" + self.prefix, "--label", "rdmalab.checkout=" + checkout, "--label", "rdmalab.run=" + run]
 
     @property
     def mirror(self) -> str:
@@ -87,10 +95,9 @@ def settings(prefix: str = "", environment: t.Mapping[str, str] = os.environ) ->
     if suite not in SUITES:
         raise LabError("RDMALAB_SUITE is '%s': the lab makes nodes of %s." % (suite, ", ".join(SUITES)))
     state = environment.get("RDMALAB_STATE", "")
-    home = REPOSITORY / ".lab"
     return Settings(
         prefix=prefix,
-        state=pathlib.Path(state).absolute() if state else (home if prefix == DEFAULT_PREFIX else home / prefix),
+        state=pathlib.Path(state).absolute() if state else (HOME if prefix == DEFAULT_PREFIX else HOME / prefix),
         subnet=environment.get("RDMALAB_SUBNET", ""),
         chosen_mirror=environment.get("RDMALAB_MIRROR", ""),
         suite=suite,

@@ -100,3 +100,21 @@ def test_machines_that_nobody_will_take_down_are_ended(tmp_path: pathlib.Path, m
     monkeypatch.setattr(_leftovers.os, "kill", lambda number, _signal: ended.append(number))
     _leftovers.end_others(ours)
     assert ended == [2, 5]
+
+
+def test_a_sweep_takes_what_ended_runs_of_this_checkout_left_and_its_own() -> None:
+    rows = "own\t/here\t%s\ndead\t/here\t%s\nused\t/here\t%s\nhand\t/here\t\nelsewhere\t/there\t%s\n" % (LIVING, DEAD, OTHER, DEAD)
+    we = Owner("/here", LIVING)
+    assert _cluster.left_labs(rows, "", we, alive=lambda run: run != DEAD) == {"own", "dead"}
+    # A network without containers is all that there is of a lab whose start was interrupted.
+    networks = "early\t/here\t%s\nhand\t/here\t%s\n" % (DEAD, DEAD)
+    assert _cluster.left_labs(rows, networks, we, alive=lambda run: run != DEAD) == {"own", "dead", "early"}
+
+
+def test_a_sweep_takes_machines_too(tmp_path: pathlib.Path) -> None:
+    living = run_of(str(os.getpid()))
+    for prefix, run in (("rdmalab", living + "0"), ("ours", living), ("hand", ""), ("other", run_of(str(os.getppid())))):
+        home = tmp_path if prefix == "rdmalab" else tmp_path / prefix
+        _leftovers.claim(_settings.settings(prefix, {"RDMALAB_STATE": str(home)})._replace(owner=Owner("/here", run)))
+    (tmp_path / "empty").mkdir()
+    assert _leftovers.left(lab_of(tmp_path, living), tmp_path) == {"rdmalab", "ours"}

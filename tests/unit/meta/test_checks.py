@@ -6,12 +6,14 @@
 
 from __future__ import annotations
 
+import collections.abc
 import os
 import pathlib
 import re
 import signal
 import subprocess
 import sys
+import time
 import typing as t
 
 import pytest
@@ -21,6 +23,7 @@ sys.path.insert(0, str(ROOT / "tests/tools"))
 
 import checks
 import failures
+import leftovers
 import sanity
 import stages
 import timing
@@ -86,6 +89,101 @@ def test_all_stages_run_whatever_fails(tmp_path: pathlib.Path, monkeypatch: pyte
     assert ended["s3"].log.read_text(encoding="utf-8") == "s3 said\n"
     assert "s3                | s3 said\n" in capfd.readouterr().out
     assert failures.failures(ended["bad"], [], ended["bad"].log.read_text(encoding="utf-8"))[0].name == "bad: here"
+
+
+RUNNER = """
+import pathlib, sys
+sys.path.insert(0, sys.argv[1])
+import leftovers, stages
+from schedule import Stage
+
+stages.LOGS, stages.PATIENCE, leftovers.SECONDS = pathlib.Path.cwd() / "logs", float(sys.argv[2]), 0.5
+leftovers.catch_signals()
+stages.run_all([Stage(name, ("-f", str(pathlib.Path.cwd() / "Makefile"), name), 1) for name in sys.argv[3:]], {})
+"""
+# The one ends by itself when it is interrupted. The other ignores all signals, and has a child in a session of its own, as Ansible and QEMU have.
+KIND = "import time\ntry:\n    open('kind', 'w').close()\n    time.sleep(3600)\nexcept KeyboardInterrupt:\n    open('took its lab down', 'w').close()\n"
+STUBBORN = """
+import os, signal, time
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_IGN)
+if not os.fork():
+    os.setsid()
+    open("detached", "w").close()
+else:
+    open("stubborn", "w").close()
+time.sleep(3600)
+"""
+
+
+def in_background() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def of(run: subprocess.Popen[str]) -> list[int]:
+    return leftovers.processes(lambda name: name.split()[1] == str(run.pid))
+
+
+Start = t.Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(tmp_path: pathlib.Path) -> collections.abc.Iterator[Start]:
+    """Return a function that starts a run with stages of long duration, with SIGINT ignored, as in a background job of a script."""
+    for name, text in (("kind", KIND), ("stubborn", STUBBORN)):
+        (tmp_path / (name + ".py")).write_text(text, encoding="utf-8")
+    (tmp_path / "Makefile").write_text("%%:\n\t@cd %s && %s $@.py\n" % (tmp_path, sys.executable), encoding="utf-8")
+    runs: list[subprocess.Popen[str]] = []
+
+    def start(patience: float, *names: str) -> subprocess.Popen[str]:
+        argv = [sys.executable, "-c", RUNNER, str(ROOT / "tests/tools"), str(patience), *names]
+        run = subprocess.Popen(argv, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", preexec_fn=in_background)
+        runs.append(run)
+        while not all((tmp_path / name).exists() for name in (*names, *(["detached"] if "stubborn" in names else []))):
+            assert run.poll() is None, run.communicate()
+            time.sleep(0.05)
+        return run
+
+    yield start
+    for run in runs:
+        run.kill()
+        run.wait()
+        for number in of(run):
+            os.kill(number, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(("patience", "name"), [(600, "kind"), (0.2, "stubborn")])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_ended_by_a_signal_leaves_no_process(tmp_path: pathlib.Path, start: Start, number: signal.Signals, patience: float, name: str) -> None:
+    run = start(patience, name)
+    assert len(of(run)) >= 2
+    run.send_signal(number)
+    # make passes a signal on that its process group has got already.
+    run.send_signal(number)
+    output, _ = run.communicate()
+    assert run.returncode, output
+    assert of(run) == []
+    assert (tmp_path / "took its lab down").exists() == (name == "kind")
+
+
+def test_the_next_run_ends_what_a_killed_run_has_left(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "SECONDS", 0.2)
+    run = start(600, "kind", "stubborn")
+    (name,) = {leftovers.run_of(number) for number in of(run)}
+    assert not leftovers.is_abandoned(name)
+    run.kill()
+    run.wait()
+    assert of(run)
+    assert leftovers.is_abandoned(name)
+    leftovers.end(lambda found: found == name and leftovers.is_abandoned(found))
+    assert of(run) == []
+
+
+def test_a_run_of_another_checkout_or_one_that_lives_is_not_abandoned() -> None:
+    own = leftovers.own()
+    assert not leftovers.is_abandoned(own)
+    assert leftovers.is_abandoned(own + "0")
+    assert not leftovers.is_abandoned("/elsewhere" + own + "0")
 
 
 @pytest.mark.parametrize("name", sorted(checks.CHECKS))
