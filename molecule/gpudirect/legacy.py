@@ -174,7 +174,7 @@ class Legacy:
         refused = module(host, **repository(SECOND))
         host.check_output("sed -i s/535.104.05/460.106.00/ " + version)
         assert refused["failed"], refused
-        assert "GPU driver 535.104.05 has nvidia_peermem in its place" in refused["msg"]
+        assert "GPU driver 535.104.05 has nvidia_peermem instead" in refused["msg"]
         assert "use nvidia_peermem" in refused["msg"]
 
     def test_absent_leaves_nothing(self, host: Host) -> None:

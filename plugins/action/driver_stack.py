@@ -42,10 +42,10 @@ def sha256(path: str) -> str:
 def _wrong(path: str, *, digest: str, declared: str, answer: t.Mapping[str, t.Any]) -> str:
     """Why a bundle on the controller is not the expected one; "" where it is."""
     if not os.path.exists(path):
-        words = "ofed_bundle: there is no %s on the controller. Put it there, or set ofed_bundle_on: node if it is on the nodes; nothing was changed"
+        words = "ofed_bundle: there is no file %s on the controller. Put it there, or set ofed_bundle_on: node if it is on the nodes. Nothing was changed"
         return words % path
     if declared != digest:
-        words = "ofed_bundle: %s on the controller is not the file that is meant: its checksum is %s instead of %s. %s"
+        words = "ofed_bundle: %s on the controller is not the declared file: its checksum is %s instead of %s. %s"
         return words % (path, digest or "that of no file", declared, OTHER_FILE)
     try:
         check_here(path, Needed(str(answer.get("bundle_release", "")), str(answer.get("bundle_architecture", ""))), " on the controller")
@@ -114,10 +114,10 @@ class ActionModule(CollectionAction):
                 continue
             lost = lost or time.monotonic()
             if time.monotonic() - lost > _PATIENCE_SECONDS:
-                words = "the node can't be reached; the job goes on there, and the next run waits for it. Its log is %s"
+                words = "the node can't be reached. The job continues there, and the next run waits for it. Its log is %s"
                 return {"failed": True, "msg": words % job["log"], "job": job}
             answer = {"job": job}
-            Display().display("%s: the node can't be reached, the job goes on" % host)
+            Display().display("%s: the node can't be reached; the job continues" % host)
             time.sleep(_PAUSE_SECONDS)
             self._connection.reset()
         return answer

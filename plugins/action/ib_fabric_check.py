@@ -44,7 +44,7 @@ def _read(path: str) -> Picture | None:
         raise RdmaError("the baseline %s can't be read: %s" % (path, exc.strerror)) from exc
     picture = parse_baseline(text)
     if picture is None:
-        raise RdmaError("%s is no baseline that this version of the collection can read: save it again, with %s" % (path, _SAVE))
+        raise RdmaError("%s is not a baseline that this version of the collection can read: save it again with %s" % (path, _SAVE))
     return picture
 
 
@@ -97,8 +97,8 @@ def _require_baseline(arguments: t.Mapping[str, t.Any]) -> None:
     last = read_table(_former(stem)) if arguments["report_dir"] else {}
     if last.get("compared") or last.get("saved"):
         raise RdmaError(
-            "the baseline %s is gone, with which the last report (%s) was made, so nothing can be compared. The likely cause is a folder that does not "
-            "outlast the run, such as the project of a job in AWX. Next: restore it, set fabric_baseline to a path that stays, or save it again with %s"
+            "the baseline %s is gone, with which the last report (%s) was made, so nothing can be compared. The likely cause is a folder that is removed "
+            "after the run, such as the project of a job in AWX. Next: restore it, set fabric_baseline to a path that stays, or save it again with %s"
             % (arguments["baseline"], stem, _SAVE)
         )
 

@@ -25,8 +25,8 @@ from ..plugin_utils._pythons import DISCOVERED, declared_python
 if t.TYPE_CHECKING:
     from ..module_utils._distro._family import Family
 
-_NO_FAMILY = "%s: no package of Python is known for the distribution %s; install Python %d.%d or later by hand"
-_NO_ROOT = "%s: to install Python takes root; run it with -b (become)"
+_NO_FAMILY = "%s: no Python package is known for the distribution %s; install Python %d.%d or later manually"
+_NO_ROOT = "%s: installing Python requires root; run it with -b (become)"
 
 
 class _Shell:
@@ -42,7 +42,7 @@ class _Shell:
         return not self._run(("sh", "-c", 'command -v "$0"', tool)).rc
 
 
-_STEP = "see whether it is on, and whether the controller reaches it, as with 'ansible HOST -m ping'"
+_STEP = "check whether it is on, and whether the controller reaches it, for example with 'ansible HOST -m ping'"
 
 
 class ActionModule(ValidatedAction):

@@ -17,8 +17,8 @@ from ..module_utils._ipoib._concern import CONCERN
 from ..plugin_utils._actions import PlannedAction
 
 UNPROVEN = (
-    "no new connection has proved the change, so the node reverts it %d s after its beginning: %s. "
-    "Next: let ansible_host be an address that the change leaves in place, or run over another interface"
+    "no new connection has confirmed the change, so the node reverts it %d s after its start: %s. Next: set ansible_host to an address that the change "
+    "leaves in place, or run over another interface"
 )
 
 
@@ -35,7 +35,7 @@ class ActionModule(PlannedAction):
             seconds = str(self._task.args.get("rollback_timeout") or 0)
             if seconds == "0":
                 raise
-            raise AnsibleConnectionFailure("%s. If a change cut the connection, the node reverts it by itself within %s s" % (exc, seconds)) from exc
+            raise AnsibleConnectionFailure("%s. If a change cut the connection, the node reverts it automatically within %s s" % (exc, seconds)) from exc
         rollback = result.get("rollback")
         if not rollback or result.get("failed"):
             return result

@@ -22,7 +22,7 @@ from ..plugin_utils._actions import CollectionAction, host_of
 from ..plugin_utils._facts_of_run import facts_of, marked
 from ..plugin_utils._pythons import declared_python
 
-_SEE = "Next: log in there and see what the tools of RDMA wait for, or set rdma_look_timeout"
+_SEE = "Next: log in there and find out what the RDMA tools wait for, or raise rdma_look_timeout"
 
 
 class ActionModule(CollectionAction):
@@ -60,7 +60,7 @@ class ActionModule(CollectionAction):
         """The answer of the module. Without an answer, keep the reason, so that the validation leaves the host out."""
         host = host_of(task_vars)
         # The task timeout can end this process at any point.
-        _looks.keep_silent(host, "no answer to the look within %s s; the host hangs, or is very slow. %s" % (self._task.timeout, _SEE))
+        _looks.keep_silent(host, "the host did not answer within %s s; it hangs, or is very slow. %s" % (self._task.timeout, _SEE))
         try:
             answer = self._answer(arguments, task_vars)
         except AnsibleConnectionFailure as exc:

@@ -66,7 +66,7 @@ def slurm_topology(baseline: str | t.Mapping[str, t.Any], hosts: t.Sequence[str]
     picture = parse_baseline(baseline if isinstance(baseline, str) else json.dumps(plain(baseline), default=str, skipkeys=True))
     if picture is None:
         raise RdmaError(
-            "this is no baseline of a fabric. Next: pass the content of the file that ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true saves"
+            "this is not a baseline of a fabric. Next: pass the content of the file that ansible-playbook rdma.ofed.fabric -e fabric_save_baseline=true saves"
         )
     if hosts is not None and (not isinstance(hosts, (list, tuple)) or not all(isinstance(host, str) for host in hosts)):
         raise RdmaError("hosts is %s; allowed: a list of names of hosts" % describe(hosts))

@@ -110,10 +110,10 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         except (OSError, ValueError) as exc:
             raise AnsibleParserError("the baseline %s can't be read: %s. Next: %s" % (file, shown(str(exc)), _SAVE)) from exc
         if picture is None:
-            raise AnsibleParserError("%s is no baseline of a fabric. Next: %s" % (file, _SAVE))
+            raise AnsibleParserError("%s is not a baseline of a fabric. Next: %s" % (file, _SAVE))
         there, doubtful = homes(picture, known)
         if doubtful:
-            self.display.warning("%s: several hosts of inventory could be meant: %s" % (file, some(doubtful, _SHOWN)))
+            self.display.warning("%s: several hosts of the inventory match: %s" % (file, some(doubtful, _SHOWN)))
         if known is None and self.inventory.hosts:
             # Hosts from other inventory sources keep their names.
             named, _doubtful = homes(picture, sorted(self.inventory.hosts))
@@ -123,7 +123,8 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
             there = self._acceptable(file, there)
         if not there:
             self.display.warning(
-                "%s: no host of inventory is in this fabric. Name this file after that of the hosts (-i hosts.yml -i fabric.yml), or set add_hosts: true" % file
+                "%s: no host of the inventory is in this fabric. Pass this file after that of the hosts (-i hosts.yml -i fabric.yml), or set add_hosts: true"
+                % file
             )
         return there
 
@@ -135,7 +136,7 @@ class InventoryModule(BaseInventoryPlugin, Constructable):
         if refused:
             self.display.warning(
                 "%s: not added, because these node descriptions don't begin with the name of a host, or with one that means the controller or a group: %s. "
-                "Next: correct them on their nodes, or name the hosts in another source of inventory" % (file, some(refused, _SHOWN))
+                "Next: correct them on their nodes, or add the hosts in another inventory source" % (file, some(refused, _SHOWN))
             )
         return taken
 

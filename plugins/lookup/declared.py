@@ -57,7 +57,7 @@ class LookupModule(LookupBase):
 
     def _value(self, name: str, variables: t.Mapping[str, t.Any]) -> t.Any:
         if name not in DEFAULTS:
-            raise AnsibleError("rdma.ofed.declared: %s is no variable of this collection; allowed: the names in docs/variables.md" % shown(name))
+            raise AnsibleError("rdma.ofed.declared: %s is not a variable of this collection; allowed: the names in docs/variables.md" % shown(name))
         value = self._templar.template(variables[name]) if name in variables else None
         default = DEFAULTS[name]
         # A hook with the value `false` counts as unset.

@@ -126,7 +126,7 @@ def _entry_problems(where: str, entry: t.Any) -> list[Problem]:
             hint = 'put it in quotes, such as "0000:03:00.0/1"' if key == "port" else ""
             found.append(Problem("%s.%s" % (where, key), entry[key], "a text", hint))
     if "reason" not in entry:
-        found.append(Problem(where + ".reason", None, "why it is accepted, for those who read it later"))
+        found.append(Problem(where + ".reason", None, "why it is accepted, for later readers"))
     if not any(key in entry for key in _PLACES):
         found.append(Problem(where, code, "one of the keys %s" % ", ".join(_PLACES), 'host: "*" stands for all hosts'))
     if "until" in entry and not is_date(str(entry["until"])):

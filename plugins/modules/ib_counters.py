@@ -267,8 +267,8 @@ findings:
       found: 250
       expected: 20
       course: normal
-      cause: a cable or transceiver that is damaged, dirty or not seated well
-      next_step: reseat the cable at both ends and clean its connectors; if the errors go on, replace the cable, then try other ports
+      cause: a cable or transceiver that is damaged, dirty or badly seated
+      next_step: reseat the cable at both ends and clean its connectors; if the errors continue, replace the cable, then try other ports
       message: "leaf1 port 17 (to node2 mlx5_0 port 1): SymbolErrorCounter grew by 250 in 2 h, allowed: 20"
 ports_read:
   description: How many ports were read.

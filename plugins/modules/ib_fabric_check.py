@@ -231,7 +231,7 @@ findings:
       found: leaf1 port 5 - leaf2 port 6 and leaf1 port 6 - leaf2 port 5
       expected: leaf1 port 5 - leaf2 port 5 and leaf1 port 6 - leaf2 port 6
       cause: cables were plugged in differently
-      next_step: exchange one end of each; save a new baseline where it is meant to stay
+      next_step: exchange one end of each; if the change is meant to stay, save a new baseline
 compared:
   description: Whether the fabric was compared with a baseline.
   returned: always

@@ -35,7 +35,7 @@ attributes:
 options:
   install:
     description:
-      - Whether to install a Python with the package manager where there is none that modules run with. That takes root.
+      - Whether to install a Python with the package manager where there is none that modules run with. This requires root.
       - It is the first that the node's repositories have of C(python3.11), C(python3.12) and C(python3) on Red Hat, of C(python311), C(python312),
         C(python313) and C(python3) on SUSE, and C(python3) on Debian and Ubuntu.
     type: bool

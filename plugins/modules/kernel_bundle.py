@@ -32,7 +32,7 @@ options:
     type: str
     required: true
   version:
-    description: The release of MLNX_OFED, where the name of the bundle does not tell it.
+    description: The release of MLNX_OFED, where the name of the bundle does not contain it.
     type: str
   kernel:
     description: The kernel to build for, which must be installed on the node. The default is the running one.

@@ -38,7 +38,7 @@ def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -
         assert port in run.output
         foreseen = lab.play("site", "--check")
         assert foreseen.status != 0
-        assert "No role mends this. The run would fail unless it is mended before:\n  node2: %s: wanted ACTIVE and LinkUp" % port in foreseen.output, (
+        assert "No role corrects this. The run will fail unless you correct it first:\n  node2: %s: wanted ACTIVE and LinkUp" % port in foreseen.output, (
             foreseen.output
         )
     finally:

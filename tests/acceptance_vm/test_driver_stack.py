@@ -75,7 +75,7 @@ def an_open_device(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str,
 def a_mount(node: Node) -> collections.abc.Iterator[tuple[tuple[str, str, str], ...]]:
     with node.mount():
         yield (
-            ("module", "nfsrdma_standin", "is loaded and uses the RDMA modules; refcount 1"),
+            ("module", "nfsrdma_standin", "is loaded and uses the RDMA modules; reference count 1"),
             ("mount", "/scratch", "nfs4 over RDMA from %s:/scratch" % PEER),
         )
 
@@ -201,7 +201,7 @@ def test_a_kernel_without_the_driver_is_refused(node: Node, other: str) -> None:
         done = node.ofed(ofed_kernel_policy=policy)
         (failure,) = records.failures(done.events)
         assert "kernel %s, which boots next" % other in failure["msg"]
-        assert "would come up with the driver of the distribution" in failure["msg"]
+        assert "would start with the driver of the distribution" in failure["msg"]
     assert node.kernels() == found
 
 

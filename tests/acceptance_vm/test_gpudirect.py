@@ -95,7 +95,7 @@ def test_inbox_is_dmabuf_with_the_open_modules_and_nothing_with_the_others(node:
     assert (result["method"], result["changed"]) == ("dmabuf", False), result
     refused = node.module("gpudirect", method="nvidia_peermem")
     assert "the inbox stack has no peer memory" in refused["msg"]
-    assert "has nvidia_peermem in its place" in node.module("gpudirect", method="nv_peer_mem")["msg"]
+    assert "has nvidia_peermem instead" in node.module("gpudirect", method="nv_peer_mem")["msg"]
     # The message that modprobe would have printed.
     assert "Invalid argument" in node.cluster.shell(NODE, "modprobe nvidia-peermem 2>&1; true").stdout
     node.run("rmmod nvidia && modprobe nvidia flavour=proprietary")
@@ -177,7 +177,7 @@ def test_a_build_that_was_broken_off_is_resumed(node: Node) -> None:
     for method in ("auto", "dmabuf"):
         refused = node.module("gpudirect", method=method)
         assert refused["failed"], refused
-        assert "the next boot has none" in refused["msg"]
+        assert "missing after the next boot" in refused["msg"]
     assert "dkms install nvidia/535.104.05" in refused["msg"]
     changes = as_predicted(node, gpudirect_allow_rebuild=True)
     assert "not installed -> built on the stack" in str(changes)
@@ -213,7 +213,7 @@ def test_a_kernel_that_the_stack_was_not_built_for(node: Node) -> None:
     assert "Unknown symbol ib_register_peer_memory_client" in said, said
     result = node.module("gpudirect", method="nvidia_peermem")
     assert result["failed"]
-    assert "is not on disk for kernel" in result["msg"], result
+    assert "has no modules on disk for kernel" in result["msg"], result
     assert "ofed_kernel_policy" in result["msg"]
     node.run("dkms install ofed-peer-memory/1 && modprobe ib_peer_mem")
     assert not node.module("gpudirect")["failed"]

@@ -66,7 +66,7 @@ def read_users(run: Runner, root: str = "/", release: str = "") -> dict[str, str
     files = module_files(read_text(under(root, os.path.join("lib/modules", release or platform.release(), "modules.dep"))))
     loaded = [module.name for module in parse_proc_modules(attribute(root, "proc/modules"))]
     for name in foreign_modules(loaded, [module.name for module in read_loaded(root)], files):
-        found["module %s" % name] = "a module that is not of the kernel"
+        found["module %s" % name] = "a module that is not part of the kernel"
     return found
 
 

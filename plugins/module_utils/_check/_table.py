@@ -95,7 +95,7 @@ def _is_lost(deviation: Deviation) -> bool:
 def render_foreseen(deviations: ByHost) -> str:
     """What a run would fail for: each deviation once, with its hosts; "" for none."""
     lines = ["  " + line for line in grouped(deviations)]
-    return "\n".join(("No role mends this. The run would fail unless it is mended before:", *lines)) if lines else ""
+    return "\n".join(("No role corrects this. The run will fail unless you correct it first:", *lines)) if lines else ""
 
 
 def verdict(findings: Sequence[Mapping[str, t.Any]], form: str) -> str:

@@ -62,13 +62,13 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_DOWN: Form(next_step="look at the cable and the switch port: 'iblinkinfo' on another node shows its side{detail}"),
     Code.TOO_FEW_PORTS: Form(next_step="look at the cables and the switch ports of the others: {detail}"),
     Code.PORT_NOT_CONFIGURED: Form(cause="no subnet manager has configured the port yet", next_step="see 'sminfo', and opensm on the designated host"),
-    Code.NO_SM_LID: Form("0", "the LID of the subnet manager", "no subnet manager has introduced itself to the port", "see opensm on the designated host"),
+    Code.NO_SM_LID: Form("0", "the LID of the subnet manager", "no subnet manager has registered with the port", "see opensm on the designated host"),
     Code.NO_MASTER: Form(expected=_MASTER, next_step="{detail}"),
     Code.NOT_MASTER: Form(
         "{found} in state {detail}", _MASTER, "it is taking over, or has lost the master", "check again, then see journalctl -u 'rdma-opensm@*' on its host"
     ),
     Code.UNNAMED_MASTER: Form(
-        "the master is {found}, whose node does not tell its name", _MASTER, "the fabric is slow or loses packets", "see ibqueryerrors, and 'sminfo -t 10000'"
+        "the master is {found}, whose node does not report its name", _MASTER, "the fabric is slow or loses packets", "see ibqueryerrors, and 'sminfo -t 10000'"
     ),
     Code.OTHER_MASTER: Form(
         "the master is {found}",
@@ -102,10 +102,10 @@ FORMS: t.Mapping[Code, Form] = {
         "all ports of this host are of another link layer",
         "declare node_check_subnet_manager: false for a host that is in no fabric; otherwise see LINK_TYPE in mlxconfig",
     ),
-    Code.UNCHECKED: Form(next_step="mend it, then check again"),
+    Code.UNCHECKED: Form(next_step="correct it, then check again"),
     Code.OPENSM_DESIGNATED: Form(next_step="this is the designated host: run rdma.ofed.site for it"),
     Code.OPENSM_ENDED: Form(
-        cause="it has ended, and one that ends again and again stays down, so that a standby remains master", next_step="see journalctl -u 'rdma-opensm@*'"
+        cause="it has ended; one that keeps ending is not restarted, so that a standby remains master", next_step="see journalctl -u 'rdma-opensm@*'"
     ),
     Code.OPENSM_STOPPED: Form(cause="it was stopped, and did not fail", next_step="'systemctl start rdma-opensm@{detail}', or run rdma.ofed.site"),
     Code.OPENSM_STANDBY: Form(next_step="this host stands by for the designated host {detail}: run rdma.ofed.site for it"),
@@ -131,12 +131,12 @@ FORMS: t.Mapping[Code, Form] = {
     ),
     Code.LOW_LIMIT: Form(next_step="{detail}"),
     Code.DAEMON_LIMIT: Form(
-        cause="it began before the limit was raised, and what it starts gets its limit",
+        cause="it was started before the limit was raised, and passes its old limit on to what it starts",
         next_step="'systemctl restart {detail}'; where that does not help, see LimitMEMLOCK in 'systemctl cat {detail}'",
     ),
     Code.GPU_OUT_OF_REACH: Form("out of reach", "within reach of the adapters ({wanted})", next_step="{detail}"),
     Code.OTHER_STACK: Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
-    Code.HALF_STACK: Form(cause="its installation did not come to its end", next_step="rdma.ofed.upgrade installs it again"),
+    Code.HALF_STACK: Form(cause="its installation did not finish", next_step="rdma.ofed.upgrade installs it again"),
     Code.LINK_DIAGNOSIS: Form(
         expected="a link that the firmware does not object to", next_step="clean and reseat the cable; if that does not help, replace it"
     ),
@@ -144,7 +144,7 @@ FORMS: t.Mapping[Code, Form] = {
     Code.CABLE_FOR_ETHERNET: Form(
         expected="a cable for InfiniBand", next_step="replace the cable, or declare all cables of the site in node_check_cable_part_numbers"
     ),
-    Code.CABLE_SLOW: Form(expected="a cable for the speed of the port", next_step="replace the cable by a faster one, or declare node_check_min_speed"),
+    Code.CABLE_SLOW: Form(expected="a cable for the speed of the port", next_step="replace the cable with a faster one, or declare node_check_min_speed"),
     Code.LINK_DEGRADED: Form(
         expected="the speed that port and cable can do",
         next_step="clean and reseat the cable, and see the switch port in 'iblinkinfo'; node_check_min_speed declares a slower fabric",
@@ -157,7 +157,7 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_UNREAD: Form(
         "none: {found}",
         "a link that mlxlink or mstlink can read",
-        next_step="firmware that is old, or emulated, can't be asked; node_check_cables: false leaves the links and cables of a host out",
+        next_step="old or emulated firmware can't be queried; node_check_cables: false excludes the links and cables of a host",
     ),
     Code.FIRMWARE_PENDING: Form(
         cause="it is burned or set, and becomes effective with the next start of the adapter",
@@ -185,14 +185,14 @@ _ABSENT: t.Mapping[str, str] = {
     _finding.ABSENT_DRIVER: "ib_ipoib is not loaded: run rdma.ofed.site --tags kernel_modules,ipoib",
     _finding.ABSENT_PORT: "this node has no InfiniBand port: see 'rdma link' and 'lspci -d 15b3:'",
     _finding.ABSENT_PARENT: "its parent is absent, too",
-    _finding.ABSENT_CHILD: "nothing has made this P_Key child: " + _RUN_IPOIB,
+    _finding.ABSENT_CHILD: "nothing has created this P_Key child: " + _RUN_IPOIB,
     _finding.ABSENT_NAME: "no interface of this node has that name: see 'ip -br link', or " + _RUN_IPOIB,
 }
 _SPARE = "; where it is meant to have no link, declare the others in rdma_ports, or their number in node_check_port_count"
 # Without and with the line of another setting.
 _LIMITS = (
     "run rdma.ofed.site; where it has nothing to do, 'systemctl daemon-reexec', and see pam_limits in /etc/pam.d/su",
-    "{detail} sets it: take the line out, or declare kernel_modules_memlock: keep",
+    "{detail} sets it: remove the line, or declare kernel_modules_memlock: keep",
 )
 
 

@@ -123,7 +123,7 @@ def control_point(subnet: Subnet, port: Port) -> Port:
     peer = next((other for other in subnet.ports if (other.node_guid, other.port) == (port.peer_node_guid, port.peer_port)), None)
     if peer is None or peer.node_guid not in switches:
         raise RdmaError(
-            "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to be switched on. "
+            "%s can't be controlled over the fabric: no switch is at the other end of its cable, and a port that is off can't be reached to switch it on. "
             "Next: use the driver on the host itself" % place_in_words(port)
         )
     return peer

@@ -20,8 +20,8 @@ if t.TYPE_CHECKING:
     from ._subnet import Port
 
 _GAPS: t.Mapping[GapCode, str] = {
-    GapCode.NO_PORT: "this host has no InfiniBand port to ask through",
-    GapCode.NO_LINK: "this host does not see the fabric: its port {examples}. Look at its cable, or ask through another host or port",
+    GapCode.NO_PORT: "this host has no InfiniBand port through which the fabric can be queried",
+    GapCode.NO_LINK: "this host does not see the fabric: its port {examples}. Check its cable, or query the fabric through another host or port",
     GapCode.UNREAD_LINKS: "bit errors are not known of ports that their hosts could not read: {examples}",
     GapCode.NO_SUCH_PORT: "no port of the named nodes that is in the fabric has one of these numbers: {examples}",
     GapCode.SILENT_SWITCHES: "the firmware is not known of switches that do not answer {tool}, which works with NVIDIA switches only ({total}): {examples}",
@@ -33,7 +33,7 @@ _GAPS: t.Mapping[GapCode, str] = {
     GapCode.NOT_IN_TOPOLOGY: "{tool} lists ports of nodes that ibnetdiscover did not find, so the fabric may have changed in between: {examples}",
     GapCode.NO_SUCH_NODE: "the fabric has no such node: {examples}",
     GapCode.NAME_MAP: "the map of node names has lines that can't be read ({total}), for which the diagnostics drop the whole file: {examples}",
-    GapCode.UNFINISHED: "{tool} ended before it had read the counters, as it does where no subnet manager answers",
+    GapCode.UNFINISHED: "{tool} ended before it had read the counters; the likely cause is that no subnet manager answers",
     GapCode.NO_LID: "the counters are not known of ports without a LID, which a subnet manager assigns ({total}): {examples}",
     GapCode.BROKEN_SAMPLE: "the file of the last sample could not be read, so nothing is compared; it is written again: {examples}",
     GapCode.CLOCK: "the last sample is from the future, so nothing is compared: the clock of this host was set back",
@@ -50,32 +50,41 @@ def problem(gap: Gap) -> dict[str, t.Any]:
     return {**gap._asdict(), "code": gap.code.value, "examples": list(gap.examples), "message": words(gap)}
 
 
-_RESEAT = "reseat the cable at both ends and clean its connectors; if the errors go on, replace the cable, then try other ports"
+_RESEAT = "reseat the cable at both ends and clean its connectors; if the errors continue, replace the cable, then try other ports"
 # Cause and next step.
 COUNTER_FORMS: t.Mapping[Code, tuple[str, str]] = {
-    Code.SYMBOL_ERRORS: ("a cable or transceiver that is damaged, dirty or not seated well", _RESEAT),
-    Code.LINK_RECOVERS: ("a link that is so bad that it has to be trained again while it is up", _RESEAT),
-    Code.LINK_DOWNED: ("a loose cable, or a host or switch at the other end that was restarted", "look whether the other end was restarted; else " + _RESEAT),
-    Code.RECEIVE_ERRORS: ("packets that arrive damaged, by the cable or the port at the other end", _RESEAT),
-    Code.REMOTE_ERRORS: ("packets that were damaged on another link", "look for symbol errors and receive errors on other ports, and mend that link"),
-    Code.RELAY_ERRORS: ("packets that the switch has no way for, such as multicast that comes back", "none is needed, unless traffic is lost"),
-    Code.DISCARDS: (
-        "congestion, or a receiver that does not take its packets",
-        "look at the host or switch at the other end, and for PortXmitWait on the way to it",
+    Code.SYMBOL_ERRORS: ("a cable or transceiver that is damaged, dirty or badly seated", _RESEAT),
+    Code.LINK_RECOVERS: ("a link so bad that it has to be retrained while it is up", _RESEAT),
+    Code.LINK_DOWNED: (
+        "a loose cable, or a host or switch at the other end that was restarted",
+        "check whether the other end was restarted; otherwise " + _RESEAT,
     ),
-    Code.CONSTRAINT_ERRORS: ("packets that may not pass, most often because of their P_Key", "compare the partitions of both ends with the declared ones"),
+    Code.RECEIVE_ERRORS: ("packets that were damaged by the cable or the port at the other end", _RESEAT),
+    Code.REMOTE_ERRORS: ("packets that were damaged on another link", "look for symbol errors and receive errors on other ports, and repair that link"),
+    Code.RELAY_ERRORS: ("packets that the switch has no route for, such as multicast that comes back", "none, unless traffic is lost"),
+    Code.DISCARDS: (
+        "congestion, or a receiver that does not accept its packets",
+        "check the host or switch at the other end, and look for PortXmitWait on the path to it",
+    ),
+    Code.CONSTRAINT_ERRORS: (
+        "packets that are not allowed to pass, most often because of their P_Key",
+        "compare the partitions of both ends with the declared ones",
+    ),
     Code.LINK_INTEGRITY: ("a link with more errors in a row than it tolerates", _RESEAT),
-    Code.BUFFER_OVERRUNS: ("a sender that breaks flow control, most often for its firmware", "update the firmware of both ends, then replace the sender"),
+    Code.BUFFER_OVERRUNS: (
+        "a sender that violates flow control, most often because of its firmware",
+        "update the firmware of both ends, then replace the sender",
+    ),
     Code.MANAGEMENT_DROPS: (
-        "more management packets than the port takes",
-        "look for several subnet managers, and for tools that query the fabric all the time",
+        "more management packets than the port can process",
+        "look for several subnet managers, and for tools that query the fabric constantly",
     ),
     Code.CONGESTION: (
         "a receiver that is slower than its sender, or links with too much traffic",
         "follow PortXmitWait towards the port that does not have it",
     ),
     Code.BIT_ERRORS: ("a connector that is dirty or loose, or a cable that is damaged or too long", _RESEAT),
-    Code.SATURATED: ("a counter that was not cleared for long", "clear the counters with clear=errors, so that they show what happens from now on"),
+    Code.SATURATED: ("a counter that was not cleared for a long time", "clear the counters with clear=errors, so that they show new errors"),
 }
 
 
@@ -94,7 +103,7 @@ def counter_words(finding: Finding, spot: Spot, hours: float | None) -> dict[str
     where = place_in_words(spot) + (" (to %s port %d)" % (spot.peer_name, spot.peer_port) if spot.peer_port else "")
     found, limit = map(_number, finding.measure or Measure(0, 0))
     if finding.code == Code.SATURATED:
-        what = "stands at its maximum of %s, so it is not known how much it would have grown" % found
+        what = "is at its maximum of %s, so its growth is not known" % found
     elif hours is None or finding.code == Code.BIT_ERRORS:
         what = "is %s, allowed: %s" % (found, limit)
     elif finding.code == Code.CONGESTION:
@@ -106,7 +115,7 @@ def counter_words(finding: Finding, spot: Spot, hours: float | None) -> dict[str
 
 _CABLE = "reseat the cable at both ends and clean its connectors, then replace it"
 _RECABLED = "cables were plugged in differently"
-_SAVE = "save a new baseline where it is meant to stay"
+_SAVE = "if the change is meant to stay, save a new baseline"
 FORMS: t.Mapping[Code, Form] = {
     Code.NO_MASTER: Form("no master", "one master", "opensm does not run, or has lost its port", "see 'systemctl status rdma-opensm@*' on the designated host"),
     Code.SEVERAL_MASTERS: Form(
@@ -123,8 +132,8 @@ FORMS: t.Mapping[Code, Form] = {
     Code.LINK_DEGRADED: Form(
         "{found}",
         "{wanted}",
-        "a cable or connector that is damaged, dirty or not seated well, or one that can do no more",
-        _CABLE + "; declare what is meant to be slower in fabric_links (links of the module)",
+        "a cable or connector that is damaged, dirty or badly seated, or not capable of more",
+        _CABLE + "; declare links that are meant to be slower in fabric_links (links of the module)",
     ),
     Code.DUPLICATE_NAME: Form(
         "{found}", "one node of this name", "a node description that was never set, or was copied", "set the host name and restart rdma-ndd, or name the switch"
@@ -132,13 +141,13 @@ FORMS: t.Mapping[Code, Form] = {
     Code.DEFAULT_NAME: Form(
         "{detail} adapters of this name",
         "a name of its own for each",
-        "hosts without rdma-ndd, so their adapters keep the description of the firmware",
+        "hosts without rdma-ndd, whose adapters keep the description from the firmware",
         "install and start rdma-ndd (package rdma-core) on the hosts; the map of node names names them meanwhile",
     ),
     Code.DUPLICATE_GUID: Form(
         "{places}", "one port with this GUID", "a GUID that was copied from another card", "restore the GUID on the label of the card with mstflint"
     ),
-    Code.FIRMWARE_DIFFERS: Form("{found}", "{wanted}, as most with {detail}", "an update that left it out", "update its firmware"),
+    Code.FIRMWARE_DIFFERS: Form("{found}", "{wanted}, as most with {detail}", "an update that skipped it", "update its firmware"),
     Code.PARTITION_MEMBER: Form(
         "no member",
         "in partition {wanted}",
@@ -154,17 +163,17 @@ FORMS: t.Mapping[Code, Form] = {
     Code.HOSTS_UNMATCHED: Form(
         "no node of the name of any of {detail} hosts",
         "a node for each",
-        "an inventory with other names than the nodes have, such as those of the management network",
+        "an inventory with names that differ from those of the nodes, such as the names in the management network",
         "run it with -e fabric_adapters=true, which reads the GUIDs of the adapters on the hosts, or save a baseline, which keeps them",
     ),
     Code.LINK_LOST: Form("no link", "a link", "a cable that was pulled or broke, or a port that is off", _CABLE + "; the module ib_port switches a port on"),
     Code.LINK_NEW: Form("a link", "none in the baseline", "a new cable", _SAVE),
     Code.LINK_MOVED: Form("{after}", "{before}", _RECABLED, "move it back; " + _SAVE),
     Code.LINKS_SWAPPED: Form("{after}", "{before}", _RECABLED, "exchange one end of each; " + _SAVE),
-    Code.LINK_SLOWER: Form("{found}", "{wanted}", "a cable or connector that got worse", _CABLE),
-    Code.NODE_LOST: Form("not in the fabric{behind}", "{at}", "it is off, or its cable is unplugged", "see whether it is up, then look at its cables"),
+    Code.LINK_SLOWER: Form("{found}", "{wanted}", "a cable or connector that has deteriorated", _CABLE),
+    Code.NODE_LOST: Form("not in the fabric{behind}", "{at}", "it is off, or its cable is unplugged", "check whether it is up, then check its cables"),
     Code.NODE_NEW: Form("{at}{behind}", "not in the baseline", "a new node", _SAVE),
-    Code.NODE_REPLACED: Form("{found}", "{wanted}", "a card or switch that was replaced", _SAVE + "; see whether partitions name its former GUIDs"),
+    Code.NODE_REPLACED: Form("{found}", "{wanted}", "a card or switch that was replaced", _SAVE + "; check whether partitions list its former GUIDs"),
 }
 
 

@@ -32,7 +32,7 @@ def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
     if refused:
         return Capability(False, refused)
     if driver in _CLASSIC or hca_type == _CONNECT_IB:
-        return Capability(True, "adapters on %s (%s) do connected mode" % (driver, hca_type))
+        return Capability(True, "adapters on %s (%s) support connected mode" % (driver, hca_type))
     if driver in _ENHANCED:
         return Capability(False, "adapters on %s (%s) use Enhanced IPoIB, which is datagram only" % (driver, hca_type))
     return Capability(None, "not known for driver %s before ib_ipoib is loaded" % (driver or "(none)"))
@@ -41,7 +41,7 @@ def of_driver(driver: str, hca_type: str, refused: str = "") -> Capability:
 def silent_cause(driver: str, hca_type: str) -> str:
     """Why an interface does not announce connected mode; "" where its driver gives no reason."""
     if driver in _CLASSIC or hca_type == _CONNECT_IB:
-        return "ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM), which adapters on %s can do" % driver
+        return "ib_ipoib of this kernel is built without connected mode (CONFIG_INFINIBAND_IPOIB_CM), which adapters on %s support" % driver
     return "the driver uses Enhanced IPoIB, which is datagram only" if driver in _ENHANCED else ""
 
 
@@ -56,7 +56,7 @@ def connected_capability(hwaddr: str, mode: str, refused: str = "", *, cause: st
         return False, refused
     hwaddr = hwaddr.strip().lower()
     if not HWADDR.match(hwaddr):
-        return False, "its hardware address can't be read, which would tell whether the port is capable of it"
+        return False, "its hardware address, which shows whether the port is capable of it, can't be read"
     if hexadecimal(hwaddr[:2], 0) & _RC_CAPABLE:
         return True, "its hardware address starts with %s: the port announces connected mode" % hwaddr[:2]
     return False, "its hardware address starts with %s: %s" % (hwaddr[:2], cause or _NOT_ANNOUNCED)

@@ -152,7 +152,7 @@ def renaming(text: t.Any, ports: t.Sequence[Port]) -> str:
     port = renamed(text, ports)
     if port is None:
         return ""
-    return "the device was renamed, and this port is probably %s now: write %s, which stays" % (port["name"], durable(port))
+    return "the device was renamed, and this port is probably %s now: write %s, which does not change" % (port["name"], durable(port))
 
 
 def no_such_port(where: str, value: t.Any, ports: t.Sequence[Port], *, none: str = "") -> Problem:

@@ -132,7 +132,7 @@ def _without_profile(packages: t.Mapping[str, str], ofed_info: tuple[str, str], 
     if others:
         return "package %s %s" % (others[0], packages[others[0]]), ""
     if _release(ofed_version) > _LAST_MLNX_OFED:
-        return "ofed_info says %s-%s, and MLNX_OFED ended with %d.%d" % (spelling, ofed_version, *_LAST_MLNX_OFED), ""
+        return "ofed_info reports %s-%s, and the last release of MLNX_OFED is %d.%d" % (spelling, ofed_version, *_LAST_MLNX_OFED), ""
     if record.get("source") == "doca":
         return "the record of its installation", str(record.get("version") or "")
     # The present content of the repository need not be what is installed.
@@ -154,7 +154,7 @@ def decide_stack(packages: t.Mapping[str, str], ofed_info: tuple[str, str], load
     if without is not None:
         return Stack("doca", without[1], without[0], ofed_version, loaded)
     if spelling or kernel:
-        evidence = "ofed_info says %s-%s" % (spelling, ofed_version) if spelling else "package %s %s" % (kernel, kernel_version)
+        evidence = "ofed_info reports %s-%s" % (spelling, ofed_version) if spelling else "package %s %s" % (kernel, kernel_version)
         # The installer changes the spelling at its end. A stack from a repository keeps it, and has a metapackage.
         complete = (bool(spelling) and not spelling.startswith(_modinfo.INTERNAL)) or any(name in packages for name in MLNX_OFED)
         return Stack("mlnx_ofed", ofed_version, evidence, ofed_version, loaded, complete=complete)

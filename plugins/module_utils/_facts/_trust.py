@@ -161,7 +161,7 @@ def words(found: t.Sequence[Untrusted]) -> str:
         names = some([one.module for one in found if one.signer == signer], _SHOWN)
         causes.append('%s: signed by "%s", which this kernel does not trust' % (names, signer) if signer else "%s: not signed" % names)
     return (
-        "the kernel loads modules with a trusted signature only, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
+        "the kernel loads only modules with a trusted signature, and would refuse %s. Enrol the certificate of the key (mokutil --import FILE, for DKMS "
         "/var/lib/dkms/mok.pub; then reboot and confirm on the console; mokutil --test-key FILE and /proc/keys tell whether it is enrolled), use the "
         "packages that the vendor has signed and enrol the vendor's key, or turn Secure Boot off. Where the key is enrolled and an authority has issued "
         "its certificate, put that, in DER, into /%s/NAME.der: without it, the key can't be recognized"

@@ -66,7 +66,7 @@ def _interfaces(address: str, ways: Table, netdevs: t.Sequence[Netdev]) -> tuple
 def mount_reason(mount: storage.Mount, ways: Table, netdevs: t.Sequence[Netdev], *, hosts: t.Mapping[str, str] | None = None) -> tuple[str, tuple[str, ...]]:
     """Why a mount needs RDMA or an interface of an RDMA adapter, in words ("" if it does not), and the interfaces used."""
     if mount.type in _PARALLEL:
-        return "%s, which uses verbs where it can" % mount.type, ()
+        return "%s, which uses verbs if it can" % mount.type, ()
     if "rdma" in mount.options or mount.option("proto") == "rdma":
         return "%s over RDMA from %s" % (mount.type, mount.source), _interfaces(mount.option("addr"), ways, netdevs)
     if mount.type == "lustre":
@@ -113,7 +113,7 @@ def module_users(modules: t.Sequence[Module]) -> list[User]:
         if module.name in _ULPS and module.own_users:
             users.append(User("ulp", module.name, "held by %d users" % module.own_users))
         elif not in_stack(module.name):
-            users.append(User("module", module.name, "is loaded and uses the RDMA modules; refcount %d" % module.refcount))
+            users.append(User("module", module.name, "is loaded and uses the RDMA modules; reference count %d" % module.refcount))
     return users
 
 

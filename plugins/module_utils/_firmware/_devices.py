@@ -147,13 +147,13 @@ def select(
     said = ", ".join("%s: %s" % item for item in selectors.items()) or "all: true"
     partly = [device for device in devices if any(matches(device, kind, value) for kind, value in selectors.items())]
     if must_agree and partly and len(selectors) > 1:
-        return [], [Problem(where, said, "selectors that agree", "%s fits some of them only" % "; ".join(map(describe_device, partly)))]
+        return [], [Problem(where, said, "selectors that agree", "%s matches only some of them" % "; ".join(map(describe_device, partly)))]
     if not required:
         return [], []
     have = "; ".join(map(describe_device, devices)) or "none of NVIDIA"
     unknown = "psid" in selectors and not all(device.psid for device in devices)
     hint = "this node has: %s%s" % (have, ". The PSID is known only once the driver is loaded" if unknown else "")
-    return [], [Problem(where, said, "an adapter of this node, or missing: ignore, of the role hca_firmware_missing", hint)]
+    return [], [Problem(where, said, "an adapter of this node, or missing: ignore (hca_firmware_missing of the role)", hint)]
 
 
 def select_devices(name: str, entries: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device], *, missing: str) -> tuple[list[Device], list[Problem]]:
@@ -192,7 +192,7 @@ def need_host(parameters: t.Mapping[str, t.Any], root: str) -> None:
     """Refuse to change cards from a container or chroot, unless the option `allow_container` is set."""
     kind = read_machine(root).kind
     if kind in ("container", "chroot") and not parameters["allow_container"]:
-        way_out = "run it there (allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+        way_out = "run it there (allow_container: true, or rdma_allow_container: true for the roles, overrides this)"
         raise Refused("this is a %s: its adapters belong to the host, which may be using them; %s" % (kind, way_out))
 
 
@@ -231,7 +231,7 @@ def concluded(result: dict[str, t.Any], unread: t.Sequence[Unread]) -> dict[str,
         return result
     texts = [one.error.msg for one in unread]
     if any(result[key] for key in ("devices", "adapters") if key in result):
-        texts.append("The other adapters of this node were not held back by that")
+        texts.append("The other adapters of this node were done nevertheless")
     named = [{"pci": one.pci, "why": one.error.msg} for one in unread]
     raise CommandFailed(". ".join(texts), **{**unread[0].error.details, **result, "unread": named})
 

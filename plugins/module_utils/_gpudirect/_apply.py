@@ -42,7 +42,7 @@ _LINES = 6
 _ANY = tuple(range(256))
 _LOAD_SECONDS = 180
 _STILL_EMPTY = (
-    "the GPU driver was built again on kernel %s, and its nvidia_peermem still does not fit the RDMA stack. Its build looks for Module.symvers of "
+    "the GPU driver was rebuilt for kernel %s, and its nvidia_peermem still does not match the RDMA stack. Its build looks for Module.symvers of "
     "the stack below /usr/src/ofa_kernel: install the development files of the stack (mlnx-ofed-kernel-dkms, mlnx-ofa_kernel-devel), and try again"
 )
 
@@ -145,5 +145,5 @@ def _work(run: Runner, steps: t.Sequence[Step], *, timeout: float, root: str) ->
         raise CommandFailed("%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         lines = [line.strip() for line in jobs.read_log(JOB, root).splitlines() if line.strip() and not line.startswith("==> ")][-_LINES:]
-        said = "it did not end in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
+        said = "it did not finish in time; raise gpudirect_timeout" if job.rc == TIMED_OUT else "exit status %d: %s" % (job.rc, " | ".join(lines))
         raise CommandFailed("%s failed, %s. All output is in %s" % (job.failed, said, job.log), job=job.result())

@@ -17,7 +17,7 @@ from ._found import found_of
 from ._method import DMABUF, obstacles
 
 _DISTANCES = ("PIX", "PXB", "PHB", "NODE", "SYS")
-_BUILD = "take the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"
+_BUILD = "install the package of MLNX_OFED or DOCA-OFED that has it, or build perftest with CUDA (configure CUDA_H_PATH=...)"
 
 
 class Endpoint(t.NamedTuple):
@@ -58,7 +58,7 @@ def _lacks(help_text: str, way: str) -> list[str]:
     if "--use_cuda=" not in help_text:
         return ["ib_write_bw was built without CUDA, so it can't reach GPU memory (no --use_cuda in its --help); %s" % _BUILD]
     if way == DMABUF and "--use_cuda_dmabuf" not in help_text:
-        return ["ib_write_bw knows no DMA-BUF (no --use_cuda_dmabuf in its --help), and no module for GPU memory is loaded; %s" % _BUILD]
+        return ["ib_write_bw does not support DMA-BUF (no --use_cuda_dmabuf in its --help), and no module for GPU memory is loaded; %s" % _BUILD]
     return []
 
 
@@ -75,7 +75,7 @@ def endpoint(facts: t.Mapping[str, t.Any], help_text: str, *, number: int = 0, d
     elif number >= len(devices):
         problems.append("gpudirect_test_gpu is %d; allowed: 0 to %d, for the GPUs %s" % (number, len(devices) - 1, ", ".join(devices)))
     elif not (gpu.get("driver") or {}).get("loaded"):
-        problems.append("NVIDIA's driver is not loaded; load it, or see what the role gpudirect says")
+        problems.append("NVIDIA's driver is not loaded; load it, or see what the role gpudirect reports")
     ports = _ports(facts, device)
     if not ports:
         what = "of gpudirect_test_device %s " % device if device else ""

@@ -27,8 +27,8 @@ if t.TYPE_CHECKING:
 
     from .._host._run import Runner
 
-_LATE = "the loaded ib_core has no peer memory, that on disk has: load the installed driver (driver_reload), or reboot"
-_NOT_BUILT = "%s. nv_peer_mem is built and loaded by the run after that" % _LATE
+_LATE = "the loaded ib_core has no peer memory, but the one on disk does: load the installed driver (driver_reload), or reboot"
+_NOT_BUILT = "%s. The next run then builds and loads nv_peer_mem" % _LATE
 
 
 def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/") -> dict[str, t.Any]:
@@ -97,7 +97,7 @@ def _need_host(found: Found, method: Method, allow_container: bool) -> None:
     if unit and "masked" in (unit.load, unit.enabled):
         raise Refused("the unit %s is masked, so systemd would not start it, and nothing was changed: systemctl unmask %s" % (unit.name, unit.name))
     if method.name == LEGACY and by_name(found.family) is None:
-        raise Unsupported("nv_peer_mem makes packages for the families %s, and this node is of %s" % (NAMES, found.family))
+        raise Unsupported("nv_peer_mem builds packages for the families %s, and this node is of %s" % (NAMES, found.family))
 
 
 def _need_source(wanted: Wanted, todo: Plan, root: str) -> None:

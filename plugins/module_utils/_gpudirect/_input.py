@@ -25,8 +25,8 @@ SOURCE: str = VARIABLES["gpudirect_source"]["default"]
 
 # The kind of the node, and its registrations of GPU memory.
 ENCLOSED = (
-    "this is a %s: the modules belong to the kernel of its host; run the role there "
-    "(allow_container: true, of the roles rdma_allow_container: true, overrides this)"
+    "this is a %s, and the modules belong to the kernel of its host; run the role there "
+    "(allow_container: true, or rdma_allow_container: true for the roles, overrides this)"
 )
 IN_USE = (
     "nv_peer_mem is in use by %d registrations of GPU memory, so it can't be unloaded, and nothing was changed: "
@@ -48,11 +48,11 @@ def _source_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         allowed = "the URL of a git repository, or the absolute path of a .tar, .tar.gz, .tar.xz or .tar.bz2 on the node"
         found.append(Problem("gpudirect_source", source, allowed))
     if not isinstance(commit, str) or not _COMMIT.match(commit):
-        found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may be another source tomorrow"))
+        found.append(Problem("gpudirect_commit", commit, "a whole commit of 40 hexadecimal digits", "a branch or tag may point to another source tomorrow"))
     if not isinstance(checksum, str) or not (checksum == "" or _CHECKSUM.match(checksum)):
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits, in lower case"))
     elif not found and Source(source).is_archive and not checksum:
-        hint = "%s is an archive, which a commit does not identify" % source
+        hint = "%s is an archive, which has no commit" % source
         found.append(Problem("gpudirect_checksum", checksum, "sha256: and 64 hexadecimal digits", hint))
     return found
 

@@ -70,7 +70,7 @@ def why_build(found: Stamp, wanted: Stamp, is_there: bool, *, other_build: bool 
 
 def steps(family: Family, source: Source, stamp: Stamp, *, install: t.Sequence[str], network: t.Mapping[str, str]) -> tuple[Step, ...]:
     """The steps of the job. `install`: the command that installs missing programs. `network`: the proxy settings for git."""
-    first: tuple[Step, ...] = (Step("installing what building takes", tuple(install)),) if install else ()
+    first: tuple[Step, ...] = (Step("installing the build dependencies", tuple(install)),) if install else ()
     tree = WORK + "/source"
     clean = Step("cleaning up", ("rm", "-rf", "--", WORK), always=True)
     if source.is_archive:

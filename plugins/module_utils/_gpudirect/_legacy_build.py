@@ -91,7 +91,7 @@ def build(packaging: str, tree: str, work: str, *, kernel: str) -> None:
     os.makedirs(out, exist_ok=True)
     built = _BUILT.search(_run(["bash", "./build_module.sh"], tree, _with_tar(work)))
     if not built:
-        raise Failed("build_module.sh did not say what it built")
+        raise Failed("build_module.sh did not report what it built")
     moved = shutil.move(built[1], os.path.join(out, os.path.basename(built[1])))
     if packaging == "deb":
         _run(["tar", "--extract", "--file", moved], out)

@@ -83,7 +83,7 @@ def _unbuilt(method: str, found: Found) -> list[Obstacle]:
     driver = found.gpu.driver
     if not driver.unbuilt:
         return []
-    cause = "GPU driver %s is loaded, but not installed for kernel %s: the next boot has none. A build of it failed or was interrupted"
+    cause = "GPU driver %s is loaded, but not installed for kernel %s: it will be missing after the next boot. Its build failed or was interrupted"
     step = "install it: dkms install %s -k %s" % (driver.dkms, found.kernel)
     if method == PEERMEM and found.gpu.peer_memory.installed and branch_of(driver.version) >= _PEERMEM_SINCE:
         step = "have it built, with gpudirect_allow_rebuild: true, or %s" % step
@@ -104,7 +104,7 @@ def _no_provider(method: str, found: Found) -> list[Obstacle]:
     if found.gpu.peer_memory.installed:
         return []
     if found.stack in ("mlnx_ofed", "doca"):
-        cause = "the installed stack (%s) is not on disk for kernel %s, whose own ib_core has no peer memory" % (found.stack, found.kernel)
+        cause = "the installed stack (%s) has no modules on disk for kernel %s, whose own ib_core has no peer memory" % (found.stack, found.kernel)
         step = "build them for it: dkms autoinstall, or ofed_kernel_policy: build"
         return [Obstacle("stack_not_built", method, cause, "a kernel that has the stack's modules", step)]
     cause = "the inbox stack has no peer memory (no module of kernel %s exports ib_register_peer_memory_client)" % found.kernel
@@ -115,7 +115,7 @@ def _peermem(found: Found) -> list[Obstacle]:
     driver, peer = found.gpu.driver, found.gpu.peer(PEERMEM)
     causes = _no_driver(PEERMEM, found)
     if not causes and branch_of(driver.version) < _PEERMEM_SINCE:
-        cause = "GPU driver %s is without it" % driver.version
+        cause = "GPU driver %s does not have it" % driver.version
         causes.append(Obstacle("driver_without_peermem", PEERMEM, cause, "a GPU driver from %d on" % _PEERMEM_SINCE, "upgrade it", "use nv_peer_mem", True))
     elif not causes and not peer.file and not driver.unbuilt:
         cause = "GPU driver %s is installed without it for kernel %s" % (driver.version, found.kernel)
@@ -123,15 +123,15 @@ def _peermem(found: Found) -> list[Obstacle]:
     causes += _unbuilt(PEERMEM, found)
     provider = _no_provider(PEERMEM, found)
     if not causes and not provider and (not peer.linked or peer.other_build):
-        step = "build it again, which gpudirect_allow_rebuild: true does with DKMS"
+        step = "rebuild it, which gpudirect_allow_rebuild: true does with DKMS"
         if not driver.dkms:
-            step = "install the GPU driver again: DKMS has no source to build it from"
-        code, cause = "built_before_stack", "the GPU driver was built before the stack, or without seeing it: its nvidia_peermem is empty"
+            step = "reinstall the GPU driver: DKMS has no source to build it from"
+        code, cause = "built_before_stack", "the GPU driver was built before the stack, or without finding it: its nvidia_peermem is empty"
         if peer.linked:
             code, cause = "built_on_other_stack", "the GPU driver was built on another build of the stack, and the kernel compares symbol versions"
         causes.append(Obstacle(code, PEERMEM, cause, "a GPU driver built on the installed stack", step))
     if found.gpu.peer(LEGACY).loaded and STAMP_PATH not in found.gpu.managed:
-        cause = "nv_peer_mem is loaded and not of this collection, and one excludes the other"
+        cause = "nv_peer_mem is loaded and does not belong to this collection, and the two exclude each other"
         causes.append(Obstacle("legacy_loaded", PEERMEM, cause, "a node without nv_peer_mem", "remove its package and unload it"))
     return [*causes, *_masked(PEERMEM, found), *provider]
 
@@ -140,7 +140,7 @@ def _legacy(found: Found) -> list[Obstacle]:
     version = found.gpu.driver.version
     causes = _no_driver(LEGACY, found)
     if not causes and branch_of(version) >= _PEERMEM_SINCE:
-        cause = "GPU driver %s has nvidia_peermem in its place" % version
+        cause = "GPU driver %s has nvidia_peermem instead" % version
         causes.append(Obstacle("superseded", LEGACY, cause, "a GPU driver before %d" % _PEERMEM_SINCE, "", "use nvidia_peermem, or auto", True))
     return [*causes, *_unbuilt(LEGACY, found), *_masked(LEGACY, found), *_no_provider(LEGACY, found)]
 
@@ -163,7 +163,7 @@ def _dmabuf(found: Found) -> list[Obstacle]:
         lasting("kernel_without_dmabuf", cause, "a kernel from %d.%d on" % _DMABUF_SINCE, step="boot a newer one")
     if found.adapters and set(found.adapters) <= set(_WITHOUT_DMABUF):
         cause = "%s, which drives the adapters of this node, can't use it" % " and ".join(sorted(set(found.adapters)))
-        lasting("adapter_without_dmabuf", cause, "an adapter from ConnectX-4 on", step="put one into the node")
+        lasting("adapter_without_dmabuf", cause, "an adapter from ConnectX-4 on", step="install one in the node")
     return [*causes, *_unbuilt(DMABUF, found)]
 
 
@@ -184,7 +184,7 @@ def _choose(wanted: str, found: Found, allow_rebuild: bool) -> Method:
         return Method("", "%s can't be used here" % wanted, causes)
     words = "GPU driver %s (%s), kernel %s" % (driver.version, driver.flavour or "of unknown flavour", found.kernel)
     if wanted == DMABUF:
-        return Method(DMABUF, "dmabuf: %s share memory by themselves; no module is needed" % words)
+        return Method(DMABUF, "dmabuf: %s share memory without it; no module is needed" % words)
     why = "%s: %s, and %s of the installed stack offers peer memory" % (wanted, words, found.gpu.peer_memory.installed)
     return Method(wanted, why, (), rebuild)
 

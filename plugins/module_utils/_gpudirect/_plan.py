@@ -186,7 +186,7 @@ def old_commit(found: Found, wanted: Wanted, todo: Plan) -> list[str]:
     """A hint that the source is older than the stack requires."""
     if release(found.ofed_version) < _SOURCE_1_2_SINCE or wanted.source.identity != COMMIT or not builds(todo):
         return []
-    words = "gpudirect_commit is that of version 1.0-8, the last one known for MLNX_OFED 4.9, and this node has %s, for which 1.2 and later are made"
+    words = "gpudirect_commit is that of version 1.0-8, the last one known to work with MLNX_OFED 4.9, and this node has %s, which needs 1.2 or later"
     return [words % found.ofed_version]
 
 

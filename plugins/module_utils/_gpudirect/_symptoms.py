@@ -20,7 +20,7 @@ class Symptom(t.NamedTuple):
     next_step: str
 
 
-_AGAIN = "have nv_peer_mem built again (gpudirect_state: absent, and then present)"
+_AGAIN = "rebuild nv_peer_mem (gpudirect_state: absent, then present)"
 
 # The first match counts: messages of the kernel precede those that modprobe prints for several causes.
 SYMPTOMS = (
@@ -31,17 +31,17 @@ SYMPTOMS = (
     ),
     Symptom(
         re.compile(r"nv_peer_mem: disagrees about version of symbol nvidia_p2p_"),
-        "it was built for another GPU driver than the one that is loaded: the build takes that which is installed for the kernel",
-        "reboot where another GPU driver is installed than is loaded; else " + _AGAIN,
+        "it was built for a different GPU driver than the loaded one: the build uses the one that is installed for the kernel",
+        "reboot if the installed GPU driver is not the loaded one; otherwise " + _AGAIN,
     ),
     Symptom(
         re.compile(r"nv_peer_mem: disagrees about version of symbol"),
-        "it was built on another build of the RDMA stack than the one that is loaded",
+        "it was built against a different build of the RDMA stack than the loaded one",
         "load the installed stack (driver_reload), or " + _AGAIN,
     ),
     Symptom(
         re.compile(r"disagrees about version of symbol"),
-        "the GPU driver was built on another build of the RDMA stack than the one that is loaded",
+        "the GPU driver was built against a different build of the RDMA stack than the loaded one",
         "rebuild the GPU driver (gpudirect_allow_rebuild: true), or load the installed stack (driver_reload)",
     ),
     Symptom(
@@ -49,7 +49,7 @@ SYMPTOMS = (
         "the loaded ib_core has no peer memory: it is the kernel's own",
         "build the stack for this kernel (ofed_kernel_policy: build), or load the installed one (driver_reload)",
     ),
-    Symptom(re.compile(r"No such device"), "NVIDIA's driver found no GPU that it can drive", "see what it says in the kernel log, and nvidia-smi"),
+    Symptom(re.compile(r"No such device"), "NVIDIA's driver found no GPU that it can drive", "see its messages in the kernel log, and nvidia-smi"),
     Symptom(
         re.compile(r"not found in directory"),
         "the running kernel has no such module",
@@ -78,4 +78,4 @@ def explain(module: str, said: str, log: str) -> str:
     quoted = " | ".join([" ".join(said.split()), *lines])
     if symptom is None:
         return "%s could not be loaded: %s" % (module, quoted)
-    return "%s could not be loaded: %s. Next step: %s. Said was: %s" % (module, symptom.meaning, symptom.next_step, quoted)
+    return "%s could not be loaded: %s. Next step: %s. The message was: %s" % (module, symptom.meaning, symptom.next_step, quoted)

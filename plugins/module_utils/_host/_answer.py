@@ -18,7 +18,7 @@ from .._foreign import shown_lines
 from ._run import ModuleRunner
 
 _BUG = (
-    "this is a fault in the module, not in the input: %s: %s (%s). The node may be changed in part; the next run continues from there. "
+    "this is a bug in the module, not an error in the input: %s: %s (%s). The node may have been partly changed; the next run continues from there. "
     "Please report it with this message, the output of the run with -vvv, and the versions of ansible-core and of the collection rdma.ofed"
 )
 
@@ -28,7 +28,7 @@ def require_root() -> None:
     uid = os.geteuid()
     if uid != 0:
         raise Refused(
-            "this takes root, and the task runs with the user ID %d. Set become: true (ansible-playbook -b); nothing was changed" % uid, root_required=True
+            "this requires root, but the task runs with user ID %d. Set become: true (ansible-playbook -b); nothing was changed" % uid, root_required=True
         )
 
 

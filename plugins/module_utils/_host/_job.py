@@ -230,7 +230,7 @@ def wait(name: str, seconds: float, root: str = "/") -> State:
     def look() -> State:
         found = read_job(name, root)
         if found is None:
-            raise CommandFailed("the job %s has vanished from /%s" % (name, JOBS))
+            raise CommandFailed("the job %s has disappeared from /%s" % (name, JOBS))
         return found
 
     return look_until(look, lambda found: not found.running, patience=seconds, pause=_LOOK_EVERY)

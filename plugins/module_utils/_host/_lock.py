@@ -29,7 +29,7 @@ def _take(stream: t.TextIO, pci: str, patience: float) -> None:
     if not comes(lambda: locks(stream), patience, _PAUSE_SECONDS):
         stream.seek(0)
         holder = stream.read().strip() or "unknown"
-        raise Refused("the adapter at %s is being written to by process %s; wait for it to end" % (pci, holder))
+        raise Refused("the adapter at %s is in use by process %s, which writes to it; wait until that process ends" % (pci, holder))
     stream.seek(0)
     stream.truncate()
     stream.write("%d\n" % os.getpid())

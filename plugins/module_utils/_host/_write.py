@@ -67,7 +67,7 @@ def open_regular(path: str, *, owned: bool = False) -> t.BinaryIO:
     found = os.fstat(handle)
     if not stat.S_ISREG(found.st_mode) or (owned and found.st_uid not in (0, os.geteuid())):
         os.close(handle)
-        raise OSError(errno.EPERM, "it is no regular file of root", path)
+        raise OSError(errno.EPERM, "it is not a regular file that root owns", path)
     return os.fdopen(handle, "rb")
 
 

@@ -95,7 +95,8 @@ class Applier:
         missing = [interface.name for interface in todo.live if not interface.is_child and interface.bond is None and interface.name not in there]
         if missing:
             raise Refused(
-                "%s: no such interface on this node yet; load ib_ipoib first (role rdma.ofed.kernel_modules, or 'modprobe ib_ipoib')" % ", ".join(missing),
+                "%s: this node does not have this interface yet; load ib_ipoib first (role rdma.ofed.kernel_modules, or 'modprobe ib_ipoib')"
+                % ", ".join(missing),
                 missing=missing,
             )
 
@@ -107,7 +108,7 @@ class Applier:
         argv = ["modprobe", "bonding", "max_bonds=0"]
         done = self.run(argv, ok=None)
         if not has_bonding(self.root):
-            said = done.stderr.strip() or "modprobe said nothing, exit status %d" % done.rc
+            said = done.stderr.strip() or "modprobe printed nothing, exit status %d" % done.rc
             raise Refused("%s can't be made: the kernel of this node did not load the driver bonding: %s; nothing was changed" % (", ".join(bonds), said))
 
     def _release(self, todo: IpoibPlan) -> list[str]:
@@ -218,7 +219,7 @@ class Applier:
                 left = [change.words() for change in again.plan.changes]
                 left += [dissent.words() for dissent in said]
                 raise CommandFailed(
-                    "%s did not do within %g s what it was told to; left: %s; see %s"
+                    "%s did not apply the change within %g s; still missing: %s; see %s"
                     % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
                     left=left,
                 )

@@ -41,7 +41,7 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     if module.check_mode or not todo.plan:
         return result_of(wanted, todo, found.netdevs, predicted=bool(todo.plan))
     if found.armed:
-        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has gone off and ended" % ROLLBACK)
+        raise CommandFailed("the rollback of an earlier change is armed on this node: wait until %s.timer has fired and its service has ended" % ROLLBACK)
 
     def replan(seen: Found) -> IpoibPlan:
         return plan(wanted, seen)

@@ -66,11 +66,11 @@ def _identity_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     if pci is not None and parse_function(pci) is None:
         found.append(Problem(path + ".pci", pci, PCI_FORM))
     if guid is not None and pci is not None:
-        found.append(Problem(path + ".pci", pci, "either pci or port_guid", "both say which port is meant"))
+        found.append(Problem(path + ".pci", pci, "either pci or port_guid", "both select the port"))
     key = "port_guid" if guid is not None else "pci"
     for other, what in (("parent", "a P_Key child"), ("bond", "a bond")):
         if item.get(other) is not None and item.get(key) is not None:
-            found.append(Problem("%s.%s" % (path, key), item[key], "nothing for %s" % what, "only a port's own interface is known by its port"))
+            found.append(Problem("%s.%s" % (path, key), item[key], "nothing for %s" % what, "only a port's own interface is selected by its port"))
     return found
 
 
@@ -87,7 +87,7 @@ def _address_fault(address: t.Any) -> str | None:
         return "the prefix length is missing"
     # The library would accept netmasks after the slash, but nothing else here would.
     if decimal(address.split("/", 1)[1]) is None:
-        return "behind the slash stands the number of network bits"
+        return "the slash is followed by the number of network bits"
     try:
         interface = ipaddress.ip_interface(address)
     except ValueError as exc:
@@ -118,7 +118,7 @@ def _mtu_problems(path: str, item: t.Mapping[str, t.Any], facts: t.Mapping[str, 
     if mode == "connected" and facts is not None and (name or parent):
         capability = capability_of(name, parent, facts)
         if not capability.capable:
-            return [Problem(path, mtu, mtu_range("datagram"), "this port does no other mode: " + capability.reason)]
+            return [Problem(path, mtu, mtu_range("datagram"), "this port supports no other mode: " + capability.reason)]
     return [Problem(path, mtu, mtu_range(mode))]
 
 
@@ -129,7 +129,7 @@ def _ipv6_mtu_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
         return []
     if not isinstance(addresses, (list, tuple)) or not any(isinstance(address, str) and _wanted.version(address) == 6 for address in addresses):
         return []
-    return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the least of IPv6")]
+    return [Problem(path + ".mtu", item.get("mtu"), "%d or more on an interface with an IPv6 address" % _wanted.MTU_MIN_IPV6, "that is the minimum for IPv6")]
 
 
 def _child_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
@@ -165,18 +165,18 @@ def _bond_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
     found = unknown_keys(path, bond, _wanted.BOND_KEYS)
     if item.get("parent") is not None or item.get("pkey") is not None:
         hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
-        found.append(Problem(path, bond, "an interface that is no P_Key child", hint))
+        found.append(Problem(path, bond, "an interface that is not a P_Key child", hint))
     if item.get("name") is None:
         found.append(Problem(path, bond, "an entry with a name: that of the bond"))
     found += _port_problems(path, bond, item.get("name"))
     if bond.get("mode") not in (None, _wanted.BOND_MODE):
-        found.append(Problem(path + ".mode", bond["mode"], _wanted.BOND_MODE, "the kernel takes IPoIB interfaces into a bond of no other mode"))
+        found.append(Problem(path + ".mode", bond["mode"], _wanted.BOND_MODE, "the kernel accepts IPoIB interfaces in a bond of no other mode"))
     if bond.get("fail_over_mac") not in (None, _wanted.BOND_POLICY):
         hint = "an IPoIB interface can't take over the hardware address of another, so the kernel allows nothing else"
         found.append(Problem(path + ".fail_over_mac", bond["fail_over_mac"], _wanted.BOND_POLICY, hint))
     miimon = bond.get("miimon")
     if miimon is not None and not 1 <= (_wanted.parse_number(miimon) or 0) <= MIIMON_MAX:
-        hint = "without it, nothing notices that a port has lost its link" if miimon in (0, "0") else ""
+        hint = "without it, a port that has lost its link is not detected" if miimon in (0, "0") else ""
         found.append(Problem(path + ".miimon", miimon, "1 to %d ms" % MIIMON_MAX, hint))
     return found
 
@@ -219,7 +219,9 @@ def _route_problems(path: str, route: t.Any, addresses: t.Any) -> list[Problem]:
     if network is not None and gateway is not None and network.version != gateway.version:
         found.append(Problem(path + ".via", via, "an IPv%d address, as %s" % (network.version, to)))
     elif gateway is not None and not _reachable(gateway, addresses):
-        found.append(Problem(path + ".via", via, "an address in a network of this interface", "the kernel takes no gateway that it can't reach over it"))
+        found.append(
+            Problem(path + ".via", via, "an address in a network of this interface", "the kernel accepts no gateway that it can't reach over this interface")
+        )
     if metric is not None and not 1 <= (_wanted.parse_number(metric) or 0) <= METRIC_MAX:
         found.append(Problem(path + ".metric", metric, "1 to %d" % METRIC_MAX))
     return found

@@ -89,15 +89,15 @@ def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> lis
             if wanted.parent in names or wanted.parent in implied or _wanted.is_guid(wanted.parent):
                 continue
             others = sorted(name for name, other in declared.items() if not other.is_child and other.bond is None)
-            allowed = "an interface that is declared too: " + (", ".join(others) or "none is")
-            found.append(Problem(path, wanted.parent, allowed, "declare %s, without addresses if it shall have none" % wanted.parent))
+            allowed = "an interface that is declared, too: " + (", ".join(others) or "none is")
+            found.append(Problem(path, wanted.parent, allowed, "declare %s, without addresses if it is to have none" % wanted.parent))
         elif parent.bond is not None:
             hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
-            found.append(Problem(path, wanted.parent, "an interface that is no bond", hint))
+            found.append(Problem(path, wanted.parent, "an interface that is not a bond", hint))
         elif parent.is_child:
-            found.append(Problem(path, wanted.parent, "an interface that is no child itself", "the kernel refuses children of children"))
+            found.append(Problem(path, wanted.parent, "an interface that is not a child itself", "the kernel refuses children of children"))
         elif not parent.present:
-            found.append(Problem(path, wanted.parent, "an interface whose state is present", "a child goes with its parent"))
+            found.append(Problem(path, wanted.parent, "an interface whose state is present", "a child is removed with its parent"))
     return found
 
 
@@ -132,7 +132,7 @@ def _port_fault(port: str, entry: Entry | None) -> tuple[str, str] | None:
     if entry.wanted.bond is not None:
         return "an IPoIB interface or a P_Key child", "the kernel makes no bond of bonds"
     if not entry.wanted.present:
-        return "an interface whose state is present", "%s says that it shall not be" % entry.path
+        return "an interface whose state is present", "%s declares it absent" % entry.path
     if entry.wanted.addresses or entry.wanted.routes:
         return "an interface without addresses and routes", "those of %s belong to the bond" % entry.path
     return None
@@ -146,7 +146,7 @@ def _disagreements(entries: t.Sequence[Entry]) -> list[Problem]:
         for entry in said[1:]:
             value, first = getattr(entry.wanted, key), getattr(said[0].wanted, key)
             if value != first:
-                hint = "%s.%s says so, and a bond and its ports have one" % (said[0].path, key)
+                hint = "%s.%s declares it, and a bond and its ports have the same one" % (said[0].path, key)
                 found.append(Problem("%s.%s" % (entry.path, key), value, str(first), hint))
     return found
 

@@ -56,7 +56,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
 
 def _mtu_problems(entries: t.Sequence[Entry]) -> list[Problem]:
     """Problems of connected-mode MTUs where neither the entry nor its bond declares connected mode."""
-    hint = "datagram is the default; mode: connected allows more on ports that can do it"
+    hint = "datagram is the default; mode: connected allows more on ports that support it"
     return [
         Problem(entry.path + ".mtu", entry.wanted.mtu, mtu_range("datagram"), hint)
         for entry in entries
@@ -167,7 +167,7 @@ def _partition_problems(path: str, wanted: _wanted.Interface, parent: t.Mapping[
     own = _wanted.parse_pkey((parent or {}).get("pkey")) or _wanted.DEFAULT_PKEY
     if not wanted.is_child or not _wanted.same_partition(wanted.pkey, own):
         return []
-    hint = "%s itself is on that partition (0x%04x): give the addresses to it" % (wanted.parent, own)
+    hint = "%s itself is on that partition (0x%04x): declare the addresses there" % (wanted.parent, own)
     return [Problem(path + ".pkey", "0x%04x" % wanted.pkey, "a partition other than that of %s" % wanted.parent, hint)]
 
 
@@ -182,12 +182,12 @@ def _missing_fault(
     """Why a missing interface can't appear; None where it may: ib_ipoib creates one per port when it is loaded."""
     ethernet = [str(port.get("name")) for port in facts.get("ports") or () if port.get("link_layer") == "Ethernet"]
     if not ports and ethernet:
-        hint = "%s is in Ethernet mode; the parameter LINK_TYPE_P1 or LINK_TYPE_P2 of the card makes it a port of InfiniBand, see the role hca_firmware"
+        hint = "%s is in Ethernet mode; the parameter LINK_TYPE_P1 or LINK_TYPE_P2 of the card makes it an InfiniBand port, see the role hca_firmware"
         return "none: this node has no InfiniBand port", hint % ", ".join(ethernet)
     if not ports:
         return "none: declared port on a node without HCA", "no InfiniBand port was found on this node; see 'rdma link' and 'lspci -d 15b3:'"
     if loaded and existing:
-        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is none of its interfaces"
+        return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is not one of its interfaces"
     if count > len(ports):
         names = ", ".join(str(port.get("name")) for port in ports)
         return "at most %d interface(s) without a parent" % len(ports), "the InfiniBand ports of this node are %s" % names

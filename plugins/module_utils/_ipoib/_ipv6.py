@@ -27,7 +27,7 @@ def is_ipv6_off(root: str, name: str) -> bool:
 def ipv6_refused(root: str, names: t.Iterable[str], enabled: bool = False) -> dict[str, str]:
     """Why an interface, or `DEFAULT`, can't have IPv6 addresses; those that can are left out. `enabled`: whether the back-end enables IPv6 itself."""
     if os.path.isdir(os.path.join(root, _SYSCTL)) and not os.path.isdir(os.path.join(root, _SYSCTL, "ipv6/conf")):
-        reason = "the kernel of this node has no IPv6: take ipv6.disable=1 off its command line, or leave the address out"
+        reason = "the kernel of this node has no IPv6: remove ipv6.disable=1 from its command line, or omit the address"
         return dict.fromkeys([*names, DEFAULT], reason)
     reason = "net.ipv6.conf.%s.disable_ipv6 is 1, and /proc/sys can't be written on this node: set it to 0 from outside"
     # os.access also detects a /proc/sys that is mounted read-only, as in containers.

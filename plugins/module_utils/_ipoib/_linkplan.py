@@ -94,7 +94,7 @@ def _clamped(interface: Interface, netdev: Netdev, record: Record | None) -> str
     if interface.bond is not None or netdev.mtu not in _wanted.GROUP_MTUS or netdev.mtu >= interface.mtu:
         return ""
     offer = "mtu: 4096" if interface.mtu > _wanted.KERNEL_MTU else "at least mtu: 2048"
-    text = "%s: MTU %d is declared, and the kernel keeps it at %d, the broadcast group's; the partition needs %s in opensm_partitions"
+    text = "%s: MTU %d is declared, and the kernel limits it to %d, the MTU of the broadcast group; the partition needs %s in opensm_partitions"
     return text % (interface.name, interface.mtu, netdev.mtu, offer)
 
 
@@ -111,7 +111,7 @@ def _narrow(interface: Interface, found: Found) -> str:
         return ""
     narrow = {port: found.netdevs[port].mtu for port in interface.bond.ports if port in found.netdevs and found.netdevs[port].mtu < netdev.mtu}
     text = (
-        "%s: its MTU is %d, but the broadcast group keeps %s at %d, and larger packets are lost: "
+        "%s: its MTU is %d, but the broadcast group limits %s to %d, and larger packets are lost: "
         "declare mtu: %d, or give the partition mtu: 4096 in opensm_partitions"
     )
     return text % (interface.name, netdev.mtu, ", ".join(narrow), min(narrow.values()), min(narrow.values())) if narrow else ""

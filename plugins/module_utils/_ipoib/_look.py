@@ -84,9 +84,9 @@ def no_bonding(root: str) -> str:
     texts = [read_text(under(root, "lib/modules/%s/%s" % (release, name))) for name in ("modules.dep", "modules.builtin")] if release else []
     if not any(texts) or any("/bonding.ko" in text for text in texts):
         return ""
-    return (
-        "the kernel %s has no bonding driver: /lib/modules/%s has no module bonding; install the package of the kernel's further modules, or declare no bond"
-        % (release, release)
+    return "kernel %s has no bonding driver: /lib/modules/%s has no module bonding; install the package with the kernel's extra modules, or declare no bond" % (
+        release,
+        release,
     )
 
 

@@ -22,8 +22,8 @@ from ._todo import Dissent, IpoibPlan
 from ._wanted import Interface, Naming, Wanted
 
 _PLACES = (
-    "names change places only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node without work, "
-    "or declare names that no interface has"
+    "names can be swapped only while all of these interfaces are down: take them down ('ip link set dev NAME down') on a node that runs no jobs, or declare "
+    "names that no interface has"
 )
 
 
@@ -125,8 +125,8 @@ def _refuse_giving_up(wanted: Wanted, removed: t.Sequence[Record]) -> None:
     going = sorted(record.name for record in removed if record.name not in wanted.dismissed)
     if going:
         raise Refused(
-            "ipoib_interfaces declares no interface, and the node would lose all that it has from earlier runs: %s; declare them under ipoib_interfaces, "
-            "or consent with rdma_allow_removal: true" % ", ".join(going),
+            "ipoib_interfaces declares no interface, and the node would lose all interfaces from earlier runs: %s; declare them in ipoib_interfaces, or "
+            "consent with rdma_allow_removal: true" % ", ".join(going),
             removed=going,
         )
 
@@ -135,21 +135,21 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
     interfaces = wanted.interfaces
     faults = backend.faults(interfaces, found)
     if faults:
-        raise Refused("%s can't do it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
+        raise Refused("%s does not support it: %s; or name another back-end in ipoib_backend" % (backend.name, "; ".join(faults)), problems=list(faults))
     bonds = [interface.name for interface in interfaces if interface.bond is not None and interface.name not in found.netdevs]
     if bonds and found.no_bonding:
         raise Refused("%s can't be made: %s" % (", ".join(bonds), found.no_bonding), bonds=bonds)
     conflicts = _foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
-        raise Refused("%s; take the interface out of the file, or remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+        raise Refused("%s; remove the interface from the file, remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
     aloof = _aloof(found, interfaces, backend, namings=wanted.namings)
     if aloof:
         raise Refused(
-            "%s; take the interface out of it, or name another back-end in ipoib_backend, or do not declare the interface" % "; ".join(aloof), conflicts=aloof
+            "%s; remove the interface from it, name another back-end in ipoib_backend, or do not declare the interface" % "; ".join(aloof), conflicts=aloof
         )
     conflicts = _masters(found, interfaces, records)
     if conflicts:
-        raise Refused("%s; take the interface out of it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+        raise Refused("%s; remove the interface from it, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
 
 
 def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t.Iterable[str], namings: t.Sequence[Naming] = ()) -> list[str]:
@@ -165,7 +165,7 @@ def _foreign(found: Found, interfaces: Interfaces, backend: Backend, *, paths: t
     for path in sorted(paths):
         text = found.files.get(path, "")
         if text and path not in _registry.SHARED and not _registry.is_ours(path, text):
-            conflicting.append("%s exists and is not of this collection" % path)
+            conflicting.append("%s exists and does not belong to this collection" % path)
     return list(dict.fromkeys(conflicting))
 
 
@@ -173,7 +173,7 @@ def _aloof(found: Found, interfaces: Interfaces, backend: Backend, *, namings: t
     """Wanted interfaces that the back-end is told to leave alone: it would read our files and do nothing."""
     guids = {naming.name: naming.guid for naming in namings}
     return [
-        "%s is told to leave %s alone (%s)" % (backend.name, interface.name, place)
+        "%s is configured to ignore %s (%s)" % (backend.name, interface.name, place)
         for interface in interfaces
         for place in _registry.aloof(backend, interface.name, found, guids=guids)
     ]

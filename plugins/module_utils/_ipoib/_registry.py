@@ -66,8 +66,8 @@ def _strongest(presences: t.Mapping[str, Presence]) -> str:
     claims = {name: presence.claim for name, presence in presences.items() if presence.claim is not None}
     if not claims:
         raise Unsupported(
-            "no network back-end that this module knows manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend "
-            "to learn what it lacks" % ", ".join(presences)
+            "no network back-end that this module supports manages this node: none of %s is in use; enable one of them, or name it in ipoib_backend to see "
+            "what it lacks" % ", ".join(presences)
         )
     # A renderer of another back-end does not compete with it.
     renderers = {claim.renderer for claim in claims.values()}

@@ -154,7 +154,7 @@ def sort_out(namings: t.Sequence[Naming], found: Found, ending: t.Collection[str
 
 def _taken(naming: Naming, found: Found, obstacles: t.Mapping[str, str]) -> str:
     other = found.netdevs[naming.name]
-    text = "%s is declared for the port %s, and is the name of %s" % (naming.name, naming.guid, other.port_guid or "an interface of kind %s" % other.kind)
+    text = "%s is declared for port %s, and is already the name of %s" % (naming.name, naming.guid, other.port_guid or "an interface of kind %s" % other.kind)
     own = obstacles.get(naming.name, "")
     if not naming.current:
         return text + "; the port has no interface"

@@ -139,6 +139,6 @@ def arm(run: Runner, undo: t.Mapping[str, str], *, seconds: int, pid: int, root:
 def confirm(run: Runner, unit: str, root: str = "/") -> None:
     """Confirm that the node is reachable: stop the timer. Raises CommandFailed where it has already fired."""
     if unit != ROLLBACK + ".timer" or not Systemd(run).is_active(ROLLBACK + ".timer"):
-        raise CommandFailed("the timer %s has gone off: the node is back in its state of before the change" % unit)
+        raise CommandFailed("the timer %s has fired: the node is back in its state before the change" % unit)
     Systemd(run).stop(ROLLBACK + ".timer")
     shutil.rmtree(under(root, ROLLBACK_DIRECTORY), ignore_errors=True)

@@ -32,12 +32,12 @@ class Dissent(t.NamedTuple):
 
     def reason(self) -> str:
         """The reason to report for a run that does not change the interface."""
-        text = "%s: %s reports it as %s, although its state is the declared one; this run leaves it alone: %s"
+        text = "%s: %s reports it as %s, although its state is as declared; this run leaves it alone: %s"
         return text % (self.name, self.backend, self.said, self.remedy())
 
     def remedy(self) -> str:
         if self.carries_run:
-            return "the connection to this node goes through it, so have it configured over another one; for the cause, see %s" % self.see
+            return "the connection to this node goes through it, so configure it over another one; for the cause, see %s" % self.see
         if not self.retry:
             return "for the cause, see %s" % self.see
         return "run '%s' (this interrupts its traffic); for the cause, see %s" % (self.retry, self.see)

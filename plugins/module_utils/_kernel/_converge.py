@@ -70,7 +70,7 @@ def _conclude(job: jobs.State, root: str) -> None:
 def _finish(job: jobs.State, found: Found, left: planner.KernelPlan) -> dict[str, t.Any]:
     """The result of a job that did what this run wants."""
     if left.plan:
-        words = "%s ended without an error, and it is still so that %s. All output is in %s"
+        words = "%s ended without an error, but still %s. All output is in %s"
         raise CommandFailed(words % (job.memo["last"], planner.lacking(found) or left.plan.changes[0].words(), job.log), job=job.result())
     if planner.unsigned(found):
         raise Refused(planner.unsigned(found), changed=True, job=job.result())

@@ -89,7 +89,7 @@ def built_package(output: str, before: t.Collection[str], now: t.Collection[str]
         return str(named[-1])
     fresh = sorted(set(now) - set(before))
     if len(fresh) != 1:
-        raise Failed("the tool does not say what it has built: %s" % (", ".join(fresh) or "there is no new %s" % _SCRATCH))
+        raise Failed("the tool does not report what it has built: %s" % (", ".join(fresh) or "there is no new %s" % _SCRATCH))
     return fresh[0]
 
 

@@ -31,7 +31,7 @@ INSTALLING = "installing the driver for kernel "
 WORK = "/var/lib/rdma.ofed/kernel-support"
 DOCA_TOOL = "/opt/mellanox/doca/tools/doca-kernel-support"
 SCRIPT = "kernel_packages.py"
-NO_PACKAGE = "no package has kernel %s, so the package manager can't hold it: whoever installed it replaces it, and builds its driver"
+NO_PACKAGE = "no package has kernel %s, so the package manager can't hold it: update it the way it was installed, and build its driver"
 _DOCA_PACKAGE = "doca-extra"
 _SUPPORTER = "mlnx_add_kernel_support.sh"
 _NAME = "bundle"
@@ -60,7 +60,7 @@ def lacking(found: Found) -> str:
     if kernel is None:
         return "%s, has no modules in /lib/modules" % what
     if kernel.stack != "ofed":
-        return "%s, would come up with %s" % (what, "the driver of the distribution" if kernel.stack == "inbox" else "no RDMA driver")
+        return "%s, would start with %s" % (what, "the driver of the distribution" if kernel.stack == "inbox" else "no RDMA driver")
     return ""
 
 
@@ -97,7 +97,7 @@ def ways_out(found: Found) -> str:
     if found.stack.kind == "mlnx_ofed":
         ways.insert(0, "declare ofed_bundle, the bundle of MLNX_OFED %s, whose %s builds it for that kernel" % (release_of(found), _SUPPORTER))
     if others:
-        ways.append("let %s boot next, and keep new kernels away with ofed_kernel_policy: pin" % ", ".join(others))
+        ways.append("boot %s next, and hold back new kernels with ofed_kernel_policy: pin" % ", ".join(others))
     return ", or ".join(ways)
 
 
@@ -118,7 +118,7 @@ def headers_of(found: Found, kernel: str) -> tuple[str, ...]:
     owners = found.owners.get(kernel, ())
     name = found.distribution.headers_of(kernel, owners)
     if not name:
-        words = "the headers of kernel %s are not installed, without which the driver can't be built: %s"
+        words = "the headers of kernel %s are not installed, and the driver can't be built without them: %s"
         raise Refused(words % (kernel, found.distribution.how_to_get_headers(owners)))
     return (name,)
 
@@ -210,7 +210,7 @@ def _pin(found: Found) -> KernelPlan:
         return KernelPlan(reasons=reasons)
     if not found.can_lock:
         package = found.distribution.manager.lock_package
-        raise Unsupported("kernels can't be held without the plugin versionlock of dnf and its list: install %s, and leave it turned on" % package)
+        raise Unsupported("kernels can't be held without dnf's plugin versionlock and its list: install %s, and keep it enabled" % package)
     changes = tuple(Change(Kind.PACKAGE, name, "hold", "free", "held") for name in loose)
     return KernelPlan(Plan(changes), (Step("holding the kernels", (*found.distribution.manager.hold, *loose)),), reasons=reasons)
 

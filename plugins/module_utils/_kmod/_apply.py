@@ -37,14 +37,14 @@ PATIENCE = 10.0
 # Patterns in the output of modprobe, with advice for the user.
 _HINTS = (
     (r"key was rejected|required key not available", "Secure Boot refuses the signature: enrol the key of the package that brought the module"),
-    (r"unknown symbol", "the module fits another driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
+    (r"unknown symbol", "the module belongs to a different driver stack than the loaded one: see the kernel log, and reload the driver or reboot"),
     (r"invalid argument", "the kernel refused the module or its options: see the kernel log"),
 )
 
 
 def _hint(stderr: str, found: Found) -> str:
     if "not permitted" in stderr.lower():
-        return IN_CONTAINER if found.container else "the kernel allows no loading now: see kernel.modules_disabled and lockdown"
+        return IN_CONTAINER if found.container else "the kernel currently allows no loading of modules: see kernel.modules_disabled and lockdown"
     return next((hint for pattern, hint in _HINTS if re.search(pattern, stderr.lower())), "see the kernel log of the node")
 
 
@@ -63,7 +63,7 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
     loaded = read_loaded(root)
     missing = [module for module in modules if module not in loaded]
     if output.rc != 0 or missing:
-        said = output.stderr.strip() or "modprobe said nothing, exit status %d" % output.rc
+        said = output.stderr.strip() or "modprobe printed nothing, exit status %d" % output.rc
         text = "the kernel did not load %s: %s (%s)" % (", ".join(missing or modules), said, _hint(output.stderr, found))
         raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 

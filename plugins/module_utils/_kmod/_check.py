@@ -79,7 +79,7 @@ def _switched_off(module: str, name: str, found: Found) -> Problem | None:
             continue
         if directive.kind == "blacklist" or (directive.kind == "install" and _DISABLED.match(directive.rest)):
             line = ("%s %s %s" % (directive.kind, directive.module, directive.rest)).strip()
-            return Problem("kernel_modules_load", name, "a module that is not switched off", "%s line %d says: %s" % (directive.path, directive.line, line))
+            return Problem("kernel_modules_load", name, "a module that is not disabled", "%s line %d says: %s" % (directive.path, directive.line, line))
     return None
 
 
@@ -89,7 +89,7 @@ def allowed(kind: str, value: str) -> str:
         element = kind[len(_ARRAY) :]
         # The kernel has no nested arrays.
         wrong = [] if element.startswith(_ARRAY) else [words for words in (allowed(element, part) for part in value.split(",")) if words]
-        return "a list with commas and without blanks, each entry %s" % wrong[0] if wrong else ""
+        return "a list separated by commas, without blanks, each entry %s" % wrong[0] if wrong else ""
     if kind in _BOOLEANS:
         return "" if _BOOLEAN.match(value) else "1 or 0, y or n, on or off"
     if kind not in _INTEGERS:
@@ -134,7 +134,7 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
     if "ib_ipoib" in drivers and found.dracut and not found.dracut_network:
         return [Problem("kernel_modules_initramfs_drivers", drivers, "drivers without ib_ipoib", "for IPoIB, install the package dracut-network first")]
     if wanted.initramfs_cmdline and not found.dracut:
-        hint = "only dracut can put it into an initramfs; give it to the boot loader"
+        hint = "only dracut can put it into an initramfs; configure it in the boot loader"
         return [Problem("kernel_modules_initramfs_cmdline", list(wanted.initramfs_cmdline), "nothing", hint)]
     return []
 
@@ -143,7 +143,7 @@ def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
     after = naming_text(found.text(NAMING_PATH), wanted.device_names)
     if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
         return None
-    hint = "%s is a file of others with another rule: remove it first" % NAMING_PATH
+    hint = "%s belongs to others and has another rule: remove it first" % NAMING_PATH
     return Problem("kernel_modules_device_names", wanted.device_names, UNMANAGED, hint)
 
 

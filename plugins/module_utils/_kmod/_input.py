@@ -17,7 +17,7 @@ from ._names import NAME, canonical
 
 # Modules that no longer exist and that old instructions still name.
 GONE: t.Mapping[str, str] = {
-    "ib_sdp": "SDP is gone from every supported kernel and driver stack; use TCP over IPoIB or an rsocket preload (librspreload) instead",
+    "ib_sdp": "no supported kernel or driver stack has SDP any longer; use TCP over IPoIB, or preload rsockets (librspreload)",
 }
 
 # Characters with a special meaning in modprobe.d can't be part of a value.

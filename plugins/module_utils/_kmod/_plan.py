@@ -140,7 +140,7 @@ def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
 def lower_limits(wanted: Wanted, found: Found) -> list[str]:
     """Locked-memory limits that others have set below the declared one."""
     return [
-        "%s line %d limits locked memory to %s, and %s is declared: take the line out, or declare kernel_modules_memlock: keep"
+        "%s line %d limits locked memory to %s, and %s is declared: remove the line, or declare kernel_modules_memlock: keep"
         % (line.path, line.line, line.value, wanted.memlock)
         for line in limits.others((*found.session_limits, *found.service_limits), wanted.memlock)
     ]
@@ -193,7 +193,7 @@ def conflicts(wanted: Wanted, found: Found) -> list[str]:
         for name, value in config.parse_assignments(directive.rest).items():
             if name in declared and not same_value(declared[name], value.strip('"')):
                 warnings.append(
-                    "%s line %d sets %s %s=%s, but %s is declared: take the line out, modprobe reads both"
+                    "%s line %d sets %s %s=%s, but %s is declared: remove the line, because modprobe reads both"
                     % (directive.path, directive.line, directive.module, name, value, declared[name])
                 )
     return warnings

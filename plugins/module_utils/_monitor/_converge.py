@@ -31,7 +31,7 @@ def _require_ports(fabrics: t.Iterable[tuple[str, str]], root: str) -> None:
     """Raise InvalidInput where the host has no port to sample through: every sample would fail. A port without a link is accepted, it may get one."""
     found: list[Problem] = []
     for fabric, name in fabrics:
-        where, hint = "fabrics.%s" % fabric, "load the driver, or let a host with a port of this fabric sample it: fabric_monitor_sampler"
+        where, hint = "fabrics.%s" % fabric, "load the driver, or choose another host with a port on this fabric in fabric_monitor_sampler"
         try:
             if asked_port(name, root) is None:
                 found.append(Problem(where, [], "a fabric that this host has an InfiniBand port in; it has none", hint))
@@ -55,7 +55,7 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/") -> dict[str
     found = look(run, textfile, systemd=systemd, root=root)
     others = [path for path in files if path in found.files and not is_ours(found.files[path])]
     if others:
-        raise Refused("not of this collection: %s. Move it away, and run the role again" % ", ".join(others))
+        raise Refused("does not belong to this collection: %s. Move it away, and run the role again" % ", ".join(others))
     todo = planner.plan(wanted, found, files)
     result = todo.result()
     if todo and not module.check_mode:

@@ -17,19 +17,19 @@ _LOG = "see /var/log/opensm/{subject}/opensm.log"
 FORMS: t.Mapping[Code, Form] = {
     Code.ROUTING_FALLBACK: Form(
         cause="opensm says: {detail}",
-        next_step="declare an engine that fits the fabric in opensm_routing_engine, such as updn or minhop, or mend the topology",
+        next_step="declare an engine that fits the fabric in opensm_routing_engine, such as updn or minhop, or correct the topology",
     ),
     Code.PARTITIONS_REFUSED: Form(
         "refused by opensm",
         "partitions.conf in effect",
         "opensm says: {detail}",
-        "mend opensm_partitions, or adopted-partitions.conf in /etc/rdma-ofed/opensm/{subject}, and run rdma.ofed.site --tags opensm",
+        "correct opensm_partitions, or adopted-partitions.conf in /etc/rdma-ofed/opensm/{subject}, and run rdma.ofed.site --tags opensm",
     ),
     Code.OPENSM_OBJECTS: Form(
         "errors in its files",
         "all of them in effect",
         "opensm says: {detail}",
-        "mend the variable of the file (opensm_root_guids, opensm_qos_policy, opensm_options), and run rdma.ofed.site --tags opensm",
+        "correct the variable of the file (opensm_root_guids, opensm_qos_policy, opensm_options), and run rdma.ofed.site --tags opensm",
     ),
     Code.OPENSM_UNBOUND: Form(
         "not bound",

@@ -119,7 +119,7 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     missing = [name for name in _missing(found, now) if name not in left_out]
     if missing:
         words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s, and the reason in the kernel log (dmesg)"
-        text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe said nothing", job.log)
+        text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe printed nothing", job.log)
         raise CommandFailed(text, changed=True, reboot_required=True, job=job.result())
     if planner.differing(now):
         names = ", ".join(module.name for module in planner.differing(now))

@@ -115,7 +115,7 @@ def ssh_user(found: Found) -> tuple[User, ...]:
     """The management connection, where it uses the driver."""
     if not found.ssh.over_rdma and not (found.ssh.client and not found.ssh.device):
         return ()
-    device = found.ssh.device or "an interface that can't be told"
+    device = found.ssh.device or "an unknown interface"
     return (User("ssh", device, "the connection from %s runs over it" % found.ssh.client),)
 
 
@@ -160,7 +160,7 @@ def _never(found: Found) -> tuple[str, ...]:
 def _elsewhere(found: Found, wanted: Wanted) -> tuple[str, ...]:
     if not found.enclosed or wanted.allow_container:
         return ()
-    way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
+    way_out = "allow_container: true, or rdma_allow_container: true for the roles, overrides this"
     return ("this is a %s, and the driver belongs to all that run on this kernel (%s)" % (found.enclosed, way_out),)
 
 

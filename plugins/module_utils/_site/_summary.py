@@ -18,7 +18,7 @@ from ._leaving import WHOLE, causes, words
 
 _UNKNOWN = "failed; see its error above"
 _UNTOUCHED = "not touched: the run ended before its batch"
-_NEXT = "Next: mend what is named, and run the same command again. With --limit %s, it runs for these alone"
+_NEXT = "Next: correct what is listed, and run the same command again. With --limit %s, it runs for these hosts only"
 # The most host names in a suggested command line.
 _MOST_LIMITED = 40
 

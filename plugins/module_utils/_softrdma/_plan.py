@@ -68,7 +68,9 @@ def check(links: t.Sequence[Link], found: Found) -> list[Problem]:
             if other.name not in ours and other.name != link.name and same(other, link)
         ]
         if found.files.get(path_of(link.name)) and link.name not in ours:
-            problems.append(Problem(where + ".name", link.name, "a name whose unit is free", "%s exists and is not of this collection" % path_of(link.name)))
+            problems.append(
+                Problem(where + ".name", link.name, "a name whose unit is free", "%s exists and does not belong to this collection" % path_of(link.name))
+            )
     return problems
 
 

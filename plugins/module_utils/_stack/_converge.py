@@ -226,7 +226,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     wanted = wanted_of(parameters, found, root)
     if is_unprotected(wanted, found):
         package = found.manager.lock_package
-        module.warn("updates of the system may replace packages of MLNX_OFED: install %s and leave it turned on, or set ofed_protect_packages: false" % package)
+        module.warn("system updates may replace packages of MLNX_OFED: install %s and keep it enabled, or set ofed_protect_packages: false" % package)
     todo = plan(wanted, found)
     # If an earlier run started the job for something else, this run only waited for it.
     if job is not None and (not todo or job.memo["wanted"] == wanted.purpose()):

@@ -199,7 +199,7 @@ def _printed(name: str, job: jobs.State, root: str) -> list[str]:
 def reason(name: str, job: jobs.State, root: str) -> str:
     """The end of the output of a job's failed stage, or that the stage timed out."""
     if job.rc == TIMED_OUT:
-        return "it did not end in time; raise ofed_timeout"
+        return "it did not finish in time; raise ofed_timeout"
     lines = _printed(name, job, root)
     return "exit status %d: %s" % (job.rc, " | ".join(([line for line in lines if _ERROR.match(line)] or lines)[-_LINES:]))
 

@@ -166,7 +166,7 @@ def _mlnx_problems(variables: t.Mapping[str, t.Any], platform: Platform, method:
     if method == "installer":
         found += bundle_problems(variables, platform)
         if _is_empty(version) and isinstance(variables.get("ofed_bundle"), str) and variables["ofed_bundle"] and not mlnx_version(variables):
-            found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not tell it"))
+            found.append(Problem("ofed_version", None, VERSION_WORDS, "the name of ofed_bundle does not contain it"))
         if options is not None:
             installer = Installer(mlnx_version(variables), platform.packaging)
             found += installer.problems("ofed_installer_options", options, firmware_update=firmware, ask=True)

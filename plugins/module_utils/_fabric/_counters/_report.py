@@ -181,7 +181,7 @@ class _Work:
 
 
 def _unusable(path: str, exc: OSError) -> RdmaError:
-    return RdmaError("the sample can't be kept in %s: %s. Set sample_file to a file that root can read and write" % (path, exc.strerror or exc))
+    return RdmaError("the sample can't be saved in %s: %s. Set sample_file to a file that root can read and write" % (path, exc.strerror or exc))
 
 
 def _has_any(counts: Counts, data: bool) -> bool:

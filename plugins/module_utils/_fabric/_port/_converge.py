@@ -78,8 +78,8 @@ def _apply(run: Runner, local: LocalPort, port: Port, *, steps: t.Sequence[Step]
             now = ", ".join(after.speeds if step.change.aspect == SPEEDS else after.widths)
             if now != step.change.after:
                 raise RdmaError(
-                    "%s has the %s %s after they were set to %s, so its link was not trained again. The likely cause is an ibportstate that does not "
-                    "know them all. Next: set them with mlxlink of NVIDIA's firmware tools, option --speeds, on the host or switch of the port"
+                    "%s has the %s %s after they were set to %s, so its link was not retrained. The likely cause is an ibportstate that does not know all "
+                    "of them. Next: set them with mlxlink of NVIDIA's firmware tools, option --speeds, on the host or switch of the port"
                     % (step.change.subject, step.change.aspect, now or "(none)", step.change.after)
                 )
     return after

@@ -86,7 +86,7 @@ def apply(session: Session, todo: ConfigPlan) -> dict[str, Row]:
     left = differences(todo.wanted, rows)
     absent = [name for name in todo.later if name not in rows]
     if left or absent:
-        text = "%s: the tool reported success, but the next start will not bring %s" % (session.title, ", ".join([*sorted(left), *absent]))
+        text = "%s: the tool reported success, but the next start will not apply %s" % (session.title, ", ".join([*sorted(left), *absent]))
         raise _halfway(session, todo, CommandFailed(text))
     return rows
 

@@ -104,17 +104,17 @@ def _missing(name: str, setting: Setting, *, wanted: Wanted, rows: t.Mapping[str
     where = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
     written = setting.key or name
     if PREREQUISITES.get(name, "") in rows:
-        return Problem(where, written, "a parameter that is there", "it exists only with %s=1: declare that too" % PREREQUISITES[name])
+        return Problem(where, written, "a parameter that exists", "it exists only with %s=1: declare that too" % PREREQUISITES[name])
     base = base_name(name)
     if base != name and base in rows:
         limits = bounds(rows[base].next)
-        allowed = "%s[%d..%d]" % (base, limits[0], limits[1]) if limits else "%s, which is no array" % base
+        allowed = "%s[%d..%d]" % (base, limits[0], limits[1]) if limits else "%s, which is not an array" % base
         return Problem(where, written, allowed)
     near, known = _near(base, rows, confs)
     hints = ["did you mean %s?" % " or ".join(near) if near else "see: mstconfig -d %s query" % wanted.device.pci]
     if base in confs or known:
         known = "it" if base in confs else known
-        hints.insert(0, "the tool knows %s, but not for this card with its present firmware and settings" % known)
+        hints.insert(0, "the tool knows %s, but not for this card with its current firmware and settings" % known)
     return Problem(where, written, "a parameter of this adapter", "; ".join(hints))
 
 
@@ -147,15 +147,15 @@ def check(wanted: Wanted, rows: t.Mapping[str, Row], confs: t.Mapping[str, Conf]
             within = "%s (%s)" % (setting.within or setting.where, wanted.device.pci)
             found.append(Problem(within, setting.key or name, "elements of the array: %s[%d..%d]" % (name, limits[0], limits[1])))
         elif text is None:
-            found.append(Problem(where, setting.key or name, "a value", "the firmware of this card does not tell its defaults"))
+            found.append(Problem(where, setting.key or name, "a value", "the firmware of this card does not report its defaults"))
         elif not readable(row.next):
-            found.append(Problem(where, text, "a parameter that can be read", "the card does not tell the value of %s" % name))
+            found.append(Problem(where, text, "a parameter that can be read", "the card does not report the value of %s" % name))
         elif row.read_only and not same(text, row.next):
             found.append(Problem(where, text, row.next, "%s is read only" % name))
         elif setting.boolean and not is_boolean(row.next):
-            found.append(Problem(where, text, allowed_value(name, row, confs or {}), "%s is no boolean: write a name in quotes or a number" % name))
+            found.append(Problem(where, text, allowed_value(name, row, confs or {}), "%s is not a boolean: write a name in quotes or a number" % name))
         elif needs in wanted.settings and setting.value is not None and not _is_set(needs, wanted=wanted, rows=rows):
-            found.append(Problem(where, text, "%s=1" % needs, "%s exists only then" % name))
+            found.append(Problem(where, text, "%s=1" % needs, "%s exists only with that value" % name))
     return once(found)
 
 

@@ -54,7 +54,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/", *, environ: t.
     all_wanted, problems = wanted_of("devices", options["devices"], read_devices(root), missing=options["missing"])
     require_none(problems)
     if all_wanted and module.check_mode and not any(run.has(name) for name in TOOLS):
-        reason = "nothing can be predicted: the tools are not installed on this node; a real run would stop here, or install them before"
+        reason = "nothing can be predicted: the tools are not installed on this node. A real run would install them first, or stop here"
         return {**Plan().result(reasons=[reason]), "waiting": [], "devices": [], "backup_files": []}
     tools = find_tools(run, options["tool"]) if all_wanted else ()
     sessions = {one.device.pci: Session(run, tools, one.device.pci, title=title(one.device)) for one in all_wanted}

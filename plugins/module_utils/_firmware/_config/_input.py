@@ -40,7 +40,7 @@ def _entry_problems(variable: str, entry: t.Any) -> list[Problem]:
     if state == "present" and (names or not parameters):
         found.append(Problem(variable, sorted(map(label, given)), "parameters (with state: present), names (with state: default)"))
     if state == "default" and parameters and names:
-        found.append(Problem(variable, sorted(map(label, given)), "names, or parameters that keep a value while all others go to their default"))
+        found.append(Problem(variable, sorted(map(label, given)), "names, or parameters that keep a value while all others are reset to their defaults"))
     for name, value in parameters.items():
         found.extend(_value_problems(variable + ".parameters", name, value))
     found.extend(Problem("%s.names[%d]" % (variable, at), name, _KEY) for at, name in enumerate(names) if not isinstance(name, str) or not elements_of(name))

@@ -24,7 +24,7 @@ if t.TYPE_CHECKING:
 
 ABSENT = "not available"
 UNKNOWN = "unknown"
-_WAITS = "the running firmware does not have it; it is set once the firmware in flash runs"
+_WAITS = "the running firmware does not have it; it will be set once the firmware in flash runs"
 
 
 def _place(name: str, wanted: Wanted) -> str:
@@ -54,7 +54,7 @@ def refused_together(wanted: Wanted, assignments: t.Mapping[str, str], *, said: 
     """The problem of assignments that the tool accepts one by one, but not together."""
     settings = [wanted.settings[name] for name in assignments if name in wanted.settings]
     where = "%s (%s)" % (settings[0].within or settings[0].where, wanted.device.pci) if settings else wanted.device.pci
-    return Problem(where, " ".join("%s=%s" % item for item in assignments.items()), "values that go together", "%s says: %s" % (tool, said))
+    return Problem(where, " ".join("%s=%s" % item for item in assignments.items()), "values that are compatible", "%s says: %s" % (tool, said))
 
 
 def _names(wanted: Wanted, rows: t.Mapping[str, Row]) -> list[str]:

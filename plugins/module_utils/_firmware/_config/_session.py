@@ -22,17 +22,17 @@ SET_TIMEOUT = 300.0
 # Seconds before each retry while the card is busy.
 WAITS = (1.0, 3.0)
 
-_HELD = "the semaphores of the card are held (by another tool at work, or one that was killed)%s: repeat the task later; a cold boot frees them"
+_HELD = "the semaphores of the card are held (by another tool that is running, or one that was killed)%s: repeat the task later; a cold boot frees them"
 _HINTS = (
     (
         "failed to open the device",
         "the task must run as root; kernel lockdown (Secure Boot) forbids it too, the semaphores of the card may be held, or it has left the PCI bus",
     ),
-    ("failed to identify the device", "the card may have left the PCI bus: look at dmesg; a cold boot brings it back. Or the tool is too old for it"),
+    ("failed to identify the device", "the card may have left the PCI bus: see dmesg; a cold boot brings it back. Or the tool is too old for the card"),
     ("me_icmd_status_cr_fail", "another process uses the card, perhaps one of an interrupted run; repeat the task later"),
     ("cannot access nv register", "the card is locked: see flint hw_access, or the owner of the DPU"),
     ("livefish", "the card is in recovery mode: burn its firmware first"),
-    ("erase count", "the card's flash allows no more writes now"),
+    ("erase count", "the card's flash accepts no further writes now"),
     ("nv access registers are supported", _HELD % ", or its firmware still starts"),
     ("semaphore", _HELD % ""),
 )
@@ -117,7 +117,7 @@ class Session:
         argv = mlxconfig.set_command(self.tool, self.device, assignments, dry_run=True)
         output = self._ask(argv, QUERY_TIMEOUT)
         if output.rc != mlxconfig.ABORTED and _hint(mlxconfig.errors_of(output.stdout)):
-            raise self._failed("%s can't tell whether it takes what is to be set" % self.tool, argv, output)
+            raise self._failed("%s can't determine whether it accepts the values to be set" % self.tool, argv, output)
         if output.rc != mlxconfig.ABORTED:
             return {}, _said(output)
         return {row.name: row.new for row in mlxconfig.parse_query(output.stdout).rows.values() if row.new is not None}, ""

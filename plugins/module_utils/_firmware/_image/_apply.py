@@ -45,8 +45,8 @@ def _interrupted(run: Runner, tool: str, burn: Burn, *, error: str, details: t.M
     other = [name for name in flint.TOOLS if name != tool and run.has(name)]
     by_hand = " ".join(flint.burn(other[0] if other else tool, adapter.pci, image.file))
     way_out = (
-        "Its flash may be half written. Do not reset it, and neither reboot nor switch off the node: the card still runs the firmware in its memory, "
-        "and may not come back with what is in its flash. Run this again, which burns it again; or burn it by hand (%s)%s"
+        "Its flash may be partly written. Do not reset it, and do not reboot or switch off the node: the card still runs the firmware in its memory, and "
+        "may not start with what is in its flash. Run this again, which burns it again, or burn it manually (%s)%s"
     ) % (by_hand, "" if other else ". Where %s keeps failing, try the same tool of %s" % (tool, "MFT, flint" if tool == "mstflint" else "the package mstflint"))
     return CommandFailed("%s could not be burned with %s: %s. %s" % (name_of(adapter), image.path, error, way_out), **{**details, "half_written": True})
 
@@ -72,7 +72,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
             details = {"cmd": argv, "rc": output.rc, "stdout": text}
             if flint.writing_began(text):
                 raise _interrupted(run, tool, burn, error=error, details=details)
-            hint = " Reset the adapter first: it holds another image that does not run yet." if _PENDING_IMAGE in error else ""
+            hint = " Reset the adapter first: its flash holds another image that is not running yet." if _PENDING_IMAGE in error else ""
             raise CommandFailed("%s could not be burned with %s: %s.%s" % (name_of(adapter), image.path, error, hint), **details)
         by_tool = foreign or flint.wrote_flash(text) or not flint.firmware_checks(found.query)
         return _verify_flash(run, tool, burn, psid_in_flash=psid_in_flash, by_tool=by_tool)

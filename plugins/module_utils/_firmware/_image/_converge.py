@@ -62,6 +62,6 @@ def converge(module: AnsibleModule, run: Runner, *, root: str = "/", download: D
         done = burn_all(run, tool, todo.burns, parameters=parameters, root=root)
         adapters = tuple(done.get(adapter.pci, adapter) for adapter in adapters)
     due = planning.pending(adapters)
-    reasons = [*("%s: activated by a firmware reset or a reboot" % entry.change.words() for entry in due), *todo.notes]
+    reasons = [*("%s: a firmware reset or a reboot activates it" % entry.change.words() for entry in due), *todo.notes]
     answer = {**todo.plan.result(due, reasons), "adapters": [planning.describe(adapter, todo.chosen.get(adapter.pci)) for adapter in adapters]}
     return concluded(answer, unread)

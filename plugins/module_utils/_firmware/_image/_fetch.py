@@ -65,10 +65,10 @@ def _receive(source: t.IO[bytes], target: t.IO[bytes], *, clock: t.Callable[[], 
             return
         size += len(block)
         if size > LARGEST:
-            text = "its download was stopped after %d MB, and no firmware image is as large: the address may be that of another file"
+            text = "its download was stopped after %d MB, because no firmware image is that large: the address may be that of another file"
             raise CommandFailed(text % (LARGEST // _MEGABYTE))
         if clock() - began > LONGEST:
-            text = "its download was stopped after %d s and %d kB: the server or the network is too slow; put the image on the node in another way"
+            text = "its download was stopped after %d s and %d kB: the server or the network is too slow; copy the image to the node another way"
             raise CommandFailed(text % (LONGEST, size // 1000))
         target.write(block)
 

@@ -39,7 +39,7 @@ def _location_problems(name: str, value: t.Any) -> list[Problem]:
     if url is not None and not _is(_URL, url):
         problems.append(Problem(name + ".url", url, "an address that begins with https:// or http://"))
     if checksum is None and url is not None:
-        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "images from a network are burned only if their checksum is right"))
+        problems.append(Problem(name + ".checksum", None, _CHECKSUMS, "images from a network are burned only if their checksum is verified"))
     if checksum is not None and not _is(_CHECKSUM, checksum):
         problems.append(Problem(name + ".checksum", checksum, _CHECKSUMS))
     return problems

@@ -20,7 +20,7 @@ from ._wanted import Wanted
 ACTIVATION = "device_reset"
 OVERRIDE_PSID = "allow_another_psid_that_may_destroy_the_adapter"
 ABSENT = "there is no such file on the node"
-NOT_DOWNLOADED = "it was never downloaded to this node, so its version is not known here"
+NOT_DOWNLOADED = "it has never been downloaded to this node, so its version is not known here"
 _HINTS = {
     ABSENT: "copy it to the node, or give a url with a checksum",
     NOT_DOWNLOADED: "rdma.ofed.firmware downloads it; a version in hca_firmware_versions is compared without an image",
@@ -100,7 +100,7 @@ def _faulty(images: t.Iterable[Image]) -> list[str]:
 
 def unusable(image: Image) -> Problem:
     """The problem of an image that has a fault."""
-    return Problem("image %s" % image.path, image.fault, "a whole firmware image", _HINTS.get(image.fault, "take it from its source again"))
+    return Problem("image %s" % image.path, image.fault, "a whole firmware image", _HINTS.get(image.fault, "get it from its source again"))
 
 
 def _without_image(adapter: Adapter, version: str, source: Source, *, missing: str) -> Problem:
@@ -108,14 +108,14 @@ def _without_image(adapter: Adapter, version: str, source: Source, *, missing: s
     psid, sound = adapter.query.psid, [one for one in source.candidates if not one.fault]
     if version:
         have = sorted({one.query.version for one in sound if one.query.psid == psid}, key=numbers)
-        allowed = "a version of %s that there is an image for: %s" % (psid, ", ".join(have) or "none")
+        allowed = "a version of %s for which there is an image: %s" % (psid, ", ".join(have) or "none")
     else:
-        allowed = "a PSID that there is an image for: %s" % (", ".join(sorted({one.query.psid for one in sound} | set(source.by_psid))) or "none")
-    hints = ["images carry the PSID of the cards they are made for"]
+        allowed = "a PSID for which there is an image: %s" % (", ".join(sorted({one.query.psid for one in sound} | set(source.by_psid))) or "none")
+    hints = ["an image contains the PSID of the cards that it is made for"]
     if _faulty(source.candidates):
         hints.append("not readable: %s" % ", ".join(_faulty(source.candidates)))
     if missing == "fail" and not version:
-        hints.append("with missing_image=skip the adapter is left as it is")
+        hints.append("with missing_image=skip, the adapter is left unchanged")
     if version:
         hints.append("its flash has %s" % adapter.query.version)
     return Problem(name_of(adapter), "without an image%s" % (" of version %s" % version if version else ""), allowed, "; ".join(hints))
@@ -156,7 +156,7 @@ def _objections(adapter: Adapter, image: Image, wanted: Wanted) -> list[Problem]
     if version and not same_version(version, offered.version):
         object_to(offered.version, "version %s, which is declared for %s" % (version, found.psid))
     if offered.psid != found.psid and (not wanted.allow_psid or SECURE in found.security):
-        hint = "firmware of another board can make the card unusable for good; %s burns it nevertheless" % OVERRIDE_PSID
+        hint = "firmware of another board can make the card permanently unusable; %s burns it nevertheless" % OVERRIDE_PSID
         if wanted.allow_psid:
             hint = "secure firmware does not allow a change of its PSID"
         object_to("PSID %s" % (offered.psid or "none"), "PSID %s, that of the %s" % (found.psid, name), hint)
@@ -197,7 +197,7 @@ def plan(adapters: t.Sequence[Adapter], source: Source, wanted: Wanted) -> Image
         image = choose(adapter, source, wanted)
         if isinstance(image, Problem):
             if _may_be_skipped(adapter, source, wanted):
-                notes.append("%s is left as it is: neither an image nor a version is declared for it" % name_of(adapter))
+                notes.append("%s is left unchanged: neither an image nor a version is declared for it" % name_of(adapter))
             else:
                 problems.append(image)
             continue

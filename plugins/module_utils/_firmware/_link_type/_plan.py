@@ -105,9 +105,9 @@ def refusals(plans: t.Sequence[ConfigPlan], network: Network, consents: t.Collec
                 function = network.functions[netdev.name]
                 change = Change(Kind.FIRMWARE_PARAMETER, title(one.wanted.device), name, now, then).words()
                 text = (
-                    "%s would take the interface %s (%s) away with the next start of the card, and it %s. Select the cards to change by pci, psid, "
-                    "part_number or guid, so that this one is left out; or consent with rdma_allow_link_type: ['%s'] for this host (allow_link_type of "
-                    "the module)"
+                    "%s would remove the interface %s (%s) at the next start of the card, and that interface %s. Select the cards to change by pci, psid, "
+                    "part_number or guid, so that this one is excluded, or consent with rdma_allow_link_type: ['%s'] for this host (allow_link_type of the "
+                    "module)"
                 )
                 found.append(text % (change, netdev.name, function, " and ".join(uses), function))
     return found

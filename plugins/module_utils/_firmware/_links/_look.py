@@ -91,7 +91,7 @@ def _slower(link: Link, min_speed: str) -> list[Finding]:
         found.append(of_link(Code.CABLE_SLOW, "the cable does %s at most, %s" % (cable, limit)))
     least = wanted if min_speed else min((speed for speed in (wanted, able) if speed), default=None)
     if now and least and now[0] == least[0] and now < least and link.state == "Active":
-        expected = "%s is wanted" % min_speed if min_speed else "port and cable are able to do %s" % (port if least == wanted else cable)
+        expected = "%s is wanted" % min_speed if min_speed else "port and cable are capable of %s" % (port if least == wanted else cable)
         found.append(of_link(Code.LINK_DEGRADED, "it runs at %s, %s" % (link.speed, expected)))
     return found
 
@@ -121,7 +121,7 @@ def problems_of(link: Link, limits: Limits) -> list[Finding]:
     cable = describe_cable(link.cable)
     found = []
     if link.opcode:
-        found.append(of_link(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card sees a problem", link.opcode)))
+        found.append(of_link(Code.LINK_DIAGNOSIS, "%s (opcode %d)" % (link.recommendation or "the card reports a problem", link.opcode)))
     found += [*_cable_problems(link, limits), *_slower(link, limits.min_speed)]
     ber = link.counters.effective_ber
     if ber is not None and ber > limits.effective_ber:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import typing as t
 
 _REFUSAL = "refusing to reset: %s. Nothing was drained or reset. %s"
-_BY_REBOOT = "rdma_allow_reboot: true makes it effective by a reboot instead"
-_BY_DRAIN = "rdma_drain_tasks can end the use of the cards before"
+_BY_REBOOT = "rdma_allow_reboot: true activates it with a reboot instead"
+_BY_DRAIN = "rdma_drain_tasks can stop what uses the cards first"
 
 
 class Adapters(t.NamedTuple):

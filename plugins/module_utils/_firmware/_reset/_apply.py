@@ -89,7 +89,7 @@ def apply(node: Node, plans: t.Sequence[ResetPlan], wanted: Wanted, *, wait: flo
     """Reset the cards one after the other, and look at all of them again."""
     due = resets(plans)
     messages = {todo.card.pci: reset_card(node.run, todo, wait=wait, root=node.root) for todo in due}
-    after = node.look(wanted, "%s was reset, and can't be looked at after that" % ", ".join(messages), messages)
+    after = node.look(wanted, "%s was reset, and can't be queried since" % ", ".join(messages), messages)
     still = {change.key() for todo in after for change in todo.card.pending}
     reset = tuple(pci for pci, message in messages.items() if not message)
     changes = [change for todo in due for change in todo.changes if todo.card.pci in reset and change.key() not in still]

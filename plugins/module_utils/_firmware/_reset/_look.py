@@ -90,7 +90,7 @@ def users_of(functions: t.Collection[str], users: t.Sequence[User], places: Plac
 def ssh_over(functions: t.Collection[str], ssh: SshPath, places: Places) -> str:
     """The interface through which the management connection uses, or may use, this card; "" where it does not."""
     if ssh.client and not ssh.device:
-        return "an interface that can't be told"
+        return "an unknown interface"
     if not ssh.over_rdma:
         return ""
     known = places.of([ssh.device])
@@ -192,7 +192,7 @@ def _configuration(run: Runner, tools: t.Sequence[str], device: Device) -> tuple
     _required(run, _mlxconfig.TOOLS)
     rows = look_at_parameters(Session(run, tools, device.pci), Wanted(device, reset_all=True)).values()
     if rows and all(row.current is None for row in rows):
-        return (), ("its firmware doesn't tell the configuration that it runs with, so what is pending of that is unknown",)
+        return (), ("its firmware doesn't report the configuration that it runs with, so pending parameters are unknown",)
     return tuple(Change(Kind.FIRMWARE_PARAMETER, device.pci, row.name, row.current or "", row.next) for row in rows if _differs(row)), ()
 
 

@@ -125,16 +125,16 @@ def _sync(query: Query, host: Host) -> int | None:
 def _no_reset(card: Card, host: Host) -> str:
     """Why this card can't be reset on this host at all; "" where it can."""
     if host.hypervisor:
-        return "this is a virtual machine, where the reset tools refuse to work; the host of the machine has to load it"
+        return "this is a virtual machine, where the reset tools refuse to work; reset the card on the host of the machine"
     if card.query is None:
         return card.obstacle or "no tool can reset this card"
     level = _level(card)
     if _by_reboot(card.query) and PCI_RESET in card.query.levels:
-        return "the card takes a reboot by default, although it offers a reset"
+        return "the card needs a reboot by default, although it offers a reset"
     if level is None:
-        return "the card offers no reset in its present state"
+        return "the card offers no reset in its current state"
     if level == PCI_RESET and host.secure_boot and _sync(card.query, host) is None:
-        return "UEFI secure boot is on and the card's driver can't steer a reset"
+        return "UEFI Secure Boot is on, and the card's driver can't control a reset"
     return ""
 
 
@@ -142,16 +142,16 @@ def _lasting(card: Card, host: Host, wanted: Wanted, *, level: int) -> tuple[str
     """Why a possible reset is refused, apart from users. A live patch keeps driver and links up, so it disturbs none of them."""
     found = []
     if host.enclosed and not wanted.allow_container:
-        way_out = "allow_container: true, of the roles rdma_allow_container: true, overrides this"
+        way_out = "allow_container: true, or rdma_allow_container: true for the roles, overrides this"
         found.append("this is a %s, and the card belongs to all that run on this kernel (%s)" % (host.enclosed, way_out))
     if host.missing:
-        found.append("%s not installed, without which the tool stops half-way" % (" and ".join(host.missing) + (" is" if len(host.missing) == 1 else " are")))
+        found.append("%s not installed, without which the tool stops halfway" % (" and ".join(host.missing) + (" is" if len(host.missing) == 1 else " are")))
     if level == LIVE_PATCH:
         return tuple(found)
     if host.opensm:
-        found.append("opensm runs on this node, and the tool refuses beside it; stop it, after another subnet manager has taken over")
+        found.append("opensm runs on this node, and the tool refuses to work while it does; stop it after another subnet manager has taken over")
     if card.foreign_drivers:
-        found.append("%s has a driver that the tool does not stop; release the function first" % ", ".join(card.foreign_drivers))
+        found.append("%s has a driver that the tool does not stop; unbind the function first" % ", ".join(card.foreign_drivers))
     if card.behind:
         found.append(
             "%s behind the PCIe switch of this card would lose the bus, and the tool refuses while their drivers are bound; stop what uses them (for GPUs "
@@ -173,7 +173,7 @@ def _in_use(card: Card, wanted: Wanted, level: int) -> tuple[str, ...]:
 def _more_than_reset(card: Card, wanted: Wanted) -> tuple[str, str]:
     """The need and its reason, where a reset does not suffice for what is set or was tried."""
     if wanted.tried == "power_cycle":
-        return "cold_boot", "a power cycle did not activate it: the power may not have been off long enough, or standby power kept the card running"
+        return "cold_boot", "a power cycle did not activate it: the power may not have been off for long enough, or standby power kept the card running"
     if wanted.tried == "reboot":
         return "cold_boot", "a reboot did not activate it, so the power has to be cut"
     cold = [change.aspect for change in card.pending if change.kind == Kind.FIRMWARE_PARAMETER and change.aspect.startswith(_COLD)]

@@ -63,7 +63,7 @@ class Ifcfg(Backend):
     def missing(self, evidence: Evidence) -> str:
         if "ifup" in evidence.tools or evidence.is_active(NETWORKMANAGER.service):
             return ""
-        return "ipoib_backend is ifcfg, but neither network-scripts (ifup) nor NetworkManager is here to read such files: name another back-end"
+        return "ipoib_backend is ifcfg, but neither network-scripts (ifup) nor NetworkManager is installed to read such files: name another back-end"
 
     def in_use(self, evidence: Evidence) -> bool:
         return bool(_ifcfg.own_files(evidence.files))
@@ -96,7 +96,7 @@ class Ifcfg(Backend):
         if NETWORKMANAGER.version(found) is not None:
             return ()
         return tuple(
-            "%s: releases of ifup-ib exist that lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
+            "%s: some releases of ifup-ib lower the MTU of datagram mode to %d" % (interface.name, SCRIPTS_DATAGRAM_MTU)
             for interface in interfaces
             if interface.mode == "datagram" and interface.mtu > SCRIPTS_DATAGRAM_MTU and interface.bond is None
         )

@@ -83,7 +83,7 @@ def problems(interfaces: t.Sequence[Interface]) -> list[Problem]:
             found += _child_problems(interface)
         for route in interface.routes:
             if version(route.to) not in {version(address) for address in interface.addresses}:
-                hint = "NetworkManager drops the routes of an interface that has no address of their family"
+                hint = "NetworkManager discards the routes of an interface that has no address of their family"
                 found.append(Problem("routes of %s" % interface.name, route.to, "routes of a family that the interface has an address of", hint))
     return found
 

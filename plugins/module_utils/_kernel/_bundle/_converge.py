@@ -36,7 +36,7 @@ if t.TYPE_CHECKING:
 JOB = "kernel-bundle"
 # The exit status of the vendor's script if a bundle already has modules for the kernel.
 _HAS_THEM = 30
-_NOTHING_TO_BUILD = "the bundle has modules for this kernel already: declare it as ofed_bundle as it is"
+_NOTHING_TO_BUILD = "the bundle already has modules for this kernel: declare it as ofed_bundle unchanged"
 
 
 def _result(wanted: Wanted, *, changes: t.Sequence[Change] = (), job: jobs.State | None = None, root: str, reasons: t.Sequence[str] = ()) -> dict[str, t.Any]:
@@ -78,7 +78,7 @@ def converge(module: AnsibleModule, run: Runner, running: str, *, root: str = "/
     found = look(run, running, root)
     there = [kernel.release for kernel in found.kernels]
     if wanted.kernel not in there:
-        words = "kernel: %s is not installed on this node; installed: %s. Run it on a node that has it. Nothing was changed"
+        words = "kernel: %s is not installed on this node; installed: %s. Run it on a node that has this kernel. Nothing was changed"
         raise Refused(words % (wanted.kernel, ", ".join(there) or "none"))
     needed = prerequisites(found, wanted.kernel)
     place, missing = places.locate(run, parameters, version=wanted.version, root=root)

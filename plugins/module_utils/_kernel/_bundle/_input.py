@@ -26,7 +26,7 @@ def problems(parameters: t.Mapping[str, t.Any]) -> list[Problem]:
     given = {"ofed_" + name: parameters[name] for name in ("bundle", "bundle_on", "bundle_checksum", "version")}
     found = [problem._replace(variable=problem.variable.replace("ofed_", "", 1)) for problem in bundle_problems(given)]
     if not found and not mlnx_version(given):
-        hint = "" if parameters["version"] else "the name of the bundle does not tell it"
+        hint = "" if parameters["version"] else "the name of the bundle does not contain it"
         found.append(Problem("version", parameters["version"], "a release such as 23.10-0.5.5.0", hint))
     if parameters["kernel"] and not _KERNEL.match(parameters["kernel"]):
         found.append(Problem("kernel", parameters["kernel"], "the release of a kernel, as uname -r prints it"))

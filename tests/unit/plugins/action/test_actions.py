@@ -353,7 +353,7 @@ def test_ipoib_is_confirmed_over_a_new_connection() -> None:
 def test_ipoib_that_was_taken_back_has_failed() -> None:
     result, _done = configure({"changed": True, "rollback": TIMER}, {"failed": True, "msg": "the timer is not there any more"})
     assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
-    assert "the node reverts it 60 s after its beginning: the timer is not there any more" in result["msg"]
+    assert "the node reverts it 60 s after its start: the timer is not there any more" in result["msg"]
 
 
 def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:
@@ -367,11 +367,11 @@ def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:
 def test_ipoib_that_can_not_be_asked_any_more_says_that_the_node_goes_back() -> None:
     result = broken_off(60, {"changed": True, "rollback": TIMER}, AnsibleConnectionFailure("no route to host"))
     assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
-    assert "the node reverts it 60 s after its beginning: the node could not be reached over a new connection (no route to host)" in result["msg"]
+    assert "the node reverts it 60 s after its start: the node could not be reached over a new connection (no route to host)" in result["msg"]
 
 
 def test_a_connection_that_breaks_on_the_way_says_so_too() -> None:
-    with pytest.raises(AnsibleConnectionFailure, match=r"closed.*the node reverts it by itself within 60 s"):
+    with pytest.raises(AnsibleConnectionFailure, match=r"closed.*the node reverts it automatically within 60 s"):
         broken_off(60, AnsibleConnectionFailure("closed"))
     with pytest.raises(AnsibleConnectionFailure, match=r"^closed$"):
         broken_off(0, AnsibleConnectionFailure("closed"))
@@ -458,7 +458,7 @@ def test_driver_stack_outlives_a_lost_connection(monkeypatch: pytest.MonkeyPatch
     stack = Stack(monkeypatch, {}, [{"job": JOB}, AnsibleConnectionFailure("gone")])
     result = stack.run()
     assert result["failed"] is True
-    assert "the job goes on there" in result["msg"]
+    assert "The job continues there" in result["msg"]
 
 
 def test_driver_stack_brings_a_bundle_only_if_the_node_lacks_it(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
@@ -474,7 +474,7 @@ def test_driver_stack_brings_a_bundle_only_if_the_node_lacks_it(monkeypatch: pyt
     stack = Stack(monkeypatch, {**arguments, "bundle_checksum": "sha256:" + "0" * 64}, [{"bundle_needed": "transfer"}])
     assert "correct ofed_bundle_checksum" in stack.run()["msg"]
     stack = Stack(monkeypatch, {"bundle": "/nowhere.tgz"}, [NEEDED])
-    assert "there is no /nowhere.tgz on the controller" in stack.run()["msg"]
+    assert "there is no file /nowhere.tgz on the controller" in stack.run()["msg"]
 
 
 def test_driver_stack_looks_into_a_bundle_before_it_brings_it(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:

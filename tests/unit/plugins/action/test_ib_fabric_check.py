@@ -194,7 +194,7 @@ def test_without_a_baseline_the_fabric_is_judged_as_it_is(tmp_path: pathlib.Path
 def test_what_is_no_baseline_is_an_error(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "ib.json"
     path.write_bytes(b"\xff{")
-    assert "is no baseline" in Judged.of(small_fabric.data(), baseline=str(path)).run()["msg"]
+    assert "is not a baseline" in Judged.of(small_fabric.data(), baseline=str(path)).run()["msg"]
     assert "can't be read" in Judged.of(small_fabric.data(), baseline=str(tmp_path)).run()["msg"]
     assert "can't be written" in Judged.of(small_fabric.data(), baseline=str(path / "x.json"), save=True).run()["msg"]
     assert "save needs baseline" in Judged.of(small_fabric.data(), save=True).run()["msg"]

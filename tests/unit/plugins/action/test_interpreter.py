@@ -74,8 +74,8 @@ def test_the_first_package_that_the_node_can_get_is_installed(system: str, offer
 
 def test_what_can_not_be_installed_fails_by_name() -> None:
     assert run(Node(ROCKY), install=True)["msg"] == "node1: dnf has none of the packages python3.11, python3.12, python3; look at its repositories"
-    assert "takes root" in run(Node(ROCKY, offers=("python3.11",), user=1000), install=True)["msg"]
-    assert "no package of Python is known for the distribution" in run(Node("ID=void"), install=True)["msg"]
+    assert "requires root" in run(Node(ROCKY, offers=("python3.11",), user=1000), install=True)["msg"]
+    assert "no Python package is known for the distribution" in run(Node("ID=void"), install=True)["msg"]
 
 
 def test_what_is_declared_counts() -> None:

@@ -89,13 +89,13 @@ def test_a_look_that_is_ended_by_its_time_limit_has_left_the_reason() -> None:
     """ansible-core interrupts it at any point with an exception of this kind."""
     with pytest.raises(KeyboardInterrupt):
         run(rdma_facts, KeyboardInterrupt(), arguments={"keep_failure": True})
-    assert _looks.recall_silent("node1").startswith("no answer to the look within 180 s")
+    assert _looks.recall_silent("node1").startswith("the host did not answer within 180 s")
 
 
 def test_a_host_that_no_command_reaches_is_left_out() -> None:
     result = run(interpreter, AnsibleConnectionFailure(REFUSED), arguments={"keep_failure": True})
     (why,) = result["left_out"]["all"]
-    assert why.startswith("unreachable: %s. Next: see whether it is on" % REFUSED.replace(" 10.0.0.1", "")) and "failed" not in result
+    assert why.startswith("unreachable: %s. Next: check whether it is on" % REFUSED.replace(" 10.0.0.1", "")) and "failed" not in result
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "no sudo"}, arguments={"keep_failure": True})
     assert "no command runs there" in result["left_out"]["all"][0]
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "Error: container a-node2 is not running"}, arguments={"keep_failure": True})

@@ -91,14 +91,14 @@ def test_groups_of_ones_own(folder: pathlib.Path) -> None:
 
 def test_without_hosts_it_says_what_to_do(folder: pathlib.Path) -> None:
     _found, said = inventory(folder, sources=["fabric.yml"])
-    assert "no host of inventory is in this fabric" in said and "add_hosts: true" in said
+    assert "no host of the inventory is in this fabric" in said and "add_hosts: true" in said
 
 
 @pytest.mark.parametrize(
     ("lines", "words"),
     [
         (["baselines: {ib: nowhere.json}"], ["can't be read", "fabric_save_baseline=true"]),
-        (["baselines: {ib: hosts.ini}"], ["is no baseline of a fabric", "fabric_save_baseline=true"]),
+        (["baselines: {ib: hosts.ini}"], ["is not a baseline of a fabric", "fabric_save_baseline=true"]),
         (["baselines: {ib: 7}"], ["allowed: a mapping of names of fabrics to files"]),
     ],
 )

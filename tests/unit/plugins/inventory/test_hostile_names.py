@@ -41,7 +41,7 @@ def fabric_of(names: t.Sequence[str]) -> Picture:
 
 def ansible(folder: pathlib.Path, program: str, *arguments: str) -> playbook_runs.Done:
     done = playbook_runs.run(program, *arguments, "-e", "ansible_python_interpreter=" + sys.executable, folder=folder, COLUMNS="10000")
-    assert "Traceback" not in done.errors and "fault in the" not in done.shown, done.output
+    assert "Traceback" not in done.errors and "bug in the" not in done.shown, done.output
     return done
 
 

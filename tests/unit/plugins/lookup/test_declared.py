@@ -45,5 +45,5 @@ def test_a_default_is_not_shared() -> None:
 
 @pytest.mark.parametrize("name", ["rdma_nosuch", "fabric_monitor_sampler"])
 def test_a_name_without_a_declared_default_is_refused(name: str) -> None:
-    with pytest.raises(AnsibleError, match="%s is no variable" % name):
+    with pytest.raises(AnsibleError, match="%s is not a variable" % name):
         declared(name)

@@ -66,7 +66,7 @@ GOOD = {"code": "link_down", "host": "node7", "reason": "ordered"}
         ([{**GOOD, "until": "2026-13-01"}], "rdma_accepted[0].until is '2026-13-01'; allowed: a date such as 2026-12-31, the last day on which it counts"),
         ([{**GOOD, "until": "20261231"}], "rdma_accepted[0].until is '20261231'; allowed: a date such as 2026-12-31, the last day on which it counts"),
         ([{**GOOD, "hosts": "x"}], "rdma_accepted[0].hosts is 'x'; allowed: one of the keys code, host, port, link, until, reason"),
-        ([{"code": "link_down", "host": "x"}], "rdma_accepted[0].reason is not set; allowed: why it is accepted, for those who read it later"),
+        ([{"code": "link_down", "host": "x"}], "rdma_accepted[0].reason is not set; allowed: why it is accepted, for later readers"),
         ([{"code": "link_down", "reason": "x"}], "rdma_accepted[0] is 'link_down'; allowed: one of the keys host, port, link"),
         ([{**GOOD, "port": 10860}], "rdma_accepted[0].port is 10860; allowed: a text"),
         ([{**GOOD, "link": ["leaf1"]}], "rdma_accepted[0].link is ['leaf1']; allowed: one end of the link, or a list of both"),

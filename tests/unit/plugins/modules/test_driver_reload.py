@@ -327,9 +327,9 @@ def test_what_the_kernel_does_not_load_is_no_success(tmp_path: pathlib.Path, mon
     node = prepared(Node(tmp_path, openibd=openibd), monkeypatch)
     real = node.load
     monkeypatch.setattr(node, "load", lambda name: None if name in ("mlx5_core", "mlx5_ib") else real(name))
-    for words in ("modprobe said nothing", "FATAL: no such device"):
+    for words in ("modprobe printed nothing", "FATAL: no such device"):
         node.kernel = dict.fromkeys(LOADED, "old")
-        monkeypatch.setattr(_converge, "_last_words", lambda root, words=words: [] if words == "modprobe said nothing" else [words])
+        monkeypatch.setattr(_converge, "_last_words", lambda root, words=words: [] if words == "modprobe printed nothing" else [words])
         with pytest.raises(CommandFailed, match="did not load mlx5_core, mlx5_ib: %s. All output" % words) as caught:
             ask(node)
         assert caught.value.details["reboot_required"] is True and caught.value.details["changed"] is True

@@ -400,7 +400,11 @@ def test_a_module_that_has_another_name_than_foreseen(node: Node) -> None:
     ("words", "log", "meaning"),
     [
         ("Key was rejected by service", "", "Secure Boot"),
-        ("Invalid argument", "[ 9.0] nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client\n", "another build of the RDMA stack"),
+        (
+            "Invalid argument",
+            "[ 9.0] nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client\n",
+            "a different build of the RDMA stack",
+        ),
         ("Invalid argument", "", "before the RDMA stack was installed"),
     ],
 )
@@ -618,7 +622,7 @@ def test_nv_peer_mem_waits_for_the_stack_to_be_loaded(node: Node) -> None:
     for check in (True, False):
         result = node.run(check)
         assert (result["changes"], pending_words(result)) == ([], ["module nv_peer_mem: not loaded -> loaded (needs driver_reload)"])
-        assert "built and loaded by the run after that" in result["reasons"][0]
+        assert "The next run then builds and loads nv_peer_mem" in result["reasons"][0]
     assert node.changing() == []
     node.offers["loaded"] = True
     node.save()
@@ -726,7 +730,7 @@ def test_a_job_that_fails_is_quoted(node: Node, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(CommandFailed, match="the next run waits"):
         _apply._work(node, (), timeout=60, root=str(node.root))
     monkeypatch.undo()
-    with pytest.raises(CommandFailed, match="vanished"):
+    with pytest.raises(CommandFailed, match="disappeared"):
         _apply.await_job(0, str(node.root))
 
 

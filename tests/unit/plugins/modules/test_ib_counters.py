@@ -277,9 +277,9 @@ def test_a_look_that_saw_nothing_does_not_replace_the_sample(root: str, tmp_path
 
 def test_a_sample_file_that_is_a_folder(root: str, tmp_path: pathlib.Path) -> None:
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
-    with pytest.raises(RdmaError, match=r"the sample can't be kept in .*: Is a directory"):
+    with pytest.raises(RdmaError, match=r"the sample can't be saved in .*: Is a directory"):
         look(root, Fabric(), sample_file=str(tmp_path))
-    with pytest.raises(RdmaError, match="the sample can't be kept in "):
+    with pytest.raises(RdmaError, match="the sample can't be saved in "):
         look(root, Fabric(), sample_file=str(tmp_path / "gone/sample"))
 
 
@@ -513,4 +513,4 @@ def test_a_host_whose_cable_is_pulled_says_that_it_sees_nothing(root: str) -> No
     (state / "phys_state").write_text("2: Polling\n", encoding="utf-8")
     first = look(root, Fabric())["problems"][0]
     assert first["code"] == "no_link"
-    assert first["message"].startswith("this host does not see the fabric: its port mlx5_0/1 is DOWN (Polling). Look at its cable")
+    assert first["message"].startswith("this host does not see the fabric: its port mlx5_0/1 is DOWN (Polling). Check its cable")

@@ -99,7 +99,7 @@ def test_a_host_is_switched_off_and_on(host: str) -> None:
 def test_a_port_that_does_not_take_its_settings_keeps_its_link(host: str) -> None:
     tools = Tools()
     tools.is_deaf = True
-    with pytest.raises(RdmaError, match="has the speeds SDR after they were set to SDR, DDR, so its link was not trained again"):
+    with pytest.raises(RdmaError, match="has the speeds SDR after they were set to SDR, DDR, so its link was not retrained"):
         run(host, tools, node="Hca3", speeds=["DDR"])
     assert "7 2 reset" not in tools.settings
 

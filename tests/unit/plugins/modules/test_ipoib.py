@@ -167,7 +167,7 @@ def test_what_is_left_is_said_where_networkd_makes_no_child(tmp_path: pathlib.Pa
             raise CommandFailed("Interface not found")
 
     monkeypatch.setattr(node, "_networkctl", networkctl)
-    with pytest.raises(CommandFailed, match=r"left: ib0\.8001 device: none -> P_Key child 0x8001 of ib0"):
+    with pytest.raises(CommandFailed, match=r"still missing: ib0\.8001 device: none -> P_Key child 0x8001 of ib0"):
         node.call(interfaces=WITH_CHILD)
     assert (node.argv[0], {*node.argv[1:]}) == ("networkctl reload", {"networkctl reconfigure ib0"})
 
@@ -206,7 +206,7 @@ def test_a_stack_that_does_nothing_is_reported(tmp_path: pathlib.Path, monkeypat
     node = FakeNode(tmp_path, "systemd-networkd")
     node.appear("ib0")
     monkeypatch.setattr(node, "_networkctl", lambda words: None)
-    with pytest.raises(CommandFailed, match=r"left: ib0 addresses: none -> 10\.20\.0\.1/24"):
+    with pytest.raises(CommandFailed, match=r"still missing: ib0 addresses: none -> 10\.20\.0\.1/24"):
         node.call(interfaces=IB0)
 
 

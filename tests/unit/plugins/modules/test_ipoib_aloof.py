@@ -233,7 +233,7 @@ def test_it_is_refused_before_anything_is_written(tmp_path: pathlib.Path, stack:
     if there:
         node.appear("ib0")
     node.write(path[1:], text)
-    expected = "%s is told to leave ib0 alone (%s)" % (stack, place)
+    expected = "%s is configured to ignore ib0 (%s)" % (stack, place)
     with pytest.raises(Refused) as raised:
         node.call(interfaces=IB0_DECLARED)
     assert raised.value.msg.startswith(expected)
@@ -251,7 +251,7 @@ def test_udev_tells_networkmanager(tmp_path: pathlib.Path) -> None:
     node.write("run/udev/data/n7", "I:1\nE:ID_NET_DRIVER=mlx5_core\nE:NM_UNMANAGED=1")
     node.write("etc/udev/rules.d/99-site.rules", '# ENV{NM_UNMANAGED}="1"\nSUBSYSTEM=="net", KERNEL=="ib*", ENV{NM_UNMANAGED}="1"')
     node.write("etc/udev/rules.d/90-other.rules", 'SUBSYSTEM=="net", NAME="x"')
-    with pytest.raises(Refused, match=r"told to leave ib0 alone \(/etc/udev/rules.d/99-site.rules line 2"):
+    with pytest.raises(Refused, match=r"configured to ignore ib0 \(/etc/udev/rules.d/99-site.rules line 2"):
         node.call(interfaces=IB0_DECLARED)
     (tmp_path / "etc/udev/rules.d/99-site.rules").unlink()
     with pytest.raises(Refused, match="NM_UNMANAGED"):

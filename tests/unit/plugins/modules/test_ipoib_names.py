@@ -62,14 +62,14 @@ def test_names_that_are_taken_are_refused_before_any_change(tmp_path: pathlib.Pa
     """If the change waited for the next boot, the files of ib0 would apply to the wrong port until then."""
     node = new(tmp_path, stack, up)
     for check in (True, False):
-        with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s.*change places only while all" % (SECOND, FIRST)):
+        with pytest.raises(Refused, match="ib0 is declared for port %s, and is already the name of %s.*can be swapped only while all" % (SECOND, FIRST)):
             node.call(check=check, interfaces=SWAPPED)
     assert node.argv == []
     assert [path for path in tmp_path.rglob("*rdma*") if path.is_file()] == []
 
 
 def test_a_name_that_an_undeclared_port_has(tmp_path: pathlib.Path) -> None:
-    with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s" % (SECOND, FIRST)):
+    with pytest.raises(Refused, match="ib0 is declared for port %s, and is already the name of %s" % (SECOND, FIRST)):
         new(tmp_path, "systemd-networkd").call(interfaces=SWAPPED[:1])
 
 
@@ -77,7 +77,7 @@ def test_the_name_of_a_port_whose_interface_is_not_there(tmp_path: pathlib.Path)
     """The address would be assigned to the other port permanently, and no run would report it."""
     node = new(tmp_path, "systemd-networkd")
     node.vanish("ib1")
-    with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s; the port has no interface" % (SECOND, FIRST)):
+    with pytest.raises(Refused, match="ib0 is declared for port %s, and is already the name of %s; the port has no interface" % (SECOND, FIRST)):
         node.call(interfaces=SWAPPED[:1])
 
 
@@ -88,7 +88,7 @@ def test_after_a_start_at_which_the_names_did_not_change(tmp_path: pathlib.Path)
     for name, old in (("aside", "ib0"), ("ib0", "ib1"), ("ib1", "aside")):
         node.net(old).rename(node.net(name))
         node.addresses[name] = node.addresses.pop(old)
-    with pytest.raises(Refused, match="ib0 is declared for the port %s, and is the name of %s" % (SECOND, FIRST)):
+    with pytest.raises(Refused, match="ib0 is declared for port %s, and is already the name of %s" % (SECOND, FIRST)):
         node.call(interfaces=SWAPPED)
 
 

@@ -70,7 +70,7 @@ def test_a_run_waits_for_it_and_ends_with_what_it_says(tmp_path: pathlib.Path, s
         return
     with pytest.raises(CommandFailed) as raised:
         node.call(interfaces=IB0)
-    assert "left: the back-end reports ib0 as %s; see" % words in raised.value.msg
+    assert "still missing: the back-end reports ib0 as %s; see" % words in raised.value.msg
     assert raised.value.details["changed"]
 
 
@@ -98,7 +98,7 @@ def test_the_next_step_is_no_run_which_has_nothing_to_do(tmp_path: pathlib.Path)
     found = condensed(look_whole(node, SSH, str(tmp_path)), {"ib0": ""})
     (finding,) = findings(Options(IB0, allow_removal=True), found, Around(found.ports, tuple(found.netdevs.values())))
     assert result(finding)["next_step"] == (
-        "the connection to this node goes through it, so have it configured over another one; for the cause, see 'ifquery --state' and 'ip address'"
+        "the connection to this node goes through it, so configure it over another one; for the cause, see 'ifquery --state' and 'ip address'"
     )
 
 
@@ -116,7 +116,7 @@ def test_what_works_is_left_alone_while_another_interface_changes(tmp_path: path
         say(node, stack, said)
     if stack == "networkmanager":
         node.active = {uuid: name for uuid, name in node.active.items() if name != "ib0"}
-    ib0 = "%s: %s reports it as %s, although its state is the declared one; this run leaves it alone: " % ("ib0", stack, words)
+    ib0 = "%s: %s reports it as %s, although its state is as declared; this run leaves it alone: " % ("ib0", stack, words)
     # With netplan all interfaces are in one file; only networkd distinguishes them.
     changed = MOVED if stack != "netplan" else IB1
     checked = node.call(environ=SSH, check=True, interfaces=[*IB0, *changed])

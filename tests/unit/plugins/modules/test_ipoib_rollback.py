@@ -71,7 +71,7 @@ def test_the_timer_is_set_before_the_first_change(tmp_path: pathlib.Path) -> Non
     assert not node.call(confirm=TIMER)["changed"]
     assert node.timers == set()
     assert not (tmp_path / "run/rdma-ofed-ipoib-rollback").exists()
-    with pytest.raises(CommandFailed, match="is back in its state of before"):
+    with pytest.raises(CommandFailed, match="is back in its state before"):
         node.call(confirm=TIMER)
 
 

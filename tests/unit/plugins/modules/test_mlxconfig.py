@@ -153,9 +153,9 @@ def test_everything_wrong_is_told_before_anything_is_set(node: Node) -> None:
         "did you mean SRIOV_EN?",
         "LINK_TYPE_P2 (0000:81:00.0) is 'VPI'; allowed: ETH(2), IB(1)",
         "SAFE_MODE_ENABLE is read only",
-        "NUM_OF_VFS is no boolean",
+        "NUM_OF_VFS is not a boolean",
         "HOST_CHAINING_DESCRIPTORS[0..7]",
-        "the tool knows it, but not for this card with its present firmware and settings",
+        "the tool knows it, but not for this card with its current firmware and settings",
         "it exists only with ADVANCED_PCI_SETTINGS=1",
     ):
         assert part in text
@@ -204,7 +204,7 @@ def test_one_wrong_value_is_not_asked_for_twice(node: Node) -> None:
 def test_values_that_are_refused_only_together(node: Node) -> None:
     node.clash = frozenset({"NUM_OF_VFS", "BOOT_PKEY"})
     assert told(node, {"NUM_OF_VFS": 4, "BOOT_PKEY": 1}) == [
-        "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VFS=4 BOOT_PKEY=1'; allowed: values that go together (mstconfig says: These do not go together)"
+        "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VFS=4 BOOT_PKEY=1'; allowed: values that are compatible (mstconfig says: These do not go together)"
     ]
 
 
@@ -219,7 +219,7 @@ def test_suggestions_come_from_the_card_and_from_the_tool(node: Node) -> None:
     (near,) = told(node, {"NUM_OF_VF": 8})
     assert near == "devices[0].parameters (0000:03:00.0) is 'NUM_OF_VF'; allowed: a parameter of this adapter (did you mean NUM_OF_VFS?)"
     (known,) = told(node, {"BOOT_RETRY_CNT": 3})
-    assert "(the tool knows BOOT_RETRY_CNT1, but not for this card with its present firmware and settings; see: mstconfig -d" in known
+    assert "(the tool knows BOOT_RETRY_CNT1, but not for this card with its current firmware and settings; see: mstconfig -d" in known
     node.cards[FIRST].parameters["BOOT_RETRY_CNT1"] = Parameter(0)
     (there,) = told(node, {"BOOT_RETRY_CNT": 3})
     assert "a parameter of this adapter (did you mean BOOT_RETRY_CNT1" in there
@@ -267,7 +267,7 @@ def test_what_exists_only_after_another_parameter_is_set(node: Node) -> None:
     assert done["changes"] == [FIRST + " ADVANCED_PCI_SETTINGS: False(0) -> True(1)", FIRST + " MAX_ACC_OUT_READ: not available -> 44"]
     assert node.cards[FIRST].value("MAX_ACC_OUT_READ") == "44"
     assert not run(node, wanted)["changed"] and verbs(node) == ["query"]
-    with pytest.raises(InvalidInput, match="MAX_ACC_OUT_READ exists only then"):
+    with pytest.raises(InvalidInput, match="MAX_ACC_OUT_READ exists only with that value"):
         run(node, {"ADVANCED_PCI_SETTINGS": False, "MAX_ACC_OUT_READ": 44})
     both = [{"all": True, "state": "default", "names": list(wanted)}]
     assert converge(node, both)["changed"]
@@ -302,7 +302,7 @@ def test_firmware_that_tells_only_the_next_values(node: Node) -> None:
     done = run(node, {"NUM_OF_VFS": 4})
     assert pending_words(done) == [FIRST + " NUM_OF_VFS: unknown -> 4 (needs reboot)"]
     assert run(node, {"NUM_OF_VFS": 4})["pending"] == []
-    with pytest.raises(InvalidInput, match="does not tell its defaults"):
+    with pytest.raises(InvalidInput, match="does not report its defaults"):
         converge(node, [{"all": True, "state": "default", "names": ["NUM_OF_VFS"]}])
 
 
@@ -337,7 +337,7 @@ def test_what_an_interrupted_run_left_passes(node: Node) -> None:
 
 def test_a_card_that_goes_while_it_is_asked_is_no_wrong_value(node: Node) -> None:
     node.cards[FIRST].dry_refusals = ["Failed to identify the device"]
-    with pytest.raises(CommandFailed, match=r"can't tell whether it takes .*the card may have left the PCI bus: look at dmesg"):
+    with pytest.raises(CommandFailed, match=r"can't determine whether it accepts .*the card may have left the PCI bus: see dmesg"):
         run(node, {"NUM_OF_VFS": 4, "LINK_TYPE_P1": "ETH"})
 
 

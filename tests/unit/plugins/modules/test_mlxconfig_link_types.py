@@ -66,8 +66,8 @@ def test_idle_ports_change_their_type(node: Node) -> None:
 def test_a_port_with_an_address_is_refused_by_name(node: Node) -> None:
     node.links["eth3"] = addresses("192.0.2.7/24")
     text = refused(node)
-    assert text.startswith(MANAGEMENT + " (mlx5_2, mlx5_3) LINK_TYPE_P2: ETH(2) -> IB(1) would take the interface eth3 (0000:41:00.1) away")
-    assert "it has the address 192.0.2.7/24" in text and "rdma_allow_link_type: ['0000:41:00.1']" in text
+    assert text.startswith(MANAGEMENT + " (mlx5_2, mlx5_3) LINK_TYPE_P2: ETH(2) -> IB(1) would remove the interface eth3 (0000:41:00.1) at the next start")
+    assert "that interface has the address 192.0.2.7/24" in text and "rdma_allow_link_type: ['0000:41:00.1']" in text
     assert "eth2" not in text and "by pci, psid" in text
 
 
@@ -88,21 +88,21 @@ def test_a_member_of_a_bond_is_refused(node: Node) -> None:
     node.links = {"eth2": {"master": "bond0"}, "bond0": {"linkinfo": {"info_kind": "bond"}, **addresses("192.0.2.7/24")}}
     node.write("sys/class/net/bond0/bonding/slaves", "eth2\n")
     text = refused(node)
-    assert "eth2 (0000:41:00.0) away" in text and "it has the address 192.0.2.7/24 and is a member of bond0" in text
+    assert "eth2 (0000:41:00.0) at the next start" in text and "that interface has the address 192.0.2.7/24 and is a member of bond0" in text
 
 
 def test_a_port_with_a_link_is_refused(node: Node) -> None:
     interface(node, "eth2", MANAGEMENT, up=True, carrier=True)
-    assert "eth2 (0000:41:00.0) away with the next start of the card, and it is up with a link" in refused(node)
+    assert "eth2 (0000:41:00.0) at the next start of the card, and that interface is up with a link" in refused(node)
 
 
 def test_the_default_route_and_the_connection_of_the_run(node: Node) -> None:
     node.write("proc/net/route", "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\neth3 00000000 010200C0 0003 0 0 100 00000000 0 0 0\n")
-    assert "eth3 (0000:41:00.1) away with the next start of the card, and it carries the default route." in refused(node)
+    assert "eth3 (0000:41:00.1) at the next start of the card, and that interface carries the default route." in refused(node)
     node.write("proc/net/route", "")
     node.environ = {"SSH_CONNECTION": "192.0.2.1 50000 192.0.2.7 22"}
     node.routes = [{"dst": "192.0.2.1", "dev": "eth3"}]
-    assert "it carries the connection that manages this node." in refused(node)
+    assert "that interface carries the connection that manages this node." in refused(node)
 
 
 def test_only_a_change_of_the_running_type_takes_a_port_away(node: Node) -> None:

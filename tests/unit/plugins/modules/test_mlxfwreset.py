@@ -356,7 +356,7 @@ def test_a_card_that_is_gone_after_a_reset_is_a_failure(root: str, tmp_path: pat
                 return Output(1, "-E- Failed to Identify Device: %s.\n" % FIRST, "")
             return super().__call__(argv, ok, timeout)
 
-    with pytest.raises(CommandFailed, match=FIRST + " was reset, and can't be looked at after that") as caught:
+    with pytest.raises(CommandFailed, match=FIRST + " was reset, and can't be queried since") as caught:
         converge(root, Dying(), tmp_path, state="reset")
     assert caught.value.details["changed"] is True
 

@@ -96,13 +96,13 @@ def test_a_good_link_has_no_problems() -> None:
 @pytest.mark.parametrize(
     ("link", "text"),
     [
-        (EDR._replace(speed="IB-FDR"), "it runs at IB-FDR, port and cable are able to do EDR" + NAMED),
+        (EDR._replace(speed="IB-FDR"), "it runs at IB-FDR, port and cable are capable of EDR" + NAMED),
         (EDR._replace(speed="IB-QDR", cable_speeds=("QDR", "SDR")), "the cable does QDR at most, the port is set to up to EDR" + NAMED),
         (EDR._replace(opcode=2, recommendation="Negotiation failure"), "Negotiation failure (opcode 2)" + NAMED),
         (EDR._replace(counters=Counters(effective_ber=1e-9)), "1e-09 of the bits are wrong after error correction, allowed: 1e-12" + NAMED),
         (EDR._replace(cable=CABLE._replace(part_number="MC2207130")), "the part number of its cable is none of MCP1600-E*, MFA1A00-E*"),
         (Link("Polling", opcode=1024, recommendation="Cable is unplugged"), "Cable is unplugged (opcode 1024)"),
-        (Link("Active", speed="40G", enabled_speeds=("100G_4X", "40G"), cable_speeds=("100G_4X",)), "it runs at 40G, port and cable are able to do 100G_4X"),
+        (Link("Active", speed="40G", enabled_speeds=("100G_4X", "40G"), cable_speeds=("100G_4X",)), "it runs at 40G, port and cable are capable of 100G_4X"),
     ],
 )
 def test_a_wrong_cable_is_named(link: Link, text: str) -> None:
@@ -162,7 +162,7 @@ def test_a_cable_for_ethernet_in_an_infiniband_port() -> None:
         (EDR._replace(speed="100G", enabled_speeds=("100G_4X",), cable_speeds=("100G_4X",)), "EDR", []),
         (EDR, "100G", []),
         # Ethernet declarations do not affect the comparison of an InfiniBand port.
-        (EDR._replace(speed="IB-SDR"), "100G", ["it runs at IB-SDR, port and cable are able to do EDR"]),
+        (EDR._replace(speed="IB-SDR"), "100G", ["it runs at IB-SDR, port and cable are capable of EDR"]),
     ],
 )
 def test_the_declared_speed_is_what_counts(link: Link, min_speed: str, texts: list[str]) -> None:

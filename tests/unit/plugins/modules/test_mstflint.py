@@ -236,7 +236,9 @@ class Endless(io.BytesIO):
     read = read1
 
 
-@pytest.mark.parametrize(("seconds", "text"), [(0.0, "stopped after 512 MB, and no firmware image is as large"), (600.0, "stopped after 1800 s and 1048 kB")])
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.0, "stopped after 512 MB, because no firmware image is that large"), (600.0, "stopped after 1800 s and 1048 kB")]
+)
 def test_a_download_without_end_is_stopped(cards: Cards, root: pathlib.Path, monkeypatch: pytest.MonkeyPatch, seconds: float, text: str) -> None:
     clock = [0.0]
     monkeypatch.setattr(_image_fetch.time, "monotonic", lambda: clock[0])
@@ -267,7 +269,7 @@ def test_a_failed_burn_says_what_was_done(cards: Cards, root: pathlib.Path) -> N
 
 def test_a_failed_burn_does_not_end_those_of_other_cards(cards: Cards, root: pathlib.Path) -> None:
     cards.faults = {"burn 0000:03:00.0": (CASES / "flint_burn_error/fs3_interrupted.txt").read_text()}
-    with pytest.raises(CommandFailed, match=r"Its flash may be half written.*Burned, and not reset: 0000:83:00\.0\.") as caught:
+    with pytest.raises(CommandFailed, match=r"Its flash may be partly written.*Burned, and not reset: 0000:83:00\.0\.") as caught:
         run(cards, root)
     details = caught.value.details
     assert (details["changed"], details["burned"], details["not_burned"]) == (True, ["0000:83:00.0"], ["0000:03:00.0"])
@@ -278,7 +280,7 @@ def test_a_failed_burn_does_not_end_those_of_other_cards(cards: Cards, root: pat
     cards.faults = {**cards.faults, "burn 0000:83:00.0": "-E- Burning FS4 image failed: Rejected authentication\n"}
     second = Cards("0000:03:00.0", "0000:83:00.0")
     second.faults = cards.faults
-    with pytest.raises(CommandFailed, match=r"0000:03:00\.0.*half written.*0000:83:00\.0.*Rejected authentication\.$") as caught:
+    with pytest.raises(CommandFailed, match=r"0000:03:00\.0.*partly written.*0000:83:00\.0.*Rejected authentication\.$") as caught:
         run(second, root)
     assert caught.value.details["half_written"] is True and caught.value.details["changed"] is False
 
@@ -290,7 +292,7 @@ CASES = pathlib.Path(__file__).resolve().parents[3] / "corpus"
 def test_an_interrupted_burn_warns_of_a_reset_and_names_the_next_step(cards: Cards, root: pathlib.Path, tools: list[str]) -> None:
     cards.tools = tools
     cards.faults = {"burn 0000:03:00.0": (CASES / "flint_burn_error/fs3_interrupted.txt").read_text()}
-    with pytest.raises(CommandFailed, match=r"MFE_CMDIF_TIMEOUT_ERR\. Its flash may be half written. Do not reset it") as caught:
+    with pytest.raises(CommandFailed, match=r"MFE_CMDIF_TIMEOUT_ERR\. Its flash may be partly written. Do not reset it") as caught:
         run(cards, root)
     assert "(%s -y -d 0000:03:00.0 -i %s/fw/new.bin burn)" % (tools[-1], root) in caught.value.msg
     assert caught.value.details["half_written"] is True
@@ -304,7 +306,7 @@ def test_a_burn_that_takes_too_long_may_have_left_half_an_image(cards: Cards, ro
                 raise CommandFailed("%s did not end within %g s" % (" ".join(argv), timeout), rc=124)
             return super().__call__(argv, ok, timeout)
 
-    with pytest.raises(CommandFailed, match=r"did not end within 3600 s\. Its flash may be half written"):
+    with pytest.raises(CommandFailed, match=r"did not end within 3600 s\. Its flash may be partly written"):
         run(Slow("0000:03:00.0", "0000:83:00.0"), root)
 
 
@@ -312,7 +314,7 @@ def test_a_refused_image_has_written_nothing(cards: Cards, root: pathlib.Path) -
     cards.faults = {"burn": "-E- Burning FS4 image failed: Rejected authentication\n"}
     with pytest.raises(CommandFailed) as caught:
         run(cards, root)
-    assert "half written" not in caught.value.msg and "half_written" not in caught.value.details
+    assert "partly written" not in caught.value.msg and "half_written" not in caught.value.details
 
 
 def test_a_pending_image_that_stands_in_the_way_is_named(cards: Cards, root: pathlib.Path) -> None:
@@ -362,7 +364,7 @@ def test_somebody_else_was_faster(cards: Cards, root: pathlib.Path) -> None:
 
 
 def test_a_locked_card_is_left_alone(cards: Cards, root: pathlib.Path) -> None:
-    with card_locks(("0000:03:00.1",), 0, str(root)), pytest.raises(Refused, match="is being written to by process"):
+    with card_locks(("0000:03:00.1",), 0, str(root)), pytest.raises(Refused, match="is in use by process"):
         run(cards, root)
     assert cards.burns == ["0000:83:00.0"]
 

@@ -141,7 +141,7 @@ def test_nothing_deviates_after_the_role_ipoib(tmp_path: pathlib.Path, backend: 
         return [line for line in lines(findings(wanted, found)) if not line.startswith("port ")]
 
     before = deviations()
-    assert "interface ib0.8001: wanted present, found absent (nothing has made this P_Key child: run rdma.ofed.site --tags ipoib)" in before
+    assert "interface ib0.8001: wanted present, found absent (nothing has created this P_Key child: run rdma.ofed.site --tags ipoib)" in before
     assert len([line for line in before if line.startswith("interface ")]) == 2, "one line for each object"
     node.call(interfaces=interfaces)
     assert deviations() == []

@@ -113,8 +113,8 @@ def test_a_version_without_an_image_is_no_reason_to_say_nothing(node: Both) -> N
 
 def test_an_image_that_was_never_downloaded_is_not_downloaded(node: Both) -> None:
     (line,) = node.lines(images={"MT_1": {"url": URL, "checksum": "sha256:" + "0" * 64}})
-    assert URL in line and "never downloaded to this node" in line and "a version in hca_firmware_versions is compared without an image" in line
-    assert "take it from its source again" not in line
+    assert URL in line and "never been downloaded to this node" in line and "a version in hca_firmware_versions is compared without an image" in line
+    assert "get it from its source again" not in line
 
 
 def test_parameters_that_are_not_set_and_those_that_are_not_in_use(node: Both) -> None:

@@ -150,7 +150,7 @@ def test_nothing_deviates_on_a_good_node() -> None:
         pytest.param(
             seen(GOOD, ports=(PORT._replace(sm_lid=0),)),
             "port mlx5_0/1 SM LID: wanted the LID of the subnet manager, found 0 "
-            "(no subnet manager has introduced itself to the port: see opensm on the designated host)",
+            "(no subnet manager has registered with the port: see opensm on the designated host)",
             id="no SM LID",
         ),
         pytest.param(
@@ -272,7 +272,7 @@ def test_an_absent_interface_comes_with_its_cause() -> None:
     wanted = wanting(WANTED, ipoib=options)
     alone = with_interfaces(GOOD, IB0, options=options)
     (line,) = [line for line in words(wanted, alone) if "ib0.8001" in line]
-    assert line == "interface ib0.8001: wanted present, found absent (nothing has made this P_Key child: run rdma.ofed.site --tags ipoib)"
+    assert line == "interface ib0.8001: wanted present, found absent (nothing has created this P_Key child: run rdma.ofed.site --tags ipoib)"
     none = with_interfaces(GOOD, options=options)
     assert "(its parent is absent, too)" in "".join(line for line in words(wanted, none) if "ib0.8001" in line)
     unloaded = having(none, ipoib=none.concerns["ipoib"]._replace(loaded=False))
@@ -493,7 +493,7 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     assert words(wanted, limited(GOOD, limits=node.concerns["kernel_modules"].limits)) == []
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
     (line,) = words(wanted, having(node, kernel_modules=foreign))
-    assert "/etc/systemd/system.conf line 4 sets it: take the line out" in line
+    assert "/etc/systemd/system.conf line 4 sets it: remove the line" in line
 
 
 def test_daemons_that_began_before_the_limit_was_raised() -> None:
@@ -502,7 +502,7 @@ def test_daemons_that_began_before_the_limit_was_raised() -> None:
     daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("dockerd", "docker.service", "unlimited"))
     node = having(limited(GOOD, daemons=daemons), kernel_modules=MODULES._replace(may_raise=True, files=files))
     (line,) = words(wanted, node)
-    assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it began before")
+    assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it was started before")
     assert "'systemctl restart slurmd.service'" in line
     assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts no daemon of others"
     # What a service started now would lack is one finding.

@@ -58,7 +58,7 @@ def test_words() -> None:
     ]
     assert lines(MLNX._replace(complete=False)) == [
         "stack: wanted mlnx_ofed 23.10-0.5.5.0, found mlnx_ofed 23.10-0.5.5, half installed "
-        "(its installation did not come to its end: rdma.ofed.upgrade installs it again)"
+        "(its installation did not finish: rdma.ofed.upgrade installs it again)"
     ]
     assert all(finding.lasting for finding in findings(wanting(Wanted(subnet_manager=False), ofed=WantedStack(source="inbox")), having(Found(), ofed=MLNX)))
 

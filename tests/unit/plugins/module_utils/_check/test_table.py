@@ -245,7 +245,7 @@ def test_a_run_is_foreseen_to_fail_for_what_no_role_mends() -> None:
     deviations = foreseen(results)
     assert list(deviations) == ["node1", "node2"]
     title, line = render_foreseen(deviations).splitlines()
-    assert title == "No role mends this. The run would fail unless it is mended before:"
+    assert title == "No role corrects this. The run will fail unless you correct it first:"
     assert line.startswith("  node[1-2]: port mlx5_0/1: wanted ACTIVE and LinkUp, found DOWN and Polling (look at the cable")
     assert render_foreseen(foreseen({"node3": results["node3"]})) == ""
 

@@ -54,8 +54,8 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
             "192.0.2.1@tcp,10.1.0.1@tcp1:/l /lustre lustre rw 0 0",
             User("mount", "/lustre", "lustre from 192.0.2.1@tcp,10.1.0.1@tcp1:/l, reached through ib0", ("ib0",)),
         ),
-        ("gpfs0 /gpfs gpfs rw 0 0", User("mount", "/gpfs", "gpfs, which uses verbs where it can")),
-        ("beegfs_nodev /b beegfs rw 0 0", User("mount", "/b", "beegfs, which uses verbs where it can")),
+        ("gpfs0 /gpfs gpfs rw 0 0", User("mount", "/gpfs", "gpfs, which uses verbs if it can")),
+        ("beegfs_nodev /b beegfs rw 0 0", User("mount", "/b", "beegfs, which uses verbs if it can")),
         ("s:/root / nfs rw,addr=10.1.0.7 0 0", User("root", "/", "nfs from s:/root, reached through ib0", ("ib0",))),
         # ceph_show_options in fs/ceph/super.c: with the syntax of two names, the monitors are in mon_addr, separated by slashes.
         (
@@ -76,7 +76,7 @@ def test_a_port_that_is_merely_up_is_no_user(tmp_path: pathlib.Path) -> None:
         ("panfs://10.1.0.7/home /p panfs rw 0 0", User("mount", "/p", "panfs from panfs://10.1.0.7/home, reached through ib0", ("ib0",))),
         ("panfs://192.0.2.7:global/home /p panfs rw 0 0", None),
         ("panfs://realm/home /p panfs rw 0 0", User("mount", "/p", "panfs from panfs://realm/home, whose address is unknown")),
-        ("be0,be1/default /w wekafs rw,num_cores=1 0 0", User("mount", "/w", "wekafs, which uses verbs where it can")),
+        ("be0,be1/default /w wekafs rw,num_cores=1 0 0", User("mount", "/w", "wekafs, which uses verbs if it can")),
         ("tmpfs /tmp tmpfs rw 0 0", None),
         ("short line", None),
     ],

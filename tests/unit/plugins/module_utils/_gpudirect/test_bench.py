@@ -57,7 +57,7 @@ def test_the_adapter_is_the_nearest_to_the_gpu() -> None:
         ),
         ({}, "", 0, "ib_write_bw is not installed"),
         ({}, "--report_gbits", 0, "ib_write_bw was built without CUDA"),
-        ({"peers": []}, "--use_cuda=<cuda device id>", 0, "ib_write_bw knows no DMA-BUF"),
+        ({"peers": []}, "--use_cuda=<cuda device id>", 0, "ib_write_bw does not support DMA-BUF"),
     ],
 )
 def test_what_cant_take_part_is_told_why(changes: dict[str, t.Any], text: str, number: int, words: str) -> None:

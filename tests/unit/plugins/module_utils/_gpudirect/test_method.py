@@ -220,7 +220,7 @@ def test_what_another_role_changes_is_not_judged_before_it() -> None:
     assert _input.problems({"gpudirect_method": "nvidia_peermem"}, facts) == []
     (problem,) = _input.problems({"gpudirect_method": "nv_peer_mem"}, facts)
     assert "superseded" not in str(problem)
-    assert "has nvidia_peermem in its place" in str(problem)
+    assert "has nvidia_peermem instead" in str(problem)
     assert _input.problems({"gpudirect_method": "nv_peer_mem", "gpudirect_state": "absent"}, facts) == []
     assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {"gpu": as_data(Gpu()), "kernels": {"running": KERNEL}}) == []
     assert _input.problems({"gpudirect_method": "nv_peer_mem"}, {}) == []

@@ -61,7 +61,11 @@ def test_the_legacy_interface_is_for_legacy_releases(declared: str, ofed: str, s
     ("said", "log", "meaning"),
     [
         (INVALID, "", "built without peer memory"),
-        (INVALID, "[  12.1] nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client\n", "the GPU driver was built on another build"),
+        (
+            INVALID,
+            "[  12.1] nvidia_peermem: disagrees about version of symbol ib_register_peer_memory_client\n",
+            "the GPU driver was built against a different build",
+        ),
         (UNKNOWN, "[  12.1] nvidia_peermem: Unknown symbol ib_register_peer_memory_client (err -2)\n", "the loaded ib_core has no peer memory"),
         (
             "modprobe: ERROR: could not insert 'nvidia_peermem': Key was rejected by service\n",
@@ -85,8 +89,8 @@ def test_symptoms_are_told_apart(said: str, log: str, meaning: str) -> None:
 @pytest.mark.parametrize(
     ("symbol", "meaning", "step"),
     [
-        ("nvidia_p2p_get_pages", "built for another GPU driver", "reboot where another GPU driver is installed"),
-        ("ib_register_peer_memory_client", "it was built on another build", "driver_reload"),
+        ("nvidia_p2p_get_pages", "built for a different GPU driver", "reboot if the installed GPU driver"),
+        ("ib_register_peer_memory_client", "it was built against a different build", "driver_reload"),
     ],
 )
 def test_what_nv_peer_mem_disagrees_with(symbol: str, meaning: str, step: str) -> None:
@@ -258,7 +262,7 @@ def test_a_build_that_fails_says_where(tmp_path: pathlib.Path) -> None:
     with pytest.raises(_legacy_build.Failed, match="exit status 3"):
         _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), kernel=KERNEL)
     (tmp_path / "build_module.sh").write_text("exit 0\n", encoding="utf-8")
-    with pytest.raises(_legacy_build.Failed, match="did not say"):
+    with pytest.raises(_legacy_build.Failed, match="did not report"):
         _legacy_build.build("deb", str(tmp_path), str(tmp_path / "work"), kernel=KERNEL)
 
 
@@ -439,7 +443,7 @@ def test_an_old_source_on_a_new_stack(ofed: str, said: bool) -> None:
     found = BARE._replace(ofed_version=ofed)
     hints = _plan.old_commit(found, WANTED, _plan.plan(found, WANTED, LEGACY))
     assert bool(hints) == said
-    assert not said or "and this node has %s, for which 1.2 and later are made" % ofed in hints[0]
+    assert not said or "and this node has %s, which needs 1.2 or later" % ofed in hints[0]
     newer = WANTED._replace(source=WANTED.source._replace(commit="a" * 40))
     assert _plan.old_commit(found, newer, _plan.plan(found, newer, LEGACY)) == []
     there = with_legacy()

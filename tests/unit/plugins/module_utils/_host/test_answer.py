@@ -73,7 +73,7 @@ def test_any_other_exception_is_a_fault_to_report() -> None:
         return {}["missing"]  # type: ignore[no-any-return]
 
     result = end(stumble)
-    assert "this is a fault in the module, not in the input: KeyError: 'missing' (test_answer.py, line" in result["msg"]
+    assert "this is a bug in the module, not an error in the input: KeyError: 'missing' (test_answer.py, line" in result["msg"]
     assert "Please report it" in result["msg"]
     assert "Traceback" not in result["msg"]
     assert "Traceback" in result["exception"]

@@ -69,7 +69,7 @@ def test_a_card_is_waited_for_and_its_new_user_named(tmp_path: pathlib.Path, clo
     root, card = str(tmp_path), ("0000:03:00.0",)
     with contextlib.ExitStack() as held:
         held.enter_context(card_locks(card, 0, root))
-        with pytest.raises(Refused, match="is being written to by process"), card_locks(card, 2, root):
+        with pytest.raises(Refused, match="is in use by process"), card_locks(card, 2, root):
             pass
         assert sum(clock.pauses) == 2
         clock.at_pause = held.close

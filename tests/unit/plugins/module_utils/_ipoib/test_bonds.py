@@ -59,7 +59,7 @@ STATIC: list[tuple[list[dict[str, t.Any]], str, str]] = [
     ([bond(primary="ib2")], "[0].bond.primary", "one of the ports: ib0, ib1"),
     ([bond(mode="802.3ad")], "[0].bond.mode", "active-backup"),
     ([bond(fail_over_mac="none")], "[0].bond.fail_over_mac", "take over the hardware address"),
-    ([bond(miimon=0)], "[0].bond.miimon", "nothing notices"),
+    ([bond(miimon=0)], "[0].bond.miimon", "is not detected"),
     ([bond(prim="ib0")], "[0].bond.prim", "did you mean primary?"),
     ([{**BOND, "pkey": 0x8001, "parent": "ib0"}, {"name": "ib0"}], "[0].bond", "children on ports only"),
     ([{"bond": {"ports": ["ib0"]}, "port_guid": GUID0}], "[0].bond", "an entry with a name"),
@@ -67,7 +67,7 @@ STATIC: list[tuple[list[dict[str, t.Any]], str, str]] = [
     ([BOND, {"name": "bond1", "bond": {"ports": ["bond0"]}}], "[1].bond.ports[0]", "no bond of bonds"),
     ([BOND, {"parent": "bond0", "pkey": 0x8001}], "[1].parent", "bond the children"),
     ([BOND, ADDRESSED], "[0].bond.ports[0]", "belong to the bond"),
-    ([BOND, {"name": "ib1", "state": "absent"}], "[0].bond.ports[1]", "shall not be"),
+    ([BOND, {"name": "ib1", "state": "absent"}], "[0].bond.ports[1]", "declares it absent"),
     ([bond(ports=["ib0.8001"])], "[0].bond.ports[0]", "declare it by an entry with its parent and pkey"),
     ([{**BOND, "mode": "connected"}, {"name": "ib0", "mode": "datagram"}], "[1].mode", "'datagram'; allowed: connected"),
     ([BOND, {"name": "ib0", "mtu": 2044}, {"name": "ib1", "mtu": 4092}], "[2].mtu", "4092; allowed: 2044"),
@@ -106,7 +106,7 @@ NODE: list[tuple[list[dict[str, t.Any]], str, str]] = [
     ([{"parent": ALIEN, "pkey": 0x8001}], "[0].parent", "InfiniBand port of this node"),
     ([{"name": "bond9", "bond": {"ports": ["ibp3s0"]}}], "[0].name", "bond9 is a bond of eth1"),
     ([{"name": "eth1", "bond": {"ports": ["ibp3s0"]}}], "[0].name", "of kind ethernet"),
-    ([{"name": "bond0", "bond": {"ports": ["ibp3s0", "ib7"]}}], "[0].bond.ports[1]", "none of its interfaces"),
+    ([{"name": "bond0", "bond": {"ports": ["ibp3s0", "ib7"]}}], "[0].bond.ports[1]", "not one of its interfaces"),
 ]
 
 

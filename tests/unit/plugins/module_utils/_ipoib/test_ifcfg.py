@@ -242,7 +242,7 @@ def test_limited_membership_is_for_newer_readers(nm: tuple[int, int] | None, ref
 
 
 def test_remarks_name_what_network_scripts_may_do() -> None:
-    assert IFCFG.remarks(DATAGRAM, reader(None)) == ("ib0: releases of ifup-ib exist that lower the MTU of datagram mode to 2044",)
+    assert IFCFG.remarks(DATAGRAM, reader(None)) == ("ib0: some releases of ifup-ib lower the MTU of datagram mode to 2044",)
     assert IFCFG.remarks(DATAGRAM, reader((1, 44))) == IFCFG.remarks(CONNECTED, reader(None)) == ()
 
 

@@ -81,7 +81,7 @@ STATIC: list[tuple[t.Any, str, str]] = [
     ([{"name": "ib0.8001", "pkey": 0x8001}], "ipoib_interfaces[0].parent", "a pkey needs a parent"),
     ([{"name": "ib0"}, {"name": "mine", "parent": "ib0", "pkey": 0x8001}], "ipoib_interfaces[1].name", "ib0.8001"),
     ([{"parent": "ib0", "pkey": 0x8001}], "ipoib_interfaces[0].parent", "declare ib0"),
-    ([{"name": "ib0", "state": "absent"}, {"parent": "ib0", "pkey": 1}], "ipoib_interfaces[1].parent", "a child goes with its parent"),
+    ([{"name": "ib0", "state": "absent"}, {"parent": "ib0", "pkey": 1}], "ipoib_interfaces[1].parent", "a child is removed with its parent"),
     ([{"name": "ib0"}, {"parent": "ib0", "pkey": 1}, {"parent": "ib0", "pkey": 0x8001}], "ipoib_interfaces[2].pkey", "each partition once"),
     (
         [{"name": "ib0"}, {"parent": "ib0", "pkey": 0x8001}, {"parent": "ib0.8001", "pkey": 0x8002}],

@@ -169,7 +169,7 @@ def test_foreign_files_are_refused_by_name() -> None:
         decide(Found({}, files), [Interface("ib0")], NETWORKD)
     with pytest.raises(Refused, match=r"/etc/network/interfaces configures ib0"):
         decide(Found({}, {_ifupdown.MAIN: files[_ifupdown.MAIN]}, backends={IFUPDOWN: Presence(in_use=True)}), [Interface("ib0")], NETWORKD)
-    with pytest.raises(Refused, match="is not of this collection"):
+    with pytest.raises(Refused, match="does not belong to this collection"):
         decide(Found({}, {_networkd.path_of("ib0", "network"): "[Match]\nName=other\n"}), [Interface("ib0")], NETWORKD)
 
 

@@ -57,7 +57,7 @@ def test_told_again_it_has_time_for_that() -> None:
     node = Node(done_at=90, nudge=70)
     node.settle()
     assert node.nudges == [3.0]
-    with pytest.raises(CommandFailed, match="left: bond0 ports"):
+    with pytest.raises(CommandFailed, match="still missing: bond0 ports"):
         Node(done_at=200, nudge=70).settle()
 
 

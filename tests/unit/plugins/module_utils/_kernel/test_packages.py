@@ -49,7 +49,7 @@ def test_what_the_tool_of_doca_has_built() -> None:
     said = "doca-kernel-support: Built single package: /tmp/DOCA.a/doca-kernel-repo-24.10-1.kver.x.x86_64.rpm\n"
     assert script.built_package(said, [], []) == "/tmp/DOCA.a/doca-kernel-repo-24.10-1.kver.x.x86_64.rpm"
     assert script.built_package("", ["/tmp/DOCA.a/r"], ["/tmp/DOCA.a/r", "/tmp/DOCA.b/r"]) == "/tmp/DOCA.b/r"
-    with pytest.raises(script.Failed, match="does not say what it has built"):
+    with pytest.raises(script.Failed, match="does not report what it has built"):
         script.built_package("", ["/tmp/DOCA.a/r"], ["/tmp/DOCA.a/r"])
 
 

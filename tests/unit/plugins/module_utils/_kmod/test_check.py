@@ -37,7 +37,7 @@ def test_values(kind: str, good: str, bad: str) -> None:
 
 def test_what_would_do_is_said() -> None:
     assert allowed("byte", "256") == "a number from 0 to 255"
-    assert allowed("array of byte", "1,x") == "a list with commas and without blanks, each entry a number from 0 to 255"
+    assert allowed("array of byte", "1,x") == "a list separated by commas, without blanks, each entry a number from 0 to 255"
     assert allowed("bool", "maybe") == "1 or 0, y or n, on or off"
 
 

@@ -341,7 +341,7 @@ def test_the_rule_of_others_for_names_stays() -> None:
     for node in (same, other):
         assert not plan(wanted, node) and not plan(declared(()), node)
     assert check(wanted, same) == []
-    assert ["of others with another rule" in problem.hint for problem in check(wanted, other)] == [True]
+    assert ["belongs to others and has another rule" in problem.hint for problem in check(wanted, other)] == [True]
 
 
 def test_dracut_has_the_rule_in_every_image() -> None:

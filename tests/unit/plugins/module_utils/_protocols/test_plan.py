@@ -84,7 +84,7 @@ def test_good_declarations(variables: dict[str, t.Any]) -> None:
         ({"ofed_ulps": [7]}, "ofed_ulps[0] is 7; allowed: ibacm, srp, iser, nfsrdma, nvmf, rds"),
         ({"ofed_ulps": ["srp", "ibcam"]}, "ofed_ulps[1] is 'ibcam'; allowed: ibacm, srp, iser, nfsrdma, nvmf, rds (did you mean ibacm?)"),
         ({"ofed_ulps": ["nvmeof"]}, "did you mean nvmf?"),
-        ({"ofed_ulps": ["SDP"]}, "SDP is gone from every supported kernel"),
+        ({"ofed_ulps": ["SDP"]}, "no supported kernel or driver stack has SDP"),
         ({"ofed_ulps": ["srpt"]}, "these are the initiators"),
         ({"ofed_ulps": ["srp", "srp"]}, "ofed_ulps[1] is 'srp'; allowed: each name once"),
         ({**INSTALLER, "ofed_ulps": ["rds"]}, "mlnx_ofed does not support it"),

@@ -54,7 +54,7 @@ def test_modules_of_others_and_of_unknown_files_do_not_count_as_gone() -> None:
         (SshPath(client="192.0.2.1", device="eth0"), None),
         (SshPath(client="192.0.2.1", device="ib0", over_rdma=True), "ib0"),
         # The path of its traffic is unknown: it may be the driver.
-        (SshPath(client="192.0.2.1"), "an interface that can't be told"),
+        (SshPath(client="192.0.2.1"), "an unknown interface"),
     ],
 )
 def test_whether_the_connection_runs_over_the_driver(ssh: SshPath, device: str | None) -> None:

@@ -153,7 +153,7 @@ def test_numbers_and_flags_of_the_command_line_are_accepted() -> None:
 
 def test_the_range_of_an_mtu_is_that_of_the_port() -> None:
     (line,) = lines(interface(mtu=70000))
-    assert line.startswith("ipoib_interfaces[0].mtu is 70000; allowed: 68 to 4092 in datagram mode (this port does no other mode: ")
+    assert line.startswith("ipoib_interfaces[0].mtu is 70000; allowed: 68 to 4092 in datagram mode (this port supports no other mode: ")
     (line,) = lines(interface(mtu=70000), None)
     assert line == "ipoib_interfaces[0].mtu is 70000; allowed: 68 to 65520 in connected mode"
     capable = {**FACTS, "netdevs": [{**IB0, "connected_capable": True}]}
@@ -165,7 +165,7 @@ def test_an_ethernet_interface_is_called_so() -> None:
     assert line.endswith("allowed: an IPoIB interface of this node: ib0 (eth0 is not an IPoIB interface, but of kind ethernet)")
     # The eth0 of a container is a veth, which facts omit.
     (line,) = lines({"ipoib_interfaces": [{"name": "eth0"}]}, {**FACTS, "netdevs": [IB0]})
-    assert line.endswith("(ib_ipoib is loaded, and that is none of its interfaces)")
+    assert line.endswith("(ib_ipoib is loaded, and that is not one of its interfaces)")
 
 
 KEYS = st.sampled_from(("name", "mtu", "addresses", "parent", "pkey", "mode", "state", "x"))

@@ -82,7 +82,7 @@ def test_few_hosts_are_told_in_full() -> None:
         "Summary: 1 of 3 hosts done, 2 changed, 1 failed or unreachable, 1 left out in part or not as declared",
         "  node2: unreachable: No route to host",
         "  node10: left out of ipoib: a profile configures ib0",
-        "Next: mend what is named, and run the same command again. With --limit node2,node10, it runs for these alone",
+        "Next: correct what is listed, and run the same command again. With --limit node2,node10, it runs for these hosts only",
     ]
     assert render({"node1": Host(record=CHANGED)}, predicted=True) == "Summary: 1 of 1 host done, 1 would be changed"
 

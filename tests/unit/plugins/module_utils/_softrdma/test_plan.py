@@ -193,7 +193,7 @@ def test_links_of_others_stay() -> None:
         (RXE._replace(netdev="eth9"), BARE, "no such network interface on this node"),
         (RXE._replace(netdev="ib0"), BARE, "its hardware type is 32"),
         (RXE._replace(netdev="eth0.7"), BARE, "the interface below the VLAN"),
-        (RXE, BARE._replace(files={_soft_links.path_of("rxe0"): "[Unit]\n"}), "is not of this collection"),
+        (RXE, BARE._replace(files={_soft_links.path_of("rxe0"): "[Unit]\n"}), "does not belong to this collection"),
     ],
 )
 def test_what_the_node_can_not_have(link: Link, node: Found, found: str) -> None:

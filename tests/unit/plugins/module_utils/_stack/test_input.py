@@ -172,7 +172,7 @@ def test_a_stack_of_a_vendor_is_for_what_the_vendor_makes_it_for(family: str, os
         ({**INSTALLER, "ofed_bundle_on": "mirror"}, "node, controller"),
         ({**INSTALLER, "ofed_version": "23.10"}, "ofed_version is '23.10'; allowed: a release of MLNX_OFED"),
         ({**INSTALLER, "ofed_version": "5.8-1.0.1.1"}, "that is the release in the name of ofed_bundle"),
-        ({**INSTALLER, "ofed_bundle": "/srv/ofed.tgz"}, "the name of ofed_bundle does not tell it"),
+        ({**INSTALLER, "ofed_bundle": "/srv/ofed.tgz"}, "the name of ofed_bundle does not contain it"),
         ({**INSTALLER, "ofed_bundle": "/srv/%s" % TGZ.replace("debian12.1", "ubuntu22.04")}, "made for ubuntu22.04, and the node is debian12"),
         ({**INSTALLER, "ofed_packages": "everything"}, "ofed_packages is 'everything'; allowed: all, basic"),
         ({**INSTALLER, "ofed_packages": "kernel-only-user-only"}, "such as basic-user-only"),

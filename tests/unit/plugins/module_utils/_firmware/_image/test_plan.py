@@ -100,7 +100,7 @@ def test_everything_wrong_is_said_at_once() -> None:
 def test_an_adapter_without_an_image_can_be_skipped_and_a_broken_image_can_not() -> None:
     sound = Source(candidates=(OLD, OTHER, NEW))
     skipped = plans.plan([adapter(psid="MT_9")], sound, Wanted(missing="skip"))
-    assert not skipped.problems and "left as it is: neither an image nor a version is declared" in skipped.notes[0]
+    assert not skipped.problems and "left unchanged: neither an image nor a version is declared" in skipped.notes[0]
     assert "with missing_image=skip" in words(plans.plan([adapter(psid="MT_9")], sound, Wanted()))
     assert "not readable: /fw/broken.bin (Bad CRC)" in words(plans.plan([adapter(psid="MT_9")], FOLDER, Wanted()))
     assert plans.plan([adapter()], Source(by_psid={"MT_1": BROKEN}), Wanted(missing="skip")).problems
@@ -109,9 +109,9 @@ def test_an_adapter_without_an_image_can_be_skipped_and_a_broken_image_can_not()
 def test_a_declared_version_without_an_image_is_never_skipped() -> None:
     wanted = Wanted({"MT_1": "16.99.1"}, missing="skip")
     text = words(plans.plan([adapter()], FOLDER, wanted))
-    assert "without an image of version 16.99.1'; allowed: a version of MT_1 that there is an image for: 16.28.1002, 16.35.3006" in text
+    assert "without an image of version 16.99.1'; allowed: a version of MT_1 for which there is an image: 16.28.1002, 16.35.3006" in text
     assert "its flash has 16.35.2000" in text and "missing_image" not in text
-    assert "that there is an image for: none" in words(plans.plan([adapter()], Source(), wanted))
+    assert "for which there is an image: none" in words(plans.plan([adapter()], Source(), wanted))
     assert not plans.plan([adapter(psid="MT_9")], Source(), wanted).problems
     assert not plans.plan([adapter(version="16.99.1")], Source(), wanted).problems
 
@@ -232,13 +232,13 @@ def test_the_images_that_there_are_and_the_way_out_are_told() -> None:
     """For the adapter's own PSID if a version is wanted, else for all PSIDs. Faulty images are listed separately."""
     lonely = adapter(psid="MT_9")
     said = words(plans.plan([lonely], FOLDER._replace(by_psid={"MT_7": NEW}), Wanted()))
-    assert "is 'without an image'; allowed: a PSID that there is an image for: MT_1, MT_2, MT_7" in said
-    assert "with missing_image=skip the adapter is left as it is" in said and "its flash has" not in said and "/fw/broken.bin (Bad CRC)" in said
-    assert "a PSID that there is an image for: none" in words(plans.plan([lonely], Source(), Wanted()))
+    assert "is 'without an image'; allowed: a PSID for which there is an image: MT_1, MT_2, MT_7" in said
+    assert "with missing_image=skip, the adapter is left unchanged" in said and "its flash has" not in said and "/fw/broken.bin (Bad CRC)" in said
+    assert "a PSID for which there is an image: none" in words(plans.plan([lonely], Source(), Wanted()))
     said = words(plans.plan([adapter()], FOLDER, Wanted({"MT_1": "16.30.1000"})))
-    assert "a version of MT_1 that there is an image for: 16.28.1002, 16.35.3006" in said and "20.37.1014" not in said
+    assert "a version of MT_1 for which there is an image: 16.28.1002, 16.35.3006" in said and "20.37.1014" not in said
     assert "its flash has 16.35.2000" in said and "missing_image=skip" not in said
-    assert "an image for: none" in words(plans.plan([adapter(psid="MT_9")], FOLDER, Wanted({"MT_9": "16.30.1000"})))
+    assert "there is an image: none" in words(plans.plan([adapter(psid="MT_9")], FOLDER, Wanted({"MT_9": "16.30.1000"})))
 
 
 def test_an_adapter_without_a_psid_is_named_so() -> None:

@@ -45,11 +45,11 @@ def test_one_way_makes_all_effective(adapters: Adapters, allowed: Consents, way:
 def test_an_impossible_reset_is_refused_with_what_helps() -> None:
     used = activation(Adapters(RESET, (USED,)), Consents(reset=True, reboot=True))
     assert used == Activation(
-        refusal="refusing to reset: %s. Nothing was drained or reset. rdma_drain_tasks can end the use of the cards before" % USED, due=True
+        refusal="refusing to reset: %s. Nothing was drained or reset. rdma_drain_tasks can stop what uses the cards first" % USED, due=True
     )
     lasting = activation(Adapters(RESET, (USED, CARRIES), (CARRIES,)), Consents(reset=True))
     assert lasting.refusal.startswith("refusing to reset: %s; %s. Nothing" % (USED, CARRIES))
-    assert lasting.refusal.endswith("rdma_allow_reboot: true makes it effective by a reboot instead")
+    assert lasting.refusal.endswith("rdma_allow_reboot: true activates it with a reboot instead")
     drained = activation(Adapters(RESET, (USED, CARRIES), (CARRIES,)), Consents(reset=True, drains=True))
     assert USED not in drained.refusal and CARRIES in drained.refusal
 

@@ -80,7 +80,7 @@ def test_a_user_counts_for_its_card_or_for_all(root: str, user: User, cards: tup
         (SshPath("10.1.0.254", "bond0", over_rdma=True), "bond0", "bond0"),
         (SshPath("10.1.0.254", "tun0", over_rdma=True), "tun0", "tun0"),
         (SshPath("192.0.2.1", "eth0"), "", ""),
-        (SshPath("192.0.2.1"), "an interface that can't be told", "an interface that can't be told"),
+        (SshPath("192.0.2.1"), "an unknown interface", "an unknown interface"),
         (SshPath(), "", ""),
     ],
 )
