@@ -23,15 +23,18 @@ export PATH := $(BIN):$(PATH)
 export ANSIBLE_CONFIG := $(CURDIR)/ansible.cfg
 
 say = @printf '==> %s\n' "$(1)"
+# JUnit files name the commit that was tested; it is empty if the working tree has changes.
+commit = RDMA_COMMIT=$${RDMA_COMMIT-$$($(PYTHON) tests/tools/proofs.py commit)}
 # Before the pytest runs of a suite: its name, and the command that runs one test. They write JUnit files into build/junit.
 # Labs that they start belong to this run: the next one takes over what is left of it.
-suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1) RDMA_ALONE="$(2)" RDMALAB_RUN=$${RDMALAB_RUN:-$$$$}; \
+suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1) RDMA_ALONE="$(2)" RDMALAB_RUN=$${RDMALAB_RUN:-$$$$} \
+	$(commit); \
 	export PYTHONPATH=$(CURDIR)/tests/tools PYTEST_PLUGINS=no_skips,timed ANSIBLE_CALLBACK_PLUGINS=$(CURDIR)/tests/tools/callback_plugins;
 # The target that runs a single test, the folder, more arguments. TEST is the node id of a test, or a file.
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest machine machine-tests machines bench fuzz stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest machine machine-tests nightly bench fuzz stop clean venv collection
 .PHONY: web report-test report-picture
 
 help:
@@ -48,7 +51,7 @@ help:
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
-	  'make machines    what takes longest, or a browser: virtual machines, firmware, GPUs, other distributions, the HTML page (over two hours)' \
+	  'make nightly     everything, also what takes longest, or a browser: SLICE=1/4 for the first of four slices; FRESH=1 repeats what has passed' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
 	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
@@ -67,13 +70,14 @@ demo: collection
 stop: venv
 	@$(LAB) down
 
+# nightly: everything, or what SLICE=1/4 names, without what has passed on this commit unless FRESH=1.
 # They end with the slowest tests, the time of each stage, and the commands that run alone what failed.
-test test-all machines:
+test test-all nightly:
 	@$(BOOTSTRAP) tests/tools/checks.py $@
 
 unit: collection
 	@$(BOOTSTRAP) tests/tools/virtualenvs.py units
-	@$(PYTHON) tests/tools/units.py $(PYTEST_ARGS)
+	@$(commit) $(PYTHON) tests/tools/units.py $(PYTEST_ARGS)
 
 schema: venv
 	@$(PYTHON) tests/tools/schema.py --write

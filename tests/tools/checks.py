@@ -2,8 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs the checks of a commit. `test` checks each promise once on the real system; `test-all` then runs all others. `machines` are the longest checks, on
-virtual machines and in the lab.
+"""Runs the checks of a commit. `test` checks each promise once on the real system; `test-all` then runs all others but the longest. `nightly` runs everything,
+or one slice of it, and goes on where an earlier run on the same commit stopped.
 
 Standard library only: it also creates .venv, so that a failure of that step is the failure of a stage.
 """
@@ -14,13 +14,18 @@ import os
 import shutil
 import sys
 import time
+import typing as t
 
 import failures
 import leftovers
+import memory
+import proofs
 import stages
 import timing
-from common import BUILD, JUNIT, say
-from schedule import Stage
+from common import BUILD, JUNIT, SetupError, say
+from common import main as program
+from schedule import Stage, part_of
+from stages import Done
 
 TIMES = BUILD / "times.jsonl"
 
@@ -47,11 +52,17 @@ REST = (
     Stage("acceptance-rest", ("acceptance-rest",), 1065, "rdma-accept", after=LABS, part=1),
     Stage("acceptance-labs", ("acceptance-labs",), 850, "rdma-labs", after=LABS, part=1),
 )
-# These run one at a time: emulated processors use the whole machine.
-MACHINES = (
+# Machines run alone: their emulated processors use the whole computer.
+LONGEST = (
     *(
         Stage(
-            "machine-" + name, ("machine-tests", "TEST=tests/acceptance_vm/test_%s.py" % name, "PYTEST_ARGS=-m 'not quick'"), seconds, "rdma-machines", LABS, 2
+            "machine-" + name,
+            ("machine-tests", "TEST=tests/acceptance_vm/test_%s.py" % name, "PYTEST_ARGS=-m 'not quick'"),
+            seconds,
+            "rdma-machines",
+            after=LABS,
+            part=2,
+            alone=True,
         )
         for name, seconds in (
             ("machines", 300),
@@ -68,33 +79,35 @@ MACHINES = (
             ("stacks_interrupts", 900),
         )
     ),
-    Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-machines", LABS, 1),
+    Stage("molecule-ipoib_vm", ("molecule-ipoib_vm",), 900, "rdma-ipoib", after=LABS, part=2, alone=True),
     Stage("acceptance-long", ("acceptance-long",), 1650, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
 )
-FITTING: tuple[str, ...] = ()
-"""Stages of MACHINES that fit into the checks of a commit. Only "machine" does, until the others become faster."""
 
-CHECKS: dict[str, tuple[Stage, ...]] = {
-    "test": TEST,
-    "test-all": (*TEST, *REST, *(stage for stage in MACHINES if stage.name in FITTING)),
-    "machines": (*TEST[:2], TEST[-1], *MACHINES),
-}
+CHECKS: dict[str, tuple[Stage, ...]] = {"test": TEST, "test-all": (*TEST, *REST), "nightly": (*TEST, *REST, *LONGEST)}
+RECORDED = ("test-all", "nightly")
+"""`test` is what one runs before a commit: most of its runs are of no commit."""
 
 
-def main(name: str) -> int:
-    leftovers.catch_signals()
-    leftovers.end(leftovers.is_abandoned)
-    leftovers.end_labs()
-    start = time.monotonic()
+def chosen(name: str, part: str) -> list[Stage]:
+    """Return the stages of a check, or of a slice of it."""
+    number, separator, count = part.partition("/")
+    if not (separator and number.isdigit() and count.isdigit() and 1 <= int(number) <= int(count)):
+        raise SetupError("SLICE=%s is not a slice: give for example SLICE=1/4, for the first of four" % part)
+    return part_of(CHECKS[name], int(number), int(count))
+
+
+def _run(todo: t.Sequence[Stage], commit: str, note: t.Callable[[Done], None]) -> list[Done]:
     shutil.rmtree(JUNIT, ignore_errors=True)
-    BUILD.mkdir(exist_ok=True)
     TIMES.write_text("", encoding="utf-8")
     try:
-        ended = stages.run_all(CHECKS[name], {timing.VARIABLE: str(TIMES), "RDMALAB_RUN": str(os.getpid())})
+        return stages.run_all(todo, {timing.VARIABLE: str(TIMES), "RDMALAB_RUN": str(os.getpid()), proofs.VARIABLE: commit}, note)
     except BaseException:
         leftovers.end_labs()
         raise
+
+
+def _summary(ended: t.Sequence[Done], seconds: float) -> str:
     events = timing.read(TIMES)
     found = [
         failure
@@ -102,16 +115,35 @@ def main(name: str) -> int:
         if done.status
         for failure in failures.failures(done, events, done.log.read_text(encoding="utf-8", errors="replace") if done.status > 0 else "")
     ]
-    print("\n%s\n\n%s" % (timing.table(events), stages.table(ended, time.monotonic() - start)))
+    lines = [timing.table(events), "", stages.table(ended, seconds)]
     if found:
-        say("what failed, and how to run it alone; the output of each stage is in build/logs/stage-NAME.log")
-        print(failures.words(found))
+        lines += ["==> what failed, and how to run it alone; the output of each stage is in build/logs/stage-NAME.log", failures.words(found)]
+    return "\n".join(lines)
+
+
+def main(name: str, *, part: str = "1/1", fresh: bool = False) -> int:
+    leftovers.catch_signals()
+    leftovers.end(leftovers.is_abandoned)
+    leftovers.end_labs()
+    start = time.monotonic()
+    BUILD.mkdir(exist_ok=True)
+    commit = proofs.tested_commit()
+    known = memory.Memory(commit if name == "nightly" else "", fresh)
+    todo = known.left(chosen(name, part))
+    if not todo:
+        say("all of it has passed on this commit before; FRESH=1 forgets that")
+    ended = _run(todo, commit, known.note)
+    print("\n" + _summary(ended, time.monotonic() - start))
+    if name in RECORDED:
+        known.note_tests()
+        say(proofs.record(known.tests, commit))
     print("\n%s" % stages.verdict(ended), flush=True)
     return int(any(done.status for done in ended))
 
 
+def run() -> None:
+    sys.exit(main(sys.argv[1], part=os.environ.get("SLICE") or "1/1", fresh=bool(os.environ.get("FRESH"))))
+
+
 if __name__ == "__main__":
-    try:
-        sys.exit(main(sys.argv[1]))
-    except KeyboardInterrupt:
-        sys.exit("interrupted")
+    program(run)

@@ -2,87 +2,35 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Records which test proves which feature on which system. docs/compatibility.md is generated from the marks of the tests that passed.
+"""Records which test proves which feature on which system, and writes docs/compatibility.md and docs/features.md.
 
 A test declares it with `@pytest.mark.proves("packages", el9=LOOK_ALIKE, debian12=REAL)`: one or more features, and how each system was present. `make
-compatibility` adds the tests that passed, according to the JUnit files in build/junit, to tests/proofs.json, and writes the page. Tests in tests/unit run with
-each change and need no record.
+test-all` and `make nightly` write the results of such tests to tests/proofs.json. `make compatibility` does so with what is in build/junit.
+
+The record is true to commits: JUnit files name the commit that was tested, and nothing is recorded of a working tree with changes.
 """
 
 from __future__ import annotations
 
 import ast
-import collections
 import json
 import pathlib
+import subprocess
 import sys
 import typing as t
 import xml.etree.ElementTree as ET
 
-from common import JUNIT, ROOT
+import pages
+from common import JUNIT, ROOT, say
+from features import FEATURES, GOLDEN, HOW, LOOK_ALIKE, REAL, SYSTEMS
+from pages import PAGES, RECORD, Outcome, Proof
 
-REAL, LOOK_ALIKE, GOLDEN = "real", "look-alike", "golden file"
-HOW = (REAL, LOOK_ALIKE, GOLDEN)
-"""Strongest first."""
-SYSTEMS = {
-    "el8": "RHEL 8",
-    "el9": "RHEL 9",
-    "el10": "RHEL 10",
-    "sles15": "SLES 15",
-    "sles16": "SLES 16",
-    "ubuntu20": "Ubuntu 20.04",
-    "ubuntu22": "Ubuntu 22.04",
-    "ubuntu24": "Ubuntu 24.04",
-    "ubuntu26": "Ubuntu 26.04",
-    "debian11": "Debian 11",
-    "debian12": "Debian 12",
-    "debian13": "Debian 13",
-}
-FEATURES = {
-    "bootstrap": "A Python for the modules",
-    "packages": "Packages of the distribution",
-    "modules": "Kernel modules",
-    "networkd": "IPoIB with systemd-networkd",
-    "networkmanager": "IPoIB with NetworkManager",
-    "ifcfg": "IPoIB with ifcfg files of Red Hat",
-    "netplan": "IPoIB with netplan",
-    "ifupdown": "IPoIB with ifupdown",
-    "wicked": "IPoIB with wicked",
-    "opensm": "The subnet manager of the distribution",
-    "reboot": "All of it after a reboot",
-    "remove": "Removal",
-    "mlnx_ofed": "MLNX_OFED",
-    "doca": "DOCA-OFED",
-    "gpudirect": "GPUDirect RDMA",
-    "firmware": "Firmware and its parameters",
-}
-RECORD = ROOT / "tests/proofs.json"
-PAGE = ROOT / "docs/compatibility.md"
-FOLDERS = ("tests/acceptance", "tests/acceptance_vm", "tests/unit")
-HEAD = """<!-- Made by `make compatibility` of what the tests proved. Do not edit. -->
-# Compatibility
-
-What was tried, and how. The rebuilds of RHEL are tried as RHEL is.
-
-- **real**: on that system, with its own packages.
-- **look-alike**: a Debian with the package manager, the names and the paths of that system, or packages that stand for those of a vendor.
-- **golden file**: only the files and commands that would be written are compared with known ones.
-- no entry: untried.
-
-The stacks of vendors, GPUs and adapters are stand-ins on all systems, so none of their cells is more than a look-alike. The firmware tools are
-the real ones.
-
-"""
-
-
-class Proof(t.NamedTuple):
-    """States that a test proves a feature on a system, and how the system was present."""
-
-    test: str
-    """Test ID: FILE::FUNCTION."""
-    feature: str
-    system: str
-    how: str
+VARIABLE = "RDMA_COMMIT"
+"""Name of the environment variable, and of the property in JUnit files, with the commit that is tested; empty if the working tree has changes."""
+FOLDERS = ("tests/acceptance", "tests/acceptance_vm", "tests/browser", "tests/unit", "molecule")
+PASSED, SKIPPED, FAILED = "passed", "skipped", "failed"
+_RESULTS = (PASSED, SKIPPED, FAILED)
+"""Worst last."""
 
 
 def marks(path: pathlib.Path, root: pathlib.Path = ROOT) -> list[Proof]:
@@ -100,7 +48,8 @@ def marks(path: pathlib.Path, root: pathlib.Path = ROOT) -> list[Proof]:
     file = str(path.relative_to(root))
     found: list[Proof] = []
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
+        # A class proves with all of its tests, those of its bases included.
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             found += _of(node.decorator_list, "%s::%s" % (file, node.name), constants, tables)
     wrong = [proof for proof in found if proof.feature not in FEATURES or proof.system not in SYSTEMS or proof.how not in HOW]
     if wrong:
@@ -135,53 +84,92 @@ def all_marks(root: pathlib.Path = ROOT) -> list[Proof]:
     return [proof for folder in FOLDERS for path in sorted((root / folder).rglob("test_*.py")) for proof in marks(path, root)]
 
 
-def cells(proofs: t.Iterable[Proof], passed: t.Container[str]) -> dict[tuple[str, str], str]:
-    """Return the strongest way in which a passed test proved each feature on each system."""
-    found: dict[tuple[str, str], list[str]] = collections.defaultdict(list)
-    for proof in proofs:
-        if proof.test in passed or proof.test.startswith("tests/unit/"):
-            found[proof.feature, proof.system].append(proof.how)
-    return {cell: min(ways, key=HOW.index) for cell, ways in found.items()}
-
-
-def page(proofs: t.Sequence[Proof], passed: t.Container[str]) -> str:
-    """Return the text of docs/compatibility.md."""
-    found = cells(proofs, passed)
-    rows = [["", *SYSTEMS.values()], ["---"] * (len(SYSTEMS) + 1)]
-    rows += [[words, *(found.get((feature, system), "") for system in SYSTEMS)] for feature, words in FEATURES.items()]
-    lines = ["| %s |" % " | ".join(row) for row in rows] + ["", "## The tests", ""]
-    for feature, words in FEATURES.items():
-        tests = sorted({proof.test for proof in proofs if proof.feature == feature and (proof.test in passed or proof.test.startswith("tests/unit/"))})
-        lines += ["- %s: %s" % (words, ", ".join("`%s`" % test for test in tests) or "none")]
-    return HEAD + "\n".join(lines) + "\n"
-
-
-def recorded() -> dict[str, str]:
-    """Return the recorded tests with the day on which they passed."""
-    return dict(json.loads(RECORD.read_text(encoding="utf-8"))) if RECORD.exists() else {}
-
-
-def outcomes(folder: pathlib.Path) -> dict[str, str]:
-    """Read the JUnit files of a directory. Returns, by test, the day if all its cases passed, else ""."""
-    found: dict[str, str] = {}
+def outcomes(folder: pathlib.Path) -> dict[str, Outcome]:
+    """Read the JUnit files of a directory: by test, the worst result of its cases and their total time. Files that name no commit, or are not complete, are
+    left out.
+    """
+    found: dict[str, Outcome] = {}
     for path in sorted(folder.glob("*.xml")):
-        for suite in ET.parse(path).getroot().iter("testsuite"):
-            day = suite.get("timestamp", "")[:10]
-            for case in suite.iter("testcase"):
-                test = "%s.py::%s" % (case.get("classname", "").replace(".", "/"), case.get("name", "").partition("[")[0])
-                sound = found.get(test) != "" and all(case.find(mark) is None for mark in ("failure", "error", "skipped"))
-                found[test] = day if sound else ""
+        try:
+            suites = list(ET.parse(path).getroot().iter("testsuite"))
+        except ET.ParseError:
+            continue
+        for suite in suites:
+            commit = next((each.get("value", "") for each in suite.iter("property") if each.get("name") == VARIABLE), "")
+            for case in suite.iter("testcase") if commit else ():
+                for test in _tests(case):
+                    before = found.get(test, Outcome(PASSED, commit, "", 0.0))
+                    result = max(before.result, _result(case), key=_RESULTS.index)
+                    seconds = round(before.seconds + float(case.get("time", 0)), 1)
+                    found[test] = Outcome(result, commit, suite.get("timestamp", "")[:10], seconds)
     return found
 
 
-def write(folder: pathlib.Path = JUNIT) -> None:
-    """Merge the tests that ran into the record and write the page. Removed and failed tests leave the record."""
+def _tests(case: ET.Element) -> t.Iterator[str]:
+    """Return the ID of a test without its parameters; of a test of a class, that of the class, too."""
+    *folders, last = case.get("classname", "").split(".")
+    inner = ""
+    if last[:1].isupper():
+        inner, last = "::" + last, folders.pop()
+        yield "%s.py%s" % ("/".join([*folders, last]), inner)
+    yield "%s.py%s::%s" % ("/".join([*folders, last]), inner, case.get("name", "").partition("[")[0])
+
+
+def _result(case: ET.Element) -> str:
+    if case.find("failure") is not None or case.find("error") is not None:
+        return FAILED
+    return SKIPPED if case.find("skipped") is not None else PASSED
+
+
+def recorded(path: pathlib.Path = RECORD) -> dict[str, Outcome]:
+    """Return the recorded outcomes by test."""
+    return {test: Outcome(**outcome) for test, outcome in json.loads(path.read_text(encoding="utf-8")).items()} if path.exists() else {}
+
+
+def rendered(record: t.Mapping[str, Outcome]) -> str:
+    """Return the text of the record: a line per test."""
+    return "{\n%s\n}\n" % ",\n".join("%s: %s" % (json.dumps(test), json.dumps(record[test]._asdict())) for test in sorted(record))
+
+
+def tested_commit(root: pathlib.Path = ROOT) -> str:
+    """Return the commit that the working tree has, "" if it has changes or there is no history. What is written here itself is no change."""
+    # A project below the top of a repository would be another one.
+    argv = ["git", "status", "--porcelain", "--untracked-files=all", "--", ".", *(":(exclude)%s" % path.relative_to(ROOT) for path in (RECORD, *PAGES))]
+    try:
+        status, head = (subprocess.run(each, cwd=root, capture_output=True, encoding="utf-8", check=False) for each in (argv, ["git", "rev-parse", "HEAD"]))
+    except OSError:
+        return ""
+    return "" if status.returncode or head.returncode or status.stdout.strip() else head.stdout.strip()
+
+
+def write(found: t.Mapping[str, Outcome]) -> None:
+    """Merge outcomes into the record, and write the pages. Removed tests leave the record."""
     proofs = all_marks()
     known = {proof.test for proof in proofs}
-    record = {test: day for test, day in sorted({**recorded(), **outcomes(folder)}.items()) if test in known and day}
-    RECORD.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    PAGE.write_text(page(proofs, record), encoding="utf-8")
+    record = {test: outcome for test, outcome in {**recorded(), **found}.items() if test in known}
+    RECORD.write_text(rendered(record), encoding="utf-8")
+    for path, page in PAGES.items():
+        path.write_text(page(proofs, record), encoding="utf-8")
+
+
+def record(found: t.Mapping[str, Outcome], commit: str) -> str:
+    """Record what a run on this commit has found. Returns the line to tell."""
+    if not commit:
+        return "tests/proofs.json stays as it is: the working tree has changes, so that no commit was tested"
+    if tested_commit() != commit:
+        return "tests/proofs.json stays as it is: the working tree changed during the run"
+    write(found)
+    return "the results are in tests/proofs.json, docs/compatibility.md and docs/features.md"
+
+
+def main() -> None:
+    write(outcomes(JUNIT))
+    for line in pages.old(all_marks(), recorded()):
+        say(line)
 
 
 if __name__ == "__main__":
-    write(*map(pathlib.Path, sys.argv[1:]))
+    if sys.argv[1:] == ["commit"]:
+        print(tested_commit())
+    else:
+        main()

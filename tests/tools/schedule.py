@@ -28,6 +28,8 @@ class Stage(t.NamedTuple):
     """Stages that must pass first."""
     part: int = 0
     """Stages of a later part start only when no stage of an earlier part can start."""
+    alone: bool = False
+    """No other stage runs at the same time."""
 
 
 def choose(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float], passed: t.Collection[str]) -> Stage | None:
@@ -37,18 +39,23 @@ def choose(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float], passed:
     """
     ready = [stage for stage in waiting if set(stage.after) <= set(passed) and _is_free(stage, running)]
     candidates = [stage for stage in ready if stage.part == min(other.part for other in ready)]
-    ends = {stage: length([other for other in waiting if other != stage], {**running, stage: stage.seconds}) for stage in candidates}
+    # Those that run alone take their time in any order.
+    beside = [stage for stage in waiting if not stage.alone]
+    ends = {stage: length([other for other in beside if other != stage], {**running, stage: stage.seconds}) for stage in candidates}
     good = [stage for stage in candidates if ends[stage] <= TOLERANCE * min(ends.values())]
     return min(good, key=lambda stage: stage.seconds) if good else None
 
 
-def _is_free(stage: Stage, running: t.Iterable[Stage]) -> bool:
+def _is_free(stage: Stage, running: t.Collection[Stage]) -> bool:
+    if stage.alone or any(other.alone for other in running):
+        return not running
     return not stage.lab or stage.lab not in {other.lab for other in running}
 
 
 def length(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float]) -> float:
     """Return the seconds until all stages have ended, if stages of the lab with the most remaining work start first."""
-    waiting, ends, now = list(waiting), dict(running), 0.0
+    alone = sum(stage.seconds for stage in waiting if stage.alone)
+    waiting, ends, now = [stage for stage in waiting if not stage.alone], dict(running), 0.0
     while waiting:
         names = {stage.name for stage in (*waiting, *(stage for stage, end in ends.items() if end > now))}
         busy = [stage for stage, end in ends.items() if end > now]
@@ -59,7 +66,7 @@ def length(waiting: t.Sequence[Stage], running: t.Mapping[Stage, float]) -> floa
             ends[stage] = now + stage.seconds
         else:
             now = min(ends[stage] for stage in busy)
-    return max(ends.values(), default=0.0)
+    return max(ends.values(), default=0.0) + alone
 
 
 def blocked(waiting: t.Sequence[Stage], failed: t.Collection[str]) -> list[Stage]:
@@ -71,3 +78,13 @@ def blocked(waiting: t.Sequence[Stage], failed: t.Collection[str]) -> list[Stage
         if not more:
             return found
         found += more
+
+
+def part_of(stages: t.Sequence[Stage], number: int, count: int) -> list[Stage]:
+    """Return one of `count` slices of the stages, all of about the same length. What other stages come after is in each of them."""
+    needed = {name for stage in stages for name in stage.after}
+    base = [stage for stage in stages if stage.name in needed]
+    slices = [list(base) for _ in range(count)]
+    for stage in sorted((stage for stage in stages if stage not in base), key=lambda stage: (-stage.seconds, stage.name)):
+        min(slices, key=lambda chosen: length([*chosen, stage], {})).append(stage)
+    return [stage for stage in stages if stage in slices[number - 1]]

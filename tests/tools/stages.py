@@ -117,8 +117,11 @@ def _ended(processes: Processes, run: str) -> t.Iterator[None]:
         raise
 
 
-def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Done]:
-    """Run all stages. Returns the results in the order of completion; a stage that another one's failure prevents has status -1."""
+def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str], note: t.Callable[[Done], None] = lambda done: None) -> list[Done]:
+    """Run all stages. Returns the results in the order of completion; a stage that another one's failure prevents has status -1.
+
+    `note` is told each result at once.
+    """
     run = leftovers.own()
     LOGS.mkdir(parents=True, exist_ok=True)
     waiting, ended = list(stages), list[Done]()
@@ -142,6 +145,7 @@ def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str]) -> list[Don
             for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
                 del running[future]
                 ended.append(future.result())
+                note(ended[-1])
     return ended
 
 

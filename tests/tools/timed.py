@@ -74,3 +74,10 @@ def pytest_configure(config: pytest.Config) -> None:
         JUNIT.mkdir(parents=True, exist_ok=True)
         config.option.xmlpath = str(unused(SUITE))
         config.pluginmanager.register(Times(), "rdma-times")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _commit(request: pytest.FixtureRequest) -> None:
+    """Name the commit that is tested in the JUnit file: see proofs.VARIABLE."""
+    if os.environ.get("RDMA_COMMIT"):
+        request.getfixturevalue("record_testsuite_property")("RDMA_COMMIT", os.environ["RDMA_COMMIT"])

@@ -24,10 +24,12 @@ sys.path.insert(0, str(ROOT / "tests/tools"))
 import checks
 import failures
 import leftovers
+import memory
 import sanity
 import stages
 import timing
-from schedule import LINES, Stage, blocked, choose
+from common import SetupError
+from schedule import LINES, Stage, blocked, choose, part_of
 from stages import Done
 
 
@@ -191,8 +193,71 @@ def test_all_stages_of_a_check_run_once_in_lines_of_about_the_same_length(name: 
     todo = checks.CHECKS[name]
     order, end = simulate(todo)
     assert sorted(order) == sorted({stage.name for stage in todo})
-    chains = [sum(stage.seconds for stage in todo if stage.lab == lab) for lab in {stage.lab for stage in todo} - {""}]
-    assert end <= 1.25 * max(sum(stage.seconds for stage in todo) / LINES, *chains)
+    alone, beside = ([stage for stage in todo if stage.alone == which] for which in (True, False))
+    chains = [sum(stage.seconds for stage in beside if stage.lab == lab) for lab in {stage.lab for stage in beside} - {""}]
+    assert end <= sum(stage.seconds for stage in alone) + 1.25 * max(sum(stage.seconds for stage in beside) / LINES, *chains)
+
+
+def test_a_stage_that_runs_alone_has_no_other_beside_it() -> None:
+    todo = [Stage("a", (), 100), Stage("alone", (), 10, alone=True), Stage("b", (), 100), Stage("also", (), 20, alone=True)]
+    assert simulate(todo)[1] == 130
+    assert choose([todo[1]], {todo[0]: 5}, ()) is None
+    assert choose([todo[0]], {todo[1]: 5}, ()) is None
+
+
+SLICES = 4
+LIMIT = 75 * 60
+
+
+def test_each_slice_of_everything_fits_into_its_time() -> None:
+    slices = [checks.chosen("nightly", "%d/%d" % (number, SLICES)) for number in range(1, SLICES + 1)]
+    base = [stage for stage in slices[0] if all(stage in other for other in slices)]
+    assert [stage.name for stage in base] == ["collection", "image"]
+    rest = [stage for chosen in slices for stage in chosen if stage not in base]
+    assert sorted([*base, *rest]) == sorted(checks.CHECKS["nightly"])
+    lengths = [simulate(chosen)[1] for chosen in slices]
+    assert max(lengths) <= LIMIT * 0.75
+    assert max(lengths) - min(lengths) <= 0.25 * max(lengths)
+
+
+def test_slices_do_not_depend_on_the_order_of_the_table() -> None:
+    todo = checks.CHECKS["nightly"]
+    for number in range(1, SLICES + 1):
+        assert set(part_of(todo, number, SLICES)) == set(part_of(todo[::-1], number, SLICES))
+
+
+@pytest.mark.parametrize("part", ["0/4", "5/4", "1", "a/b", "1/0", "-1/2"])
+def test_what_is_no_slice_is_refused(part: str) -> None:
+    with pytest.raises(SetupError, match="is not a slice"):
+        checks.chosen("nightly", part)
+
+
+def test_a_slice_goes_on_where_a_killed_run_stopped(tmp_path: pathlib.Path) -> None:
+    base, one, two = Stage("base", (), 1), Stage("one", (), 1, after=("base",)), Stage("two", (), 1, after=("base",))
+    junit = tmp_path / "junit"
+    junit.mkdir()
+
+    def remembered(commit: str = "abc", fresh: bool = False) -> memory.Memory:
+        return memory.Memory(commit, fresh, folder=tmp_path, junit=junit)
+
+    first = remembered()
+    assert first.left([base, one, two]) == [base, one, two]
+    (junit / "a.1.xml").write_text(JUNIT_FILE, encoding="utf-8")
+    for done in (Done(base, 0, 1.0), Done(one, 0, 1.0), Done(two, 2, 1.0)):
+        first.note(done)
+    (junit / "a.1.xml").unlink()
+    again = remembered()
+    assert again.left([base, one, two]) == [base, two]
+    assert again.left([base, one]) == []
+    assert again.tests == first.tests
+    assert again.tests["tests/test_a.py::test_it"].result == "passed"
+    # Another commit, a changed working tree, and a run that repeats all.
+    for other in (remembered("def"), remembered(""), remembered(fresh=True)):
+        assert other.left([base, one]) == [base, one]
+
+
+JUNIT_FILE = """<testsuites><testsuite timestamp="2026-11-25T02:00:00"><properties><property name="RDMA_COMMIT" value="abc"/></properties>
+<testcase classname="tests.test_a" name="test_it" time="1"/></testsuite></testsuites>"""
 
 
 def test_every_stage_is_a_target_of_the_makefile() -> None:
@@ -204,7 +269,7 @@ def test_every_stage_is_a_target_of_the_makefile() -> None:
 
 
 def test_every_scenario_and_all_tests_on_machines_are_in_a_check() -> None:
-    known = {word for check in ("test-all", "machines") for stage in checks.CHECKS[check] for word in stage.argv}
+    known = {word for stage in checks.CHECKS["nightly"] for word in stage.argv}
     assert "report-test" in known
     assert not [path.name for path in (ROOT / "molecule").iterdir() if path.is_dir() and "molecule-" + path.name not in known]
     files = [path for path in (ROOT / "tests/acceptance_vm").glob("test_*.py") if "mark.quick" not in path.read_text(encoding="utf-8")]

@@ -1,0 +1,103 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What tests can prove, and on which systems. What a text here says is never about a test."""
+
+from __future__ import annotations
+
+import typing as t
+
+REAL, LOOK_ALIKE, GOLDEN = "real", "look-alike", "golden file"
+HOW = (REAL, LOOK_ALIKE, GOLDEN)
+"""Strongest first."""
+SYSTEMS = {
+    "el8": "RHEL 8",
+    "el9": "RHEL 9",
+    "el10": "RHEL 10",
+    "sles15": "SLES 15",
+    "sles16": "SLES 16",
+    "ubuntu20": "Ubuntu 20.04",
+    "ubuntu22": "Ubuntu 22.04",
+    "ubuntu24": "Ubuntu 24.04",
+    "ubuntu26": "Ubuntu 26.04",
+    "debian11": "Debian 11",
+    "debian12": "Debian 12",
+    "debian13": "Debian 13",
+}
+
+
+class Feature(t.NamedTuple):
+    title: str
+    """May have links, relative to docs."""
+    code: tuple[str, ...]
+    """Paths of the code that the feature is about, below plugins, roles or playbooks. A change there makes its proofs old."""
+
+
+def _utils(*names: str) -> tuple[str, ...]:
+    return tuple("plugins/module_utils/_" + name for name in names)
+
+
+_IPOIB = (*_utils("ipoib"), "plugins/modules/ipoib.py", "roles/ipoib")
+_OPENSM = (*_utils("opensm"), "plugins/modules/opensm.py", "roles/opensm")
+_STACK = (*_utils("stack"), "plugins/modules/driver_stack.py", "roles/ofed")
+_FIRMWARE = (*_utils("firmware"), "plugins/modules/mstflint.py", "plugins/modules/mlxconfig.py", "plugins/modules/mlxfwreset.py", "roles/hca_firmware")
+_SITE = ("plugins/action", *_utils("site"), "playbooks")
+FEATURES = {
+    "bootstrap": Feature("A Python for the modules", ("plugins/modules/interpreter.py", "plugins/action/interpreter.py", "playbooks/bootstrap.yml")),
+    "packages": Feature("Packages of the distribution (the *inbox* stack)", (*_utils("packages", "distro"), "plugins/modules/packages.py", "roles/ofed")),
+    "modules": Feature(
+        "Kernel modules: loaded, persistent, with options and limits of memory", (*_utils("kmod"), "plugins/modules/kernel_modules.py", "roles/kernel_modules")
+    ),
+    "initramfs": Feature("Drivers and options in the initramfs", (*_utils("kmod"), "roles/kernel_modules")),
+    "networkd": Feature("IPoIB with systemd-networkd", _IPOIB),
+    "networkmanager": Feature("IPoIB with NetworkManager", _IPOIB),
+    "ifcfg": Feature("IPoIB with ifcfg files of Red Hat", _IPOIB),
+    "netplan": Feature("IPoIB with netplan", _IPOIB),
+    "ifupdown": Feature("IPoIB with ifupdown", _IPOIB),
+    "wicked": Feature("IPoIB with wicked", _IPOIB),
+    "ipoib_modes": Feature("IPoIB modes and MTU", _IPOIB),
+    "pkeys": Feature("IPoIB in partitions (P_Key children)", _IPOIB),
+    "bonds": Feature("Bonds of IPoIB interfaces", _IPOIB),
+    "handmade": Feature("Interfaces that were configured by hand: refused, never overwritten", _IPOIB),
+    "rollback": Feature("Rollback of a change that cuts the connection of the run", _IPOIB),
+    "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),
+    "opensm": Feature("The subnet manager of the distribution, on the designated host", _OPENSM),
+    "handover": Feature("Subnet manager: standbys, fail-over, and moves to another host", _OPENSM),
+    "opensm_options": Feature("Subnet manager: options and partitions", _OPENSM),
+    "adopted": Feature("Subnet manager that was set up by hand, or by other software", _OPENSM),
+    "fabrics": Feature("Several fabrics", (*_OPENSM, *_utils("site"))),
+    "ulps": Feature("[Upper-layer protocols](../roles/ofed/README.md#upper-layer-protocols) by name", (*_utils("protocols"), "plugins/modules/ulps.py")),
+    "soft_rdma": Feature("[Software RDMA links](../roles/soft_rdma/README.md) (rxe, siw)", (*_utils("softrdma"), "roles/soft_rdma")),
+    "mlnx_ofed": Feature("[MLNX_OFED](../roles/ofed/README.md)", _STACK),
+    "doca": Feature("[DOCA-OFED](../roles/ofed/README.md)", _STACK),
+    "dkms": Feature("Vendor drivers for the kernel that boots next (DKMS, pinned kernels)", (*_utils("kernel", "stack"), "roles/ofed")),
+    "reload": Feature("Reload of the driver", (*_utils("reload"), "plugins/modules/driver_reload.py")),
+    "gpudirect": Feature("[GPUDirect RDMA](../roles/gpudirect/README.md)", (*_utils("gpudirect"), "plugins/modules/gpudirect.py", "roles/gpudirect")),
+    "firmware": Feature("[Firmware images](../roles/hca_firmware/README.md) by PSID", _FIRMWARE),
+    "parameters": Feature("Firmware parameters, [network boot](network_boot.md) included", _FIRMWARE),
+    "batches": Feature("Firmware and reboots in batches", (*_FIRMWARE, "plugins/module_utils/_concerns", "playbooks")),
+    "drain": Feature("[Draining](hooks.md) with Slurm and PBS", ("roles/node_service", "playbooks")),
+    "upgrade": Feature("[Rolling upgrades](upgrade.md), batch by batch", ("playbooks",)),
+    "verify": Feature("Check of each node against the declared state", (*_utils("check"), "plugins/modules/node_check.py", "roles/node_check")),
+    "fabric": Feature(
+        "Check of [the fabric](fabric.md) against its baseline, and error counters",
+        (*_utils("fabric", "tools"), "plugins/modules/ib_fabric_check.py", "plugins/modules/ib_fabric_info.py", "plugins/modules/ib_counters.py"),
+    ),
+    "report": Feature("HTML page of the fabric and of its nodes", ("plugins/plugin_utils/_report",)),
+    "pair_test": Feature("[Pair tests](pair_test.md): bandwidth and latency between hosts", (*_utils("pairs"), "plugins/modules/ib_pair_test.py")),
+    "monitoring": Feature(
+        "[Monitoring](../roles/fabric_monitor/README.md): metrics, health checks for the scheduler",
+        (*_utils("monitor"), "plugins/modules/fabric_monitor.py", "roles/fabric_monitor"),
+    ),
+    "support": Feature("Support bundle", (*_utils("support"), "plugins/modules/support_bundle.py")),
+    "input": Feature("Wrong input is refused before the first change", _SITE),
+    "check_mode": Feature("Check mode predicts the run", _SITE),
+    "unchanged": Feature("A second run changes nothing", _SITE),
+    "interruption": Feature("A run that was killed is completed by the next", (*_utils("host", "ipoib", "stack", "firmware"), "plugins/modules")),
+    "fleet": Feature("Broken and unreachable hosts cost the others nothing", _SITE),
+    "reboot": Feature("All of it after a reboot", ("plugins/modules", "roles")),
+    "remove": Feature("Removal", ("playbooks/remove.yml", "plugins/modules", "roles")),
+    "controllers": Feature("ansible-core 2.14 and 2.16 on the controller", ("plugins/action", "plugins/filter", "plugins/plugin_utils")),
+    "scale": Feature("Sites of 16 nodes, fabrics of hundreds of hosts", _SITE),
+}
