@@ -38,7 +38,7 @@ def test_no_role_of_the_site_runs_unvalidated() -> None:
 
 def test_each_role_that_can_be_absent_is_removed() -> None:
     text = (PLAYBOOKS / "remove.yml").read_text(encoding="utf-8")
-    assert set(re.findall(r"- role: rdma\.ofed\.(\w+)", text)) == {name for name in ROLES if name + "_state" in CONCERNS[name].variables}
+    assert set(re.findall(r"name: rdma\.ofed\.(\w+)", text)) == {name for name in ROLES if name + "_state" in CONCERNS[name].variables}
 
 
 def test_what_a_concern_needs_comes_before_it() -> None:

@@ -33,7 +33,7 @@ PLAYS = """
     - ansible.builtin.import_tasks: %s/shared/end.yml
 """
 # These work on all hosts at once instead of in batches.
-WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware")
+WIDE = ("site", "verify", "monitor", "upgrade", "reboot", "firmware", "remove")
 
 
 def play(folder: pathlib.Path, *broken: str, strategy: str) -> tuple[int, str]:
