@@ -167,7 +167,7 @@ class Plan(t.NamedTuple):
     def require_empty(self) -> None:
         """Raise CommandFailed where a look after the changes finds that some are still to be made."""
         if self:
-            raise CommandFailed("after the changes something is still missing: %s" % "; ".join(change.words() for change in self.changes))
+            raise CommandFailed("after the changes, something is still missing: %s" % "; ".join(change.words() for change in self.changes))
 
     def diff(self) -> list[dict[str, str]]:
         """The changes in the shape that `--diff` shows: files one by one, all settings together."""

@@ -53,7 +53,7 @@ EXAMPLES = r"""
     bundle_on: controller
   register: built
 
-- name: Bring the bundle to the controller
+- name: Fetch the bundle to the controller
   ansible.builtin.fetch:
     src: "{{ built.archive }}"
     dest: /srv/

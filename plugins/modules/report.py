@@ -328,7 +328,7 @@ findings:
       test: ib_write_bw
       found: 24.1 Gb/s
       expected: 80 Gb/s or more
-      cause: a slow link, a PCI slot with too few lanes, other work on the hosts, or a busy fabric
+      cause: a slow link, a PCI slot with too few lanes, other load on the hosts, or a busy fabric
       next_step: see both links with rdma.ofed.fabric
 results:
   description:

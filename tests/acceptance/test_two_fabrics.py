@@ -129,7 +129,7 @@ def test_swapped_cables_are_found_and_named(tmp_path: pathlib.Path) -> None:
         run = cluster.play("site", inventory=inventory)
         assert run.status != 0, run.output
         said = " ".join(run.output.split())
-        assert "which is declared on another fabric: a cable is in the wrong switch, or rdma_fabrics has the wrong port" in said, said
+        assert "which is declared on another fabric: a cable is plugged into the wrong switch, or rdma_fabrics has the wrong port" in said, said
         # At each switch, two subnet managers of different fabrics meet. The one with the lower rank names the other and is stopped.
         for ends in SWAPPED:
             named = [end for end in ends if re.search(MEETING % end, said)]

@@ -33,7 +33,7 @@ def private_files(files: t.Mapping[str, str], root: str = "/") -> t.Iterator[Non
         try:
             lock = stack.enter_context(lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK))
             if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
-                raise Refused("another run of this collection has asked the package manager of this node for %d s; wait for it to end" % _SECONDS)
+                raise Refused("another run of this collection has been using the package manager of this node for %d s; wait until it ends" % _SECONDS)
             stack.callback(_empty, under(root, FOLDER))
             _empty(under(root, FOLDER))
             for path, text in paths.items():

@@ -164,7 +164,7 @@ def _bond_problems(path: str, item: t.Mapping[str, t.Any]) -> list[Problem]:
         return [Problem(path, bond, BOND_FORM)]
     found = unknown_keys(path, bond, _wanted.BOND_KEYS)
     if item.get("parent") is not None or item.get("pkey") is not None:
-        hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
+        hint = "the kernel creates P_Key children only on ports: declare them there, and bond the children"
         found.append(Problem(path, bond, "an interface that is not a P_Key child", hint))
     if item.get("name") is None:
         found.append(Problem(path, bond, "an entry with a name: that of the bond"))

@@ -92,7 +92,7 @@ def family_problems(entries: t.Sequence[Entry], names: t.Sequence[t.Any]) -> lis
             allowed = "an interface that is declared, too: " + (", ".join(others) or "none is")
             found.append(Problem(path, wanted.parent, allowed, "declare %s, without addresses if it is to have none" % wanted.parent))
         elif parent.bond is not None:
-            hint = "the kernel makes P_Key children on ports only: make them there, and bond the children"
+            hint = "the kernel creates P_Key children only on ports: declare them there, and bond the children"
             found.append(Problem(path, wanted.parent, "an interface that is not a bond", hint))
         elif parent.is_child:
             found.append(Problem(path, wanted.parent, "an interface that is not a child itself", "the kernel refuses children of children"))
@@ -130,7 +130,7 @@ def _port_fault(port: str, entry: Entry | None) -> tuple[str, str] | None:
             return "an interface, or a P_Key child that is declared", "declare it by an entry with its parent and pkey"
         return None
     if entry.wanted.bond is not None:
-        return "an IPoIB interface or a P_Key child", "the kernel makes no bond of bonds"
+        return "an IPoIB interface or a P_Key child", "the kernel does not bond bonds"
     if not entry.wanted.present:
         return "an interface whose state is present", "%s declares it absent" % entry.path
     if entry.wanted.addresses or entry.wanted.routes:

@@ -52,7 +52,7 @@ def _require_tools(run: Runner) -> None:
     if absent:
         raise Unsupported("%s not found on this node: install the packages opensm and infiniband-diags first" % ", ".join(absent))
     if not systemd_runs():
-        raise Unsupported("a subnet manager can only run where systemd runs: this node was not booted with it")
+        raise Unsupported("a subnet manager needs systemd, and this node was not booted with it")
     if not os.path.exists(UMAD):
         raise Unsupported("the kernel module ib_umad is not loaded on this node (no %s): run the role kernel_modules first, or modprobe ib_umad" % UMAD)
 
@@ -63,8 +63,8 @@ def require_free(found: Found, bounds: t.Sequence[Bound], ports: t.Sequence[Port
         for foreign in found.foreign if instance.unit not in found.running else ():
             if instance.guid in foreign.guids or (not foreign.guids and len([each for each in ports if each.infiniband]) == 1):
                 raise Refused(
-                    "port %s (port GUID %s) of fabric %s has an opensm of others: %s, process %d. A port takes one subnet manager. Nothing was changed here. "
-                    "Next: stop it where it belongs and keep it from starting, or leave the fabric to it with opensm_state: unmanaged"
+                    "port %s (port GUID %s) of fabric %s has an opensm that does not belong to this collection: %s, process %d. A port can have only one "
+                    "subnet manager. Nothing was changed here. Next: stop and disable it, or leave the fabric to it with opensm_state: unmanaged"
                     % (port.name, instance.guid, instance.fabric, foreign.owner, foreign.pid)
                 )
 
@@ -142,10 +142,10 @@ def _heard(
 def _warn_of_absentees(module: AnsibleModule, bounds: t.Sequence[Bound]) -> None:
     for instance, _port in bounds:
         if instance.kept_hosts:
-            text = "fabric %s: nothing is known of %s in this run, so the partitions keep the ports that the last one knew"
+            text = "fabric %s: nothing is known of %s in this run, so the partitions keep the ports from the last run"
             module.warn(text % (instance.fabric, some(instance.kept_hosts, 5)))
         if instance.missing_hosts:
-            text = "fabric %s: the port GUIDs of %s are not known, and the partitions are made without them. Next: run on all hosts, or set opensm_port_guids"
+            text = "fabric %s: the port GUIDs of %s are not known, so they are left out of the partitions. Next: run on all hosts, or set opensm_port_guids"
             module.warn(text % (instance.fabric, some(instance.missing_hosts, 5)))
 
 
@@ -180,7 +180,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     fitted = [fit(instance, found.template) for instance in wanted.instances]
     for instance, misfits in fitted:
         if misfits:
-            text = "fabric %s: the installed opensm does not take settings of the subnet manager before it, so opensm_adopt can't keep them: %s"
+            text = "fabric %s: the installed opensm does not accept settings of the former subnet manager, so opensm_adopt can't keep them: %s"
             module.warn(text % (instance.fabric, "; ".join("%s: %s" % pair for pair in misfits.items())))
     wanted = wanted._replace(instances=tuple(instance for instance, _misfits in fitted))
     require_consent(wanted, found)
@@ -206,7 +206,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     _each([bound for bound in bounds if bound.instance.unit in coming], lambda bound: guard(bound, seen[bound.port]))
     _each(bounds, lambda bound: require_one_key(bound, seen[bound.port], found))
     reasons = lacks(found.template, [bound.port for bound in bounds], virtual_functions(ports)) if bounds else []
-    reasons += ["the tools ignore the whole file of the names of nodes: %s" % line for line in broken_lines(found.node_names)] if bounds else []
+    reasons += ["the tools ignore the whole map of node names: %s" % line for line in broken_lines(found.node_names)] if bounds else []
     taken = {bound.instance.guid for bound in bounds}
     if not wanted.allow_removal:
         handover.require_declared(lost)
@@ -214,7 +214,7 @@ def _converge_present(module: AnsibleModule, run: Runner, wanted: Wanted) -> dic
     kept = handover.without_heir([stop for stop in stopped(planned) if stop not in lost], taken)
     if kept:
         planned = plan(wanted, found, [change.subject for change in kept])
-        reasons += ["%s stays as it is: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
+        reasons += ["%s is left unchanged: %s. Run this role on the designated host first" % (subject(change), why) for change, why in sorted(kept.items())]
     port_of = {instance.unit: port for instance, port in bounds}
     marks = {bound.instance.unit: mark(bound.instance.log) for bound in bounds}
     with handover.followed(stopped(planned), taken, timeout=wanted.wait_timeout):

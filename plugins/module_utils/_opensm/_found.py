@@ -96,7 +96,7 @@ class Found(t.NamedTuple):
     @property
     def left_alone(self) -> list[str]:
         """The subnet managers of others that run here and keep running, in words."""
-        words = "an opensm of others (%s, process %d%s) runs here and is left alone: stop it where it belongs, if it is not meant"
+        words = "an opensm that does not belong to this collection (%s, process %d%s) runs here and is left alone: stop it if it is not intended"
         return [words % (foreign.owner, foreign.pid, ", port GUID %s" % ", ".join(foreign.guids) if foreign.guids else "") for foreign in self.foreign]
 
     @property
@@ -118,4 +118,4 @@ class Found(t.NamedTuple):
     def require_maskable(self) -> None:
         """Raise Refused where a unit file of an administrator prevents masking."""
         if self.unmaskable:
-            raise Refused("%s/%s is a unit of your own, which can't be masked: remove it (or rename it) and run again" % (SYSTEMD, self.unmaskable[0]))
+            raise Refused("%s/%s is your own unit file, so the unit can't be masked: remove or rename it, and run again" % (SYSTEMD, self.unmaskable[0]))

@@ -92,7 +92,7 @@ class Handover:
     def _alone(self, port: Port, unit: str = "") -> str:
         """Why no standby is known to take over on a port, in words; "" where one does. `unit`: our unit, which can be told to sweep."""
         if not can_ask(self._run):
-            return "the fabric of port %s can't be asked who follows: install sminfo and saquery (package infiniband-diags)" % port.name
+            return "the subnet managers on port %s can't be queried: install sminfo and saquery (package infiniband-diags)" % port.name
         try:
             why = alone(see(self._run, port), self._own)
             if why and unit and not self._module.check_mode:
@@ -100,7 +100,7 @@ class Handover:
                 Systemd(self._run).reload(unit)
             return why and look_until(lambda: alone(see(self._run, port), self._own), lambda each: not each, patience=self._patience, pause=INTERVAL_SECONDS)
         except RdmaError as exc:
-            return "the fabric of port %s can't be asked who follows (%s)" % (port.name, exc.msg)
+            return "the subnet managers on port %s can't be queried (%s)" % (port.name, exc.msg)
 
     def without_heir(self, stops: t.Sequence[Change], taken: t.Collection[str] = ()) -> dict[Change, str]:
         """Those of `stops` that would leave a fabric without a master, with the reason. Each of `stops` stops a unit or process for good.
@@ -127,7 +127,7 @@ class Handover:
                 "%s serves port %s (port GUID %s): %s" % (stop.subject, port.name, port.port_guid, why) for port, (stop, why) in sorted(alone_on.items())
             )
             raise Refused(
-                "%s. No declared fabric of this host has that port, so none would follow there. Nothing was changed here. Next: declare the fabrics of "
+                "%s. No declared fabric of this host has that port, so no other would take over. Nothing was changed here. Next: declare the fabrics of "
                 "all ports in rdma_fabrics, with a host of group opensm for each, or set rdma_allow_removal: true to leave that fabric without one" % named
             )
 
@@ -137,8 +137,8 @@ class Handover:
         if kept:
             raise Refused(
                 "%s. Without one, ports that come up stay in state INIT, and routes and partitions are not renewed. Nothing was changed here. "
-                "Next: start the subnet manager that is to follow, on a switch for example, or set rdma_allow_removal: true"
-                % "; ".join("%s is the only subnet manager that is known of: %s" % (change.subject, why) for change, why in sorted(kept.items()))
+                "Next: start the subnet manager that is to take over, for example on a switch, or set rdma_allow_removal: true"
+                % "; ".join("%s is the only known subnet manager: %s" % (change.subject, why) for change, why in sorted(kept.items()))
             )
 
     @contextlib.contextmanager
@@ -153,7 +153,7 @@ class Handover:
         left = look_until(lambda: [port for port in ports if not self._has_moved(port)], lambda each: not each, patience=timeout, pause=INTERVAL_SECONDS)
         if left:
             raise CommandFailed(
-                "the fabric of port %s has had no master for %g s, since the one that was here was stopped, though another subnet manager stood by. "
+                "the fabric of port %s has had no master for %g s, since the one on this host was stopped, although another subnet manager stood by. "
                 "Next: run this role on the designated host, and see its journalctl -u 'rdma-opensm@*'" % (left[0].name, timeout)
             )
 

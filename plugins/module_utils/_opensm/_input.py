@@ -27,7 +27,7 @@ from ._placement import rank_problems
 # Keys that opensm_options must not contain, and what to use instead.
 RESERVED: t.Mapping[str, str] = {
     **{key: "set %s instead" % variable_of(key) for key in FIRST_CLASS},
-    "daemon": "leave it out: the unit keeps opensm in the foreground, where systemd sees it end",
+    "daemon": "leave it out: the unit keeps opensm in the foreground, so that systemd notices when it ends",
     "dump_files_dir": "leave it out: each instance has a directory of its own",
     "guid": "set opensm_port or opensm_port_guid instead",
     "ignore_other_sm": "leave it out: with it, a fabric gets two masters",
@@ -126,7 +126,7 @@ def _need_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     outranks, has_policy = is_true(variables.get("opensm_outrank_foreign_master")), is_set(variables.get("opensm_qos_policy"))
     needs = (
         ("opensm_allow_foreign_master", outranks, "opensm_outrank_foreign_master takes over from a foreign master"),
-        ("opensm_qos", has_policy, "opensm reads opensm_qos_policy with QoS only"),
+        ("opensm_qos", has_policy, "opensm reads opensm_qos_policy only with QoS enabled"),
     )
     return [Problem(name, variables.get(name), "true", why) for name, needed, why in needs if needed and not is_true(variables.get(name))]
 
@@ -162,7 +162,7 @@ def _option_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
                 found.append(Problem(named, shown, RESERVED[key]))
             elif isinstance(key, str) and is_secret(key) != secret:
                 other = "opensm_options" if secret else "opensm_secret_options"
-                found.append(Problem(named, shown, "the same in %s" % other, "keys ending in _key or _seed are secret, and only they"))
+                found.append(Problem(named, shown, "the same in %s" % other, "only keys that end in _key or _seed are secret"))
     return found
 
 

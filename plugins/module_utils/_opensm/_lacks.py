@@ -32,7 +32,7 @@ def lacks(template: str, ports: t.Iterable[Port], virtual: t.Collection[str]) ->
     for speed in _NEW:
         named = sorted(port.name for port in ports if port.speed == speed)
         if named and "%g Gbps" % LANE_GBPS[speed] not in template:
-            words = "the installed opensm does not know the speed %s of port %s, and may report or route it as a slower one: %s"
+            words = "the installed opensm does not support the speed %s of port %s, and may report or route it as slower: %s"
             found.append(words % (speed, ", ".join(named), _ADVICE))
     if virtual and _VIRTUAL not in parse_conf(template):
         words = "the installed opensm has no key %s: the ports of virtual functions (of %s) stay down, unless the adapter is a ConnectX-3 or older: %s"

@@ -193,7 +193,7 @@ def _inwords(option: Option) -> str:
         "pair": 'a service level and a value, such as "3 10", or a list of them',
         "ratio": "two numbers with a colon, such as 0:0",
         "choice": ", ".join(option.choices),
-        "choices": "one or more of %s, in the order in which they are tried" % ", ".join(option.choices),
+        "choices": "one or more of %s, in the order to try them" % ", ".join(option.choices),
         "text": "a text of one line, without # and without blanks at its ends",
     }[kind]
 

@@ -109,7 +109,7 @@ def _rivals(line: t.Sequence[Member]) -> list[Problem]:
             allowed = "a priority of %d or more, or fewer hosts in group %s" % (position, GROUP)
             found.append(Problem(declared, member.settings.priority, allowed, "each standby has one less than the host before it"))
         elif own >= least:
-            hint = "as standby number %d of fabric %s it would win over a host that is before it" % (position, member.fabric)
+            hint = "as standby number %d of fabric %s, it would take precedence over a host before it" % (position, member.fabric)
             found.append(Problem(declared, member.settings.priority, "that of %s, %d" % (first.host, first.settings.priority), hint))
         least = min(least, own)
         if member.settings.subnet_prefix != first.settings.subnet_prefix:
@@ -122,9 +122,9 @@ def uncovered(covered: t.Collection[str], host: str, fabrics: t.Iterable[str]) -
     """Problems of the fabrics of `host` that have no host that may run their subnet manager. `covered`: the fabrics that have one."""
     missing = [fabric for fabric in fabrics if fabric not in covered]
     if missing and not covered:
-        hint = "ports of a fabric without a subnet manager never become ACTIVE: put a host into the group"
+        hint = "ports of a fabric without a subnet manager never become ACTIVE: add a host to the group"
         return [Problem("group %s" % GROUP, [], "at least one host of each fabric", hint)]
-    hint = "%s is on that fabric, which has no subnet manager: put a host of it into group %s" % (host, GROUP)
+    hint = "%s is on that fabric, which has no subnet manager: add one of its hosts to group %s" % (host, GROUP)
     where = "group %s" % GROUP
     hosts = "hosts of %s alone" % ("the fabrics %s" if len(covered) > 1 else "fabric %s") % ", ".join(sorted(covered))
     return [Problem(where, hosts, "at least one host of fabric %s" % fabric, hint) for fabric in missing]
@@ -140,7 +140,7 @@ def unmanaged(managed: t.Sequence[str], settings: t.Any) -> list[Problem]:
 def outsiders(designated: t.Mapping[str, str], hosts: t.Collection[str], group: str = ALL) -> list[Problem]:
     """Problems of `designated` hosts outside of `hosts`, the group `group`: no play would start their subnet manager, and all others would rest."""
     names = frozenset(hosts)
-    hint = "%s is designated for fabric %s, and would never be configured: put it into group %s, too"
+    hint = "%s is designated for fabric %s, and would never be configured: add it to group %s, too"
     return [
         Problem("group %s" % GROUP, host, "hosts of group %s" % group, hint % (host, fabric, group))
         for fabric, host in sorted(designated.items())

@@ -103,8 +103,8 @@ def require_consent(wanted: Wanted, found: Found) -> None:
         lost = [rule for rule in gone(found.files.get(path, ""), after) if rule.pkey != DEFAULT_PKEY and not names_rule(wanted.give_up, rule)]
         if lost and not any(rule.pkey != DEFAULT_PKEY for rule in parse_partitions(after)):
             raise Refused(
-                "fabric %s would lose all of its partitions: %s (%s). Its ports would be left with the default partition, and interfaces on the others would "
-                "stop working. Nothing was changed here. The inventory does not declare them any longer: a name of a variable or group may be wrong. "
+                "fabric %s would lose all of its partitions: %s (%s). Its ports would have only the default partition, and interfaces on the others would "
+                "stop working. Nothing was changed here. The inventory no longer declares them: the name of a variable or group may be wrong. "
                 "Next: declare them in opensm_partitions, or set rdma_allow_removal: true"
                 % (instance.fabric, ", ".join("%s (0x%04x)" % (rule.name, rule.pkey) for rule in lost), path),
                 partitions=[rule.name for rule in lost],

@@ -167,7 +167,7 @@ def _written_down(found: Found, fabric: str, *, declared: bool) -> list[Predeces
 
 def dropped_files(found: Found) -> list[str]:
     """The partitions files of foreign subnet managers that opensm ignores because of errors, in words."""
-    words = "opensm does not take %s (%s): the fabric has the default partition alone, and nothing of that file is kept"
+    words = "opensm does not accept %s (%s): the fabric has only the default partition, and nothing of that file is kept"
     others = (predecessor for predecessor in found.predecessors if predecessor.refusal and not predecessor.ours)
     return list(dict.fromkeys(words % (predecessor.partitions_source, predecessor.refusal) for predecessor in others))
 
@@ -195,7 +195,7 @@ def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> 
         keep = ", or keep them with opensm_adopt: true"
     raise Refused(
         "the fabric has settings of the subnet manager on this host, and the inventory does not declare them: %s. "
-        "They would be lost. Nothing was changed here. Next: declare them%s, or give them up with opensm_give_up: [%s]%s"
+        "They would be lost. Nothing was changed here. Next: declare them%s, or discard them with opensm_give_up: [%s]%s"
         % ("; ".join(setting.words() for setting in settings), " (%s)" % declare if declare else "", shown, keep),
         undeclared=[{"name": setting.name, "value": setting.shown, "source": setting.source} for setting in settings],
     )

@@ -74,7 +74,7 @@ def _fabric_on(run: Runner, port: Port, *, known: Known, root: str) -> dict[str,
         managers = [_manager(fabric, manager, known) for manager in fabric.managers or ()]
         master = fabric.master and _manager(fabric, fabric.master, known)
         alive = fabric.master is not None and fabric.is_alive
-        problem = missing(fabric) or ("" if alive else "the master answers, and its activity count stays: it hangs")
+        problem = missing(fabric) or ("" if alive else "the master answers, but its activity count does not change: it hangs")
         return {**base, "master": master, "alive": alive, "managers": managers, "problem": problem}
     except RdmaError as exc:
         # The error messages of infiniband-diags span several lines.

@@ -85,5 +85,5 @@ def problems(order: t.Any, *, groups: Groups, hosts: t.Sequence[str], members: t
     missing = [host for host in hosts if host not in covered]
     if not order or not missing:
         return []
-    text = "%s would be left behind: add its group, or leave it out with --limit" % ", ".join(missing[:5])
+    text = "%s would be skipped: add its group, or exclude it with --limit" % ", ".join(missing[:5])
     return [Problem(name, list(order), "groups that have all hosts of the run", text)]

@@ -27,7 +27,7 @@ Options = t.Mapping[str, t.Any]
 # Options that are checked like the role variables that they come from; next, those of an entry of `instances`.
 _CHECKED = ("wait_timeout", "options", "qos_policy", "root_guids", "secret_options", *FIRST_CLASS)
 _CHECKED_PER_INSTANCE = ("port", "port_guid", "priority", "log_file")
-_WHOLE = "because of one error opensm drops the whole file"
+_WHOLE = "opensm discards the whole file because of one error"
 
 
 class Wanted(t.NamedTuple):
@@ -78,7 +78,7 @@ def _problems(options: Options) -> list[Problem]:
             found.append(Problem("instances", item["fabric"], "each fabric once"))
         seen.add(item["fabric"])
     for fabric, text in (options.get("partitions") or {}).items():
-        found += [Problem("partitions.%s" % (fabric,), said, "what opensm reads without an error", _WHOLE) for said in objections_to(str(text))[:1]]
+        found += [Problem("partitions.%s" % (fabric,), said, "a text that opensm reads without an error", _WHOLE) for said in objections_to(str(text))[:1]]
     return found
 
 

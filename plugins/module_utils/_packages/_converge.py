@@ -61,7 +61,7 @@ def _alone(root: str) -> t.Iterator[None]:
     """Let only one run at a time change the policy: otherwise the first to end would restore the site's policy, and the other would remove it."""
     with lock_file(os.path.join(root, LOCK_DIRECTORY), _LOCK) as lock:
         if not comes(lambda: locks(lock), _SECONDS, _PAUSE_SECONDS):
-            raise Refused("another run of this collection has installed packages on this node for %d s; wait for it to end" % _SECONDS)
+            raise Refused("another run of this collection has been installing packages on this node for %d s; wait until it ends" % _SECONDS)
         yield
 
 
@@ -190,7 +190,7 @@ class _Node(t.NamedTuple):
                     # The real run refreshes the lists, and completes an interrupted installation.
                     todo = Transaction({}, dict.fromkeys(missing, ""))
                     return self.carry_out(argv, todo, found)._replace(missing=missing)
-                words = "%s can't be installed, and nothing was changed. %s%s. Next: declare a repository that has them, or correct the names"
+                words = "%s can't be installed, and nothing was changed. %s%s. Next: configure a repository that has them, or correct the names"
                 raise RdmaError(words % (", ".join(missing), exc.msg, "; %s: %s" % (" ".join(manager.update[:1]), trouble) if trouble else "")) from exc
             if todo.removed:
                 words = "to install %s, %s would remove %s. Nothing was changed. Next: remove them yourself, or do not declare what they conflict with"
@@ -207,7 +207,7 @@ class _Node(t.NamedTuple):
         if gone and keep_needed:
             answer = run(["/bin/sh", "-c", manager.removal_script([*gone, *before])], ok=None, timeout=_PREVIEW_SECONDS)
             if answer.rc not in (0, 1):
-                raise RdmaError("what needs the packages %s can't be found out: %s" % (", ".join(gone), answer.stderr.strip()))
+                raise RdmaError("the dependents of the packages %s can't be determined: %s" % (", ".join(gone), answer.stderr.strip()))
             removable = manager.removable([*gone, *before], answer.stdout, answer.stderr)
             gone = [name for name in gone if name in removable]
         if not gone:

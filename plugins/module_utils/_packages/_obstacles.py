@@ -68,7 +68,7 @@ def wait_for_turn(manager: Manager, patience: float, root: str = "/") -> bool:
     first = holder(manager, root)
     found = first and look_until(lambda: holder(manager, root), lambda now: now is None, patience=patience, pause=_PAUSE_SECONDS)
     if found is not None:
-        words = "%s can't be used now: process %d%s has had the lock %s for %d s and more. Nothing was changed. Next: wait for it to end, then run it again"
+        words = "%s can't be used now: process %d%s has held the lock %s for more than %d s. Nothing was changed. Next: wait until it ends, then run this again"
         raise Refused(words % (manager.name, found.pid, " (%s)" % found.program if found.program else "", found.path, patience))
     return first is not None
 

@@ -58,7 +58,7 @@ def _port(name: str, root: str) -> Port:
     chosen = next((port for port in ports if (port.name == named[0]["name"] if named else port.state == "ACTIVE" and not port.apart)), None)
     if chosen is None or chosen.state != "ACTIVE":
         what = "port %s is %s" % (chosen.name, chosen.state or "in no known state") if chosen else "no RDMA port is ACTIVE"
-        raise Refused("%s, so nothing can be measured; look at the cable and the subnet manager with rdma.ofed.verify" % what)
+        raise Refused("%s, so nothing can be measured; check the cable and the subnet manager with rdma.ofed.verify" % what)
     return chosen
 
 
@@ -101,7 +101,7 @@ def _look(node: Node, port: Port, tests: t.Sequence[str], *, fabric: str) -> dic
 
 def _require_systemd(node: Node) -> None:
     if not systemd_runs(node.root) or not node.run.has("systemd-run"):
-        raise Unsupported("systemd does not run here, which ends the servers of pair tests whatever becomes of the controller; leave this host out")
+        raise Unsupported("systemd, which ends the servers of pair tests even if the controller is lost, does not run here; exclude this host")
 
 
 def _stop(node: Node, tests: t.Iterable[str]) -> list[str]:

@@ -37,17 +37,17 @@ FORMS: t.Mapping[Code, Form] = {
         "an adapter that was reset or renamed, whose driver was unloaded, or whose link is down",
         "compare 'rdma link' on both hosts with pair_test_port, and run rdma.ofed.verify",
     ),
-    Code.PAIR_LOSS: Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the way", _LINK),
+    Code.PAIR_LOSS: Form("{value:g} % lost", "none lost", "a damaged cable or a congested link on the path", _LINK),
     Code.PAIR_SLOW: Form(
         "{value:g} Gb/s",
         "{limit:g} Gb/s or more",
-        "a slow link, a PCI slot with too few lanes, other work on the hosts, or a busy fabric",
+        "a slow link, a PCI slot with too few lanes, other load on the hosts, or a busy fabric",
         _LINK + "; compare 'lspci -vv' of the adapters, LnkSta with LnkCap",
     ),
     Code.PAIR_LATENCY: Form(
-        "{value:g} us", "{limit:g} us or less", "saving of power, other work on the hosts, or a long way", "compare the C-states of the hosts; " + _LINK
+        "{value:g} us", "{limit:g} us or less", "power saving, other load on the hosts, or a long path", "compare the C-states of the hosts; " + _LINK
     ),
-    Code.PAIR_OUTLIER: Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the way between them", _LINK),
+    Code.PAIR_OUTLIER: Form("{value:g} {unit}", "about {detail} {unit}, the median", "one of the two hosts, or a link on the path between them", _LINK),
 }
 
 

@@ -56,7 +56,9 @@ def node_problems(wanted: Wanted, found: Found, modules: KernelModules, *, dry: 
             elif not unit.exists and not service.optional and not dry:
                 family = by_name(read_os(root).family)
                 words = " ".join(family.packages[name]) if family else ""
-                wrong.append(Problem(VARIABLE, name, "protocols whose packages are installed", "there is no unit %s; it comes with %s" % (service.name, words)))
+                wrong.append(
+                    Problem(VARIABLE, name, "protocols whose packages are installed", "there is no unit %s; it is in the package %s" % (service.name, words))
+                )
     return wrong
 
 

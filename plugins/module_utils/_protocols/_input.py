@@ -23,7 +23,7 @@ def _name_problem(where: str, name: t.Any) -> Problem | None:
     low = name.lower() if isinstance(name, str) else ""
     hint = GONE.get(low) or did_you_mean(ALIASES.get(low, low), NAMES)
     if low in TARGETS:
-        hint = "these are the initiators; what serves storage to others is configured by itself, and its module is loaded with kernel_modules_load"
+        hint = "these are the initiators; configure a storage target with its own tools, and load its module with kernel_modules_load"
     return Problem(where, name, ", ".join(NAMES), hint)
 
 
@@ -44,7 +44,7 @@ def _inbox_problems(protocol: Protocol, facts: t.Mapping[str, t.Any] | None) -> 
     lacking = [module for module in protocol.modules if isinstance(known, dict) and known.get(module) is False]
     if not lacking:
         return []
-    hint = "kernel %s is without %s; install a kernel or a package of its modules that has it (%s), or take %s out of ofed_ulps"
+    hint = "kernel %s does not have %s; install a kernel or a package of its modules that has it (%s), or remove %s from ofed_ulps"
     words = hint % (running[0].get("release", ""), ", ".join(lacking), packages_by_family(EXTRA_MODULES), protocol.name)
     return [Problem(VARIABLE, protocol.name, "protocols that the running kernel has modules for", words)]
 

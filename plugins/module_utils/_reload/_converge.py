@@ -74,7 +74,7 @@ def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[st
     held = ["%s has %d users" % (module.name, module.own_users) for module in now.modules if in_stack(module.name) and module.own_users]
     text = "%s failed: %s" % (job.failed, "; ".join([*_last_words(root), *held]) or "exit status %d" % job.rc)
     if missing:
-        words = "%s. %s could not be loaded again: reboot the node. All output is in %s"
+        words = "%s. %s could not be reloaded: reboot the node. All output is in %s"
         raise CommandFailed(words % (text, ", ".join(missing), job.log), changed=True, reboot_required=True, job=job.result())
     left = ReloadPlan(planner.REBOOT, ("%s. What was unloaded has been loaded again; all output is in %s" % (text, job.log), *_aftermath(before)))
     return _result((planner.loading("as loaded, after an attempt to unload it"),), left, now, job=job)
@@ -83,7 +83,7 @@ def _failed(before: Found, now: Found, *, job: jobs.State, root: str) -> dict[st
 def _aftermath(found: Found) -> tuple[str, ...]:
     if not found.interfaces:
         return ()
-    return ("%s went away in between: addresses, bonds, P_Key children and software links have to be made again" % ", ".join(found.interfaces),)
+    return ("%s was removed meanwhile: restore addresses, bonds, P_Key children and software links" % ", ".join(found.interfaces),)
 
 
 def _await(seconds: float, root: str) -> jobs.State:
@@ -118,14 +118,14 @@ def converge(module: AnsibleModule, run: Runner, *, release: str, environ: t.Map
     left_out = planner.not_again(found, now)
     missing = [name for name in _missing(found, now) if name not in left_out]
     if missing:
-        words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s, and the reason in the kernel log (dmesg)"
+        words = "the former driver was unloaded, and the kernel did not load %s: %s. All output is in %s; see the kernel log (dmesg) for the reason"
         text = words % (", ".join(missing), "; ".join(_last_words(root)) or "modprobe printed nothing", job.log)
         raise CommandFailed(text, changed=True, reboot_required=True, job=job.result())
     if planner.differing(now):
         names = ", ".join(module.name for module in planner.differing(now))
-        text = "the driver was reloaded, and %s is still another build than on disk: the kernel log (dmesg) tells why. All output is in %s"
+        text = "the driver was reloaded, but %s is still not the build on disk: see the kernel log (dmesg) for the reason. All output is in %s"
         raise CommandFailed(text % (names, job.log), changed=True, job=job.result())
     words = "%s was loaded before, and can't be loaded with this driver: rebuild it; the README of the role gpudirect describes how"
-    lost = "%s was loaded before, and is a module of the kernel that can't be loaded with this driver: it stays away"
+    lost = "%s was loaded before, and is a kernel module that can't be loaded with this driver: it remains unloaded"
     notes = (*(words % name for name in left_out), *(lost % name for name in found.unfit))
     return _result((planner.loading(),), ReloadPlan("", (*_aftermath(found), *notes)), now, job=job)

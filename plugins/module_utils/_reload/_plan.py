@@ -38,13 +38,13 @@ _WAYS_OUT: t.Mapping[str, str] = {
     "module": "stop what uses it, and unload it",
     "connection": "end it, or stop the program",
     "link": "move what runs over it to another interface, or take it down",
-    "namespace": "stop what runs there, or give the interface back",
-    "vf": "take them from the machines that have them",
+    "namespace": "stop what runs there, or return the interface",
+    "vf": "detach them from the machines that have them",
     "ssh": "manage the node over another adapter, or set cut_ssh_connection: true with policy: force",
-    "root": "only a reboot helps",
+    "root": "reboot the node",
     "unfit": (
-        "if the node can do without it, unload it and keep it away (blacklist and install lines in /etc/modprobe.d), else install its build for this driver; "
-        "policy: force goes on without it"
+        "if the node does not need it, unload it and block it (blacklist and install lines in /etc/modprobe.d); otherwise install its build for this "
+        "driver; policy: force continues without it"
     ),
 }
 
@@ -129,7 +129,7 @@ def _of_container(found: Found) -> tuple[str, ...]:
         return ()
     text = (
         "the loaded driver came from a container, which shows its files in %s (NVIDIA's network operator, or another driver container), and is left alone: "
-        "that container loads and unloads it. Have the operator manage the driver of this node, or take its driver container away before"
+        "that container loads and unloads it. Let the operator manage the driver of this node, or remove its driver container first"
     )
     return (text % CONTAINER,)
 
@@ -153,7 +153,7 @@ def _never(found: Found) -> tuple[str, ...]:
     """The obstacles that even force does not override."""
     reasons = [words(user) for user in found.users if user.kind == "root"]
     if found.openibd and not stop_allowed(found.conf):
-        reasons.append("openib.conf has ALLOW_STOP=no, which is for nodes whose root file system comes over the driver: only a reboot helps")
+        reasons.append("openib.conf has ALLOW_STOP=no, which is for nodes whose root file system depends on the driver: reboot the node")
     return tuple(reasons)
 
 
@@ -182,7 +182,7 @@ def plan(wanted: Wanted, found: Found) -> ReloadPlan:
         return ReloadPlan(REBOOT, ("the policy is reboot",), users)
     # Every user counts: the driver serves the whole node.
     if not wanted.allow_reload:
-        return ReloadPlan(WAIT, ("a reload needs consent (allow_reload: true, of the roles rdma_allow_reload: true)",), users)
+        return ReloadPlan(WAIT, ("a reload needs consent (allow_reload: true, or rdma_allow_reload: true for the roles)",), users)
     never = _never(found)
     if never:
         return ReloadPlan(REFUSE if wanted.policy == "force" else REBOOT, never, users)

@@ -66,7 +66,7 @@ def _back(found: Found, former: t.Mapping[str, str], timeout: float) -> Step:
     order = [name for name in unloading(found.modules)[0] if name in former]
     needed = [name for name in loaded_again(found) if name in former]
     argv = ("sh", "-c", _PUT_BACK, "sh", " ".join(needed), " ".join(order), *(former[name] for name in reversed(order)))
-    return Step("loading the former driver where the new one was refused", argv, ok=tuple(range(256)), always=True, timeout=timeout)
+    return Step("loading the former driver, because the new one was refused", argv, ok=tuple(range(256)), always=True, timeout=timeout)
 
 
 def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str, str] | None = None) -> tuple[Step, ...]:
@@ -94,11 +94,11 @@ def steps(found: Found, wanted: Wanted, timeout: float, *, former: t.Mapping[str
     else:
         found_steps += [_unload(name, found, timeout) for name in order]
     if again:
-        found_steps.append(Step("loading the modules of before", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
+        found_steps.append(Step("loading the former modules again", ("modprobe", "-a", *again), ok=(0, 1), always=True, timeout=timeout))
     if former:
         found_steps.append(_back(found, former, timeout))
     if found.services:
-        found_steps.append(Step("starting the services of before", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
+        found_steps.append(Step("starting the former services again", ("systemctl", "start", *found.services), ok=tuple(range(256)), always=True))
     if found.gpudirect:
         # The unit stays active all the time, unless openibd is a unit as well, so a start would load nothing.
         found_steps.append(Step("loading the module for GPU memory", ("systemctl", "restart", found.gpudirect), ok=tuple(range(256)), always=True))

@@ -116,10 +116,10 @@ def silence(said: str, become: bool) -> str:
     """Why not even the script ran on a node, in words. `said`: the output instead."""
     lines = [line.strip().rstrip(".") for line in said.splitlines() if line.strip() and not _CLOSED.match(line.strip())]
     how = " with become" if become else ""
-    step = "see become_method, and whether the user of the connection may use it" if become else "see the shell of the user of the connection"
+    step = "check become_method, and whether the user of the connection may use it" if become else "check the login shell of the user of the connection"
     if lines and _OFF.search(lines[-1]):
         how, step = "", "start it"
-    return "no command runs there%s: %s. Next: %s" % (how, lines[-1] if lines else "it printed nothing", step)
+    return "no command can be run there%s: %s. Next: %s" % (how, lines[-1] if lines else "it printed nothing", step)
 
 
 def choose(pythons: t.Iterable[Python], declared: str = "", oldest: Version = OLDEST) -> Python | None:

@@ -45,7 +45,7 @@ def same_machines(marks: t.Mapping[str, t.Iterable[str]]) -> dict[str, list[Prob
     for names, own in shared.items():
         more = len(own) - _SHOWN
         hint = "they share %s%s" % (", ".join(own[:_SHOWN]), ", and %d more port GUIDs" % more if more > 0 else "")
-        problem = Problem("ansible_host", Unshown("that of one machine for %s" % fold(names)), "a machine for each name of the inventory", hint)
+        problem = Problem("ansible_host", Unshown("the same machine for %s" % fold(names)), "one machine for each name in the inventory", hint)
         for host in names:
             found.setdefault(host, []).append(problem)
     return found

@@ -131,7 +131,7 @@ def own_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
     value = variables.get(OWN, [])
     if isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value):
         return []
-    return [Problem(OWN, value, "a list of names of variables", "they begin like those of the collection, and are your own")]
+    return [Problem(OWN, value, "a list of names of variables", "your own variables whose names begin like those of the collection")]
 
 
 def unknown(variables: t.Mapping[str, t.Any]) -> list[Problem]:

@@ -66,7 +66,7 @@ def render(hosts: t.Mapping[str, Host], *, predicted: bool = False) -> str:
         "%d of %s done" % (len(hosts) - len(bad), _hosts(len(hosts))),
         "%d %s" % (changed, "would be changed" if predicted else "changed") if changed else "",
         "%d failed or unreachable" % dropped if dropped else "",
-        "%d left out in part or not as declared" % (len(bad) - dropped - untouched) if len(bad) > dropped + untouched else "",
+        "%d partly left out or not as declared" % (len(bad) - dropped - untouched) if len(bad) > dropped + untouched else "",
         "%d not touched" % untouched if untouched else "",
     ]
     text = ["Summary: " + ", ".join(filter(None, counts))]

@@ -44,6 +44,6 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
 
 def _need_tools(run: Runner, todo: Plan, found: Found) -> None:
     if todo.about(Kind.RDMA_LINK) and not run.has("rdma"):
-        raise Unsupported("rdma is not installed on this node: it makes links, and comes with the package %s" % packages_by_family(RDMA_TOOL))
+        raise Unsupported("rdma, which creates links, is not installed on this node: install the package %s" % packages_by_family(RDMA_TOOL))
     if not found.systemd:
         raise Unsupported("systemd does not run on this node: its units create links at boot, which is impossible in a container or chroot")

@@ -62,7 +62,7 @@ def _clashes(links: t.Sequence[Link]) -> list[Problem]:
         if names.setdefault(link.name, index) != index:
             found.append(Problem(where + ".name", link.name, "a name of its own", "%s[%d] has it" % (VARIABLE, names[link.name])))
         elif places.setdefault((link.type, link.netdev), index) != index:
-            hint = "%s[%d] is one; the kernel makes one of a type on an interface" % (VARIABLE, places[(link.type, link.netdev)])
+            hint = "%s[%d] is one; the kernel allows one of each type on an interface" % (VARIABLE, places[(link.type, link.netdev)])
             found.append(Problem(where + ".netdev", link.netdev, "an interface without another %s link" % link.type, hint))
     return found
 

@@ -58,12 +58,17 @@ def check(links: t.Sequence[Link], found: Found) -> list[Problem]:
         if link.name in found.hardware:
             problems.append(Problem(where + ".name", link.name, "a name that is free", "an RDMA adapter of this node has it"))
         elif there is not None and link.name not in ours and not same(there, link):
-            hint = "%s exists on this node and is not of this collection: delete it with 'rdma link delete %s', or declare it as it is"
+            hint = "%s exists on this node and does not belong to this collection: delete it with 'rdma link delete %s', or declare it as it is"
             problems.append(Problem(where + ".name", link.name, "a name that is free", hint % (there.words(), link.name)))
         problems += _netdev_problems(where + ".netdev", link, found)
         problems += _driver_problems(where + ".type", link, found)
         problems += [
-            Problem(where + ".netdev", link.netdev, "an interface without another %s link" % link.type, "%s is one, and not of this collection" % other.name)
+            Problem(
+                where + ".netdev",
+                link.netdev,
+                "an interface without another %s link" % link.type,
+                "%s is one, and does not belong to this collection" % other.name,
+            )
             for other in found.links.values()
             if other.name not in ours and other.name != link.name and same(other, link)
         ]
@@ -81,7 +86,7 @@ def _netdev_problems(where: str, link: Link, found: Found) -> list[Problem]:
     if netdev.type not in _TYPES:
         return [Problem(where, link.netdev, "an Ethernet interface", "its hardware type is %s" % netdev.type)]
     if netdev.vlan and link.type == "rxe":
-        return [Problem(where, link.netdev, "the interface below the VLAN", "the kernel makes rxe on real interfaces only, and serves their VLANs with it")]
+        return [Problem(where, link.netdev, "the interface below the VLAN", "the kernel creates rxe only on real interfaces, and serves their VLANs with it")]
     return []
 
 

@@ -83,8 +83,8 @@ def misplaced(bound: Bound, fabric: FabricFound, met: SmInfo) -> Misplaced:
     manager = identify(bound, fabric, met)
     what = met.state_name.lower() if met.is_master or met.is_standby else "subnet manager"
     return Misplaced(
-        "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: "
-        "a cable is in the wrong switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
+        "port %s (port GUID %s) is declared on fabric %s, and sees the %s %s, which is declared on another fabric: a cable is plugged into the wrong "
+        "switch, or rdma_fabrics has the wrong port. No subnet manager is left running here that was not running before"
         % (bound.port.name, bound.port.port_guid, bound.instance.fabric, what, manager),
         master=manager.details(),
     )
@@ -140,7 +140,7 @@ def require_one_key(bound: Bound, fabric: FabricFound, found: Found) -> None:
     others = [identify(bound, fabric, record).name for record in fabric.managers or () if record.guid != instance.guid]
     if others:
         raise Refused(
-            "opensm_sm_key of fabric %s is another one, and %s would not recognise this host: two masters. "
-            "Nothing was changed here. Set opensm_standby: false and run the role, then change the key, then set opensm_standby: true again"
+            "opensm_sm_key of fabric %s differs from the one in use, so %s would not recognise this host, and the fabric would have two masters. Nothing "
+            "was changed here. Set opensm_standby: false and run the role, then change the key, then set opensm_standby: true again"
             % (instance.fabric, ", ".join(others))
         )

@@ -42,8 +42,8 @@ def alone(fabric: FabricFound, own: t.Collection[str]) -> str:
     if has_moved(fabric) or heirs(fabric, own):
         return ""
     if fabric.master is not None:
-        return "on port %s it is master, and no other subnet manager stands by" % fabric.port.name
-    return "on port %s no subnet manager answers, so it is not known who follows" % fabric.port.name
+        return "it is master on port %s, and no other subnet manager stands by" % fabric.port.name
+    return "no subnet manager answers on port %s, so it is not known which one takes over" % fabric.port.name
 
 
 def is_here(fabric: FabricFound) -> bool:
@@ -89,7 +89,7 @@ def election(fabric: FabricFound, instance: Instance) -> Election:
     own = (instance.priority, instance.guid)
     if answer.guid == instance.guid:
         if answer.priority != instance.priority:
-            return Election("it has priority %d still, not %d" % (answer.priority, instance.priority))
+            return Election("it still has priority %d, not %d" % (answer.priority, instance.priority))
         if instance.role == MASTER:
             return Election()
         heirs = [manager for manager in fabric.managers or () if outranks((manager.priority, manager.guid), own)]
@@ -123,7 +123,7 @@ def plan(bound: Bound, fabric: FabricFound, *, new: bool) -> Election:
     if met is not None:
         return found._replace(wait="%s, which is declared on another fabric, still runs" % met.guid)
     if answer is not None and not fabric.is_alive:
-        return found._replace(wait="%s answers as master, and its activity count stays at %d: it hangs" % (answer.guid, answer.activity))
+        return found._replace(wait="%s answers as master, but its activity count stays at %d: it hangs" % (answer.guid, answer.activity))
     return found._replace(note=_note(bound, fabric, found))
 
 
@@ -137,7 +137,7 @@ def _note(bound: Bound, fabric: FabricFound, found: Election) -> str:
         master = identify(bound, fabric, answer)
         require_allowed(bound, master)
         if not master.known:
-            return "fabric %s is managed by the foreign master %s, which was allowed" % (instance.fabric, answer.guid)
+            return "fabric %s is managed by the foreign master %s, which is allowed" % (instance.fabric, answer.guid)
         name = master.name
     if not found.late:
         return ""

@@ -107,7 +107,7 @@ def entry_problems(where: str, entry: t.Any) -> list[Problem]:
     if not isinstance(name, str) or not _NAME.match(name):
         found.append(Problem("%s.name" % where, name, "a name of up to 31 letters, digits, dots, dashes and underscores, not beginning with a digit"))
     if _codes.pkey_base(entry.get("pkey")) is None:
-        hint = "0x8000 and 0 leave no partition: the highest bit is the membership of a port" if entry.get("pkey") in (0, 0x8000, "0", "0x0", "0x8000") else ""
+        hint = "0x8000 and 0 name no partition: the highest bit is the membership of a port" if entry.get("pkey") in (0, 0x8000, "0", "0x0", "0x8000") else ""
         found.append(Problem("%s.pkey" % where, entry.get("pkey"), "a P_Key from 0x0001 to 0x7fff, or the same with the membership bit", hint))
     found += _values(where, entry)
     members = entry.get("members")

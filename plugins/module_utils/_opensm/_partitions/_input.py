@@ -126,7 +126,7 @@ def _overlaps(where: str, partition: Partition, inventory: Inventory) -> list[Pr
             other = held.setdefault(host, member)
             if other.membership != member.membership and host not in named:
                 text = "%s is %s by group %s and %s by group %s" % (host, other.membership, other.name, member.membership, member.name)
-                return [Problem("%s.members" % where, text, "one membership for each host", "name the host itself, too: that counts before its groups")]
+                return [Problem("%s.members" % where, text, "one membership for each host", "list the host itself, too: it takes precedence over its groups")]
     return []
 
 
@@ -136,7 +136,7 @@ def _default_problems(where: str, partition: Partition) -> list[Problem]:
     # opensm starts with ALL=limited, SELF=full.
     if next((keywords[name] for name in ("SELF", "ALL_CAS", "ALL") if name in keywords), "full") != "limited":
         return []
-    hint = "limited members could not talk to the subnet manager's own port"
+    hint = "limited members could not communicate with the subnet manager's own port"
     return [Problem("%s.members" % where, "SELF=limited", "{keyword: SELF, membership: full}", hint)]
 
 
@@ -158,11 +158,11 @@ def _talk_problems(where: str, partition: Partition, inventory: Inventory) -> li
     some = any(membership != "limited" for _name, membership, _many in members)
     pair = "%s and %s" % tuple([*limited, "another one of them"][:2])
     if not some:
-        hint = "two limited members can't talk to each other, so none could"
+        hint = "two limited members can't communicate with each other, so none could"
         return [Problem("%s.members" % where, "%s, all limited" % pair, "at least one full member", hint)]
     if partition.isolate:
         return []
-    hint = "two limited members can't talk to each other; if that is meant, set isolate: true"
+    hint = "two limited members can't communicate with each other; if that is intended, set isolate: true"
     if _OTHERS in limited:
         hint += "; in the default partition opensm makes a limited member of every port without a rule: name {keyword: ALL} for the others"
     return [Problem("%s.members" % where, "%s, both limited" % pair, "full membership for one of them", hint)]
@@ -195,8 +195,8 @@ def _across(entries: t.Sequence[Partition], variable: str) -> list[Problem]:
             found.append(Problem("%s.pkey" % where, "0x%04x" % entry.pkey, "0x7fff", "Default is the name of that partition"))
     if DEFAULT_PKEY not in keys:
         rule = "{name: Default, pkey: 0x7fff, ipoib: true, members: [{keyword: ALL}]}"
-        hint = "without a rule for 0x7fff every port becomes a limited member of the default partition, and no two of them can talk"
-        found.append(Problem(variable, [entry.name for entry in entries], "a list with %s or the like" % rule, hint))
+        hint = "without a rule for 0x7fff, every port becomes a limited member of the default partition, and no two of them can communicate"
+        found.append(Problem(variable, [entry.name for entry in entries], "a list with an entry such as %s" % rule, hint))
     return found
 
 
@@ -223,7 +223,7 @@ def problems(declared: t.Any, inventory: Inventory | None = None, *, allow_both:
     for index, entry in enumerate(entries):
         where = "%s[%d]" % (variable, index)
         if entry.sl and not qos:
-            found.append(Problem("%s.sl" % where, entry.sl, "0 without opensm_qos: true", "opensm puts 0 in its place"))
+            found.append(Problem("%s.sl" % where, entry.sl, "0 without opensm_qos: true", "opensm uses 0 instead"))
         if not allow_both and any(member.membership == "both" for member in entry.members):
             found.append(Problem("%s.members" % where, "both", "full, limited", "opensm makes it full without opensm_options.allow_both_pkeys: true"))
         if entry.pkey == DEFAULT_PKEY:

@@ -98,6 +98,6 @@ def take_back_refused(module: AnsibleModule, run: Runner, bound: Bound, *, told:
     again(instance.unit)
     former = "The former file is back" if paths[0] in found.files else "The file is gone again: every port is in the default partition"
     raise CommandFailed(
-        "opensm of fabric %s refuses the new %s: %s. %s, and opensm goes by that. Next: correct opensm_partitions, or what opensm_adopt has kept, and run "
+        "opensm of fabric %s refuses the new %s: %s. %s, and opensm uses that. Next: correct opensm_partitions, or what opensm_adopt has kept, and run "
         "the role again" % (instance.fabric, paths[0], "; ".join(said), former)
     )

@@ -296,7 +296,7 @@ def test_two_names_of_one_machine_end_the_run(capsys: pytest.CaptureFixture[str]
     own = {"node1": [MARKS], "node2": [MARKS, "port GUID 0x1"], "node3": ["port GUID 0x2"]}
     result, _printed = judged(capsys, **{host: {"machine": marks} for host, marks in own.items()})
     assert result["failed"] is True
-    assert "node[1-2]: ansible_host is that of one machine for node[1-2]; allowed: a machine for each name" in result["msg"]
+    assert "node[1-2]: ansible_host is the same machine for node[1-2]; allowed: one machine for each name" in result["msg"]
     assert "(they share %s)" % MARKS in result["msg"] and "node3" not in result["msg"]
 
 

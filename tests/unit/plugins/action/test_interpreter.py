@@ -108,9 +108,9 @@ def test_newer_ansible_wants_a_newer_python(core: str, oldest: tuple[int, int]) 
     [
         (
             {"rc": 127, "stdout": "", "stderr": "Warning: x\n/bin/sh: 1: sudo: not found\n"},
-            "no command runs there with become: /bin/sh: 1: sudo: not found. Next: ",
+            "no command can be run there with become: /bin/sh: 1: sudo: not found. Next: ",
         ),
-        ({"rc": 1, "stdout": "This account is not available.\n", "stderr": ""}, "no command runs there with become: This account is not available"),
+        ({"rc": 1, "stdout": "This account is not available.\n", "stderr": ""}, "no command can be run there with become: This account is not available"),
         # ssh allocates a terminal in this case.
         (
             {"rc": 127, "stdout": "/bin/sh: 1: sudo: not found\r\n", "stderr": "Shared connection to node1 closed.\r\n"},

@@ -97,9 +97,9 @@ def test_a_host_that_no_command_reaches_is_left_out() -> None:
     (why,) = result["left_out"]["all"]
     assert why.startswith("unreachable: %s. Next: check whether it is on" % REFUSED.replace(" 10.0.0.1", "")) and "failed" not in result
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "no sudo"}, arguments={"keep_failure": True})
-    assert "no command runs there" in result["left_out"]["all"][0]
+    assert "no command can be run there" in result["left_out"]["all"][0]
     result = run(interpreter, {"rc": 1, "stdout": "", "stderr": "Error: container a-node2 is not running"}, arguments={"keep_failure": True})
-    assert result["left_out"]["all"] == ["no command runs there: Error: container a-node2 is not running. Next: start it"]
+    assert result["left_out"]["all"] == ["no command can be run there: Error: container a-node2 is not running. Next: start it"]
 
 
 def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[str]) -> None:
@@ -113,7 +113,7 @@ def test_the_summary_has_every_host_of_the_play(capsys: pytest.CaptureFixture[st
     result = run(report, arguments={"kind": "summary", **arguments}, hostvars=hostvars, ansible_play_hosts=["node1", "node3"], ansible_play_hosts_all=hosts)
     assert result["done"] == ["node1"]
     assert result["reasons"] == {"node2": ["failed: Install: no"], "node3": ["left out of ipoib: a profile"], "node4": ["no Python"]}
-    assert capsys.readouterr().out.strip().startswith("Summary: 1 of 4 hosts done, 1 changed, 2 failed or unreachable, 1 left out")
+    assert capsys.readouterr().out.strip().startswith("Summary: 1 of 4 hosts done, 1 changed, 2 failed or unreachable, 1 partly left out")
 
 
 def test_a_batch_that_ends_the_run_tells_which_hosts_it_did_not_come_to(capsys: pytest.CaptureFixture[str]) -> None:

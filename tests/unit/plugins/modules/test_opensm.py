@@ -170,7 +170,7 @@ def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict
 
     def plan(bound: t.Any, _fabric: t.Any, **_more: t.Any) -> Election:
         if bound.instance.fabric == "storage":
-            raise Misplaced("a cable is in the wrong switch")
+            raise Misplaced("a cable is plugged into the wrong switch")
         stopped.append([argv[1:] for argv in tools.calls if argv[0] == "systemctl"])
         if len(stopped) < 2:
             return Election("the port has no link")
@@ -180,7 +180,7 @@ def test_what_fails_on_one_fabric_hides_nothing_on_the_next(two_ports: list[dict
     monkeypatch.setattr(_converge, "guard", lambda *_: None)
     monkeypatch.setattr(_settle, "plan", plan)
     monkeypatch.setattr(_settle, "INTERVAL_SECONDS", 0)
-    with pytest.raises(RdmaError, match=r"^no link\. a cable is in the wrong switch$"):
+    with pytest.raises(RdmaError, match=r"^no link\. a cable is plugged into the wrong switch$"):
         _converge.converge(t.cast(t.Any, Module(check_mode=False, instances=two_ports)), tools)
     # At once, without waiting for the other instance: the host at the other end waits for that.
     assert stopped == [[], [["disable", "--now", "rdma-opensm@storage.service"]]]
@@ -236,7 +236,7 @@ def test_the_only_subnet_manager_is_removed_with_consent(check: bool, monkeypatc
     monkeypatch.setattr(_converge, "read_ports", lambda: (PORT._replace(phys_state="LinkUp"),))
     monkeypatch.setattr(_converge, "apply", lambda module, run, plan, **_callbacks: done.extend(change.words() for change in plan.changes))
     alone = Tools(master="sminfo: sm lid 1 sm guid 0x100001, activity count 7 priority 14 state 3 SMINFO_MASTER\n")
-    with pytest.raises(Refused, match=r"rdma-opensm@ib\.service is the only subnet manager.*rdma_allow_removal: true"):
+    with pytest.raises(Refused, match=r"rdma-opensm@ib\.service is the only known subnet manager.*rdma_allow_removal: true"):
         _converge.converge(t.cast(t.Any, Module(check, state="absent", wait_timeout=0)), alone)
     assert done == []
     assert not (check and any(argv[0] == "systemctl" for argv in alone.calls))

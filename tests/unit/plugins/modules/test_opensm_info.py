@@ -92,7 +92,7 @@ def test_who_a_manager_is_says_its_port_guid(node: pathlib.Path) -> None:
     ("tools", "problem"),
     [
         (Tools(installed=False), "sminfo, saquery, smpquery not installed"),
-        (Tools(hangs=True), "the master answers, and its activity count stays: it hangs"),
+        (Tools(hangs=True), "the master answers, but its activity count does not change: it hangs"),
         (
             Tools(broken=True),
             "sminfo -C mlx5_0 -P 1 failed with exit status 1: ibwarn: can't open; sminfo: iberror: failed: Failed to open port",

@@ -186,7 +186,7 @@ def test_bad_input_is_found_before_the_first_change(node: Node, params: dict[str
     assert not (node.root / "etc").exists()
 
 
-@pytest.mark.parametrize(("tool", "text"), [("rdma", "rdma is not installed"), ("systemctl", "systemd does not run")])
+@pytest.mark.parametrize(("tool", "text"), [("rdma", "rdma, which creates links, is not installed"), ("systemctl", "systemd does not run")])
 def test_a_missing_tool_is_named_before_the_first_change(node: Node, tool: str, text: str) -> None:
     node.tools.remove(tool)
     assert node.run(check=True)["changed"]

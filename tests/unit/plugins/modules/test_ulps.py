@@ -122,7 +122,7 @@ def test_on_and_on_again_and_off(node: Node) -> None:
 
 def test_packages_to_come_are_trusted_in_check_mode_only(node: Node) -> None:
     assert node.run("srp", check=True)["changed"]
-    with pytest.raises(InvalidInput, match=r"no unit srp_daemon\.service; it comes with srptools"):
+    with pytest.raises(InvalidInput, match=r"no unit srp_daemon\.service; it is in the package srptools"):
         node.run("srp")
     assert not node.text(RECORD)
 

@@ -82,7 +82,7 @@ def test_another_installation_of_the_collection_is_waited_for_and_named(tmp_path
     root = str(tmp_path)
     with forbidden(root):
         before = (tmp_path / "usr/sbin/policy-rc.d").read_text()
-        with pytest.raises(Refused, match="another run of this collection has installed packages on this node for 7200 s"), forbidden(root):
+        with pytest.raises(Refused, match="another run of this collection has been installing packages on this node for 7200 s"), forbidden(root):
             pass
         assert sum(clock.pauses) == 7200
         # Nothing of the first one was changed.
@@ -100,7 +100,7 @@ def test_whether_another_process_had_the_packages_is_said(tmp_path: pathlib.Path
     noted.parent.mkdir(parents=True)
     noted.write_text("4711\n")
     (tmp_path / "proc/4711").mkdir(parents=True)
-    with pytest.raises(Refused, match=r"process 4711 has had the lock /var/cache/dnf/download_lock\.pid for 3 s and more\. Nothing was changed"):
+    with pytest.raises(Refused, match=r"process 4711 has held the lock /var/cache/dnf/download_lock\.pid for more than 3 s\. Nothing was changed"):
         wait_for_turn(redhat.manager, 3, str(tmp_path))
     assert sum(clock.pauses) == 3
     clock.at_pause = noted.unlink

@@ -159,5 +159,5 @@ def test_strays_are_processes_of_this_node_outside_of_units(tmp_path: pathlib.Pa
 def test_an_administrators_own_unit_is_not_overwritten(tmp_path: pathlib.Path) -> None:
     put(tmp_path, SYSTEMD + "/opensm.service", "[Service]\n")
     found = look(Nothing(), str(tmp_path))
-    with pytest.raises(Refused, match=r"/etc/systemd/system/opensm\.service is a unit of your own"):
+    with pytest.raises(Refused, match=r"/etc/systemd/system/opensm\.service is your own unit file"):
         found.require_maskable()

@@ -139,7 +139,7 @@ def test_a_key_is_applied_with_as_little_as_it_takes(options: dict[str, t.Any], 
 def test_no_second_master_by_another_key() -> None:
     old, new = only(wanted()), only(wanted(sm_key="0x00000000cafe0001"))
     found = Found(running=(old.unit,), files=old.files(TEMPLATE), template=TEMPLATE)
-    with pytest.raises(Refused, match="opensm_sm_key of fabric ib is another one, and node2 would not recognise this host"):
+    with pytest.raises(Refused, match="opensm_sm_key of fabric ib differs from the one in use, so node2 would not recognise this host"):
         require_one_key(Bound(new, PORT), fabric(PORT.port_guid, "0x0002c90300001011"), found)
     require_one_key(Bound(new, PORT), fabric(PORT.port_guid), found)
     require_one_key(Bound(old, PORT), fabric("0x0002c90300001011"), found)

@@ -63,7 +63,7 @@ def test_the_process_with_the_lock_is_named(tmp_path: pathlib.Path, lock: collec
     comm.write_text("unattended-upgr\n")
     with pytest.raises(Refused) as refused:
         wait_for_turn(manager, 0.0, str(tmp_path))
-    assert "process %d (unattended-upgr) has had the lock /%s" % (pid, path) in refused.value.msg
+    assert "process %d (unattended-upgr) has held the lock /%s" % (pid, path) in refused.value.msg
 
 
 def test_who_reads_the_database_keeps_no_one_waiting(tmp_path: pathlib.Path, lock: collections.abc.Callable[[str, str], int]) -> None:

@@ -103,7 +103,7 @@ def test_bad_declarations(variables: dict[str, t.Any], words: str) -> None:
 
 
 def test_a_kernel_without_the_module_is_told_before_anything_is_changed() -> None:
-    assert "kernel 6.1.0-50-amd64 is without rds_rdma" in said({"ofed_ulps": ["srp", "rds"]}, facts(rds_rdma=False))
+    assert "kernel 6.1.0-50-amd64 does not have rds_rdma" in said({"ofed_ulps": ["srp", "rds"]}, facts(rds_rdma=False))
     assert said({**DOCA, "ofed_ulps": ["srp"]}, facts(ib_srp=False)) == "", "the vendor brings it"
     assert "without systemd" in said({"ofed_ulps": ["ibacm"]}, {"os": OS, "machine": {"systemd": False}})
 

@@ -79,7 +79,7 @@ def test_few_hosts_are_told_in_full() -> None:
         "node10": Host(leaves=left_out({"ipoib": ["a profile configures ib0"]}), record=CHANGED),
     }
     assert render(hosts).splitlines() == [
-        "Summary: 1 of 3 hosts done, 2 changed, 1 failed or unreachable, 1 left out in part or not as declared",
+        "Summary: 1 of 3 hosts done, 2 changed, 1 failed or unreachable, 1 partly left out or not as declared",
         "  node2: unreachable: No route to host",
         "  node10: left out of ipoib: a profile configures ib0",
         "Next: correct what is listed, and run the same command again. With --limit node2,node10, it runs for these hosts only",
@@ -93,7 +93,7 @@ def test_a_host_that_answers_and_deviates_is_not_among_the_failed() -> None:
         "node2": Host(True, leaves=left_out({"ipoib": ["a profile configures ib0"]})),
         "node3": Host(True, record=Record(kind=FAILED, said="no")),
     }
-    assert render(hosts).startswith("Summary: 0 of 3 hosts done, 1 failed or unreachable, 2 left out in part or not as declared\n")
+    assert render(hosts).startswith("Summary: 0 of 3 hosts done, 1 failed or unreachable, 2 partly left out or not as declared\n")
 
 
 def test_what_a_host_recovered_from_is_no_reason() -> None:

@@ -189,7 +189,7 @@ def test_links_of_others_stay() -> None:
     [
         (RXE._replace(name="mlx5_0"), BARE, "an RDMA adapter of this node has it"),
         (RXE, BARE._replace(links={"rxe0": Link("rxe0", "rxe", "eth1")}), "rdma link delete rxe0"),
-        (RXE, BARE._replace(links={"rxe9": Link("rxe9", "rxe", "eth0")}), "rxe9 is one, and not of this collection"),
+        (RXE, BARE._replace(links={"rxe9": Link("rxe9", "rxe", "eth0")}), "rxe9 is one, and does not belong to this collection"),
         (RXE._replace(netdev="eth9"), BARE, "no such network interface on this node"),
         (RXE._replace(netdev="ib0"), BARE, "its hardware type is 32"),
         (RXE._replace(netdev="eth0.7"), BARE, "the interface below the VLAN"),

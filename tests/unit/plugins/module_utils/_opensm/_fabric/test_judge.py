@@ -170,7 +170,7 @@ def test_a_cable_in_the_wrong_fabric_is_named(monkeypatch: pytest.MonkeyPatch) -
     swapped = KNOWN._replace(elsewhere=frozenset([THEIRS]), anyone=True)
     with pytest.raises(Refused, match="declared on fabric ib, and sees the master port GUID %s" % THEIRS):
         _fabric.guard(bound(swapped), FabricFound(Fabric(THEM), PORT))
-    with pytest.raises(Refused, match="a cable is in the wrong switch"):
+    with pytest.raises(Refused, match="a cable is plugged into the wrong switch"):
         settle(monkeypatch, Fabric(THEM), STANDBY, View("ACTIVE", "LinkUp", THEM, (THEM, WE_STAND_BY)), known=swapped)
 
 
@@ -262,7 +262,7 @@ def test_a_stranger_is_not_stood_by_for(monkeypatch: pytest.MonkeyPatch) -> None
     with pytest.raises(Refused, match="MF0;sw1"):
         settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view)
     _view, note = settle(monkeypatch, Fabric(THEM, description="MF0;sw1"), STANDBY, view, known=KNOWN._replace(anyone=True))
-    assert note == "fabric ib is managed by the foreign master %s, which was allowed" % THEIRS
+    assert note == "fabric ib is managed by the foreign master %s, which is allowed" % THEIRS
 
 
 def test_the_error_tells_what_was_seen_and_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

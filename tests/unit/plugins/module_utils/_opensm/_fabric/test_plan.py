@@ -28,7 +28,7 @@ MASTER, STANDBY = Instance("ib", OURS, 14), Instance("ib", OURS, 13, role="stand
     [
         (MASTER, US, [], "", "", False),
         (MASTER, US, [THEY_STAND_BY], "", "", False),
-        (MASTER, US._replace(priority=3), [], "priority 3 still, not 14", "", False),
+        (MASTER, US._replace(priority=3), [], "still has priority 3, not 14", "", False),
         (MASTER, THEM._replace(priority=13), [WE_STAND_BY], "has not handed over yet", "", False),
         (MASTER, THEM, [WE_STAND_BY], "", "", True),
         (MASTER, THEM._replace(priority=15), [WE_STAND_BY], "", "", True),
@@ -94,12 +94,12 @@ def test_whose_master_it_is_is_asked_at_the_end() -> None:
 @pytest.mark.parametrize(
     ("answer", "others", "replies", "why", "gives"),
     [
-        (US, [], [], "it is master, and no other", False),
+        (US, [], [], "no other subnet manager stands by", False),
         (US, [HEIR], [HEIR], "", True),
         # opensm never hands over to the lowest priority, and keeps records of subnet managers that have exited.
-        (US, [HEIR._replace(priority=0)], [HEIR], "it is master, and no other", False),
-        (US, [HEIR], [], "it is master, and no other", False),
-        (US, [HEIR], [HEIR._replace(state=1)], "it is master, and no other", False),
+        (US, [HEIR._replace(priority=0)], [HEIR], "no other subnet manager stands by", False),
+        (US, [HEIR], [], "no other subnet manager stands by", False),
+        (US, [HEIR], [HEIR._replace(state=1)], "no other subnet manager stands by", False),
         (THEY_LEAD, [], [], "", False),
         # Neither a silent fabric nor one whose subnet managers are all discovering shows the successor.
         (None, [], [], "no subnet manager answers", False),

@@ -135,7 +135,7 @@ def test_a_missing_default_rule() -> None:
         ({"name": "a=b"}, "name is"),
         ({"name": "x" * 32}, "up to 31"),
         ({"name": None}, "name is not set"),
-        ({"pkey": 0x8000}, "0x8000 and 0 leave no partition"),
+        ({"pkey": 0x8000}, "0x8000 and 0 name no partition"),
         ({"pkey": 0x12345}, "pkey is 74565"),
         ({"ipoib": True, "mtu": 5}, "an MTU in bytes: 256, 512"),
         ({"ipoib": True, "rate": 3}, "a rate in Gb/s: 2.5, 5, 10"),
