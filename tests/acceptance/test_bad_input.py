@@ -15,6 +15,7 @@ import typing as t
 import pytest
 import records
 from cluster import Cluster, Run
+from proofs import REAL
 
 Edit = t.Callable[[t.Dict[str, t.Any]], None]
 
@@ -135,6 +136,7 @@ def assert_refused(lab: Cluster, inventory: pathlib.Path, expected: t.Mapping[st
 
 @pytest.mark.quick
 @pytest.mark.parametrize(("edits", "expected"), CASES)
+@pytest.mark.proves("input", debian12=REAL)
 def test_bad_input_is_refused_before_the_first_change(
     lab: Cluster, edited: t.Callable[[Edit], pathlib.Path], edits: tuple[Edit, ...], expected: dict[str, tuple[str, ...]]
 ) -> None:
@@ -145,11 +147,13 @@ def test_bad_input_is_refused_before_the_first_change(
     assert_refused(lab, edited(edit), expected)
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_values_of_a_wrong_type_are_all_named_at_once(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     words = ["%s is %r" % pair for pair in WRONG_TYPES.items()]
     assert_refused(lab, edited(variables("node2", **WRONG_TYPES)), {"node2": words})
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_a_package_that_no_repository_has_leaves_that_node_out_and_no_other(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     inventory = edited(variables("node3", ofed_extra_packages=["rdma-no-such-package"]))
     run = lab.play("site", inventory=inventory)
@@ -167,6 +171,7 @@ def test_a_package_that_no_repository_has_leaves_that_node_out_and_no_other(lab:
     assert predicted.status != 0 and "rdma-no-such-package can't be installed" in " ".join(predicted.output.split()), predicted.output
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_a_subnet_manager_that_can_not_be_installed_does_not_end_the_one_that_runs(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     def edit(inventory: dict[str, t.Any]) -> None:
         inventory["all"]["children"]["opensm"]["hosts"] = {"node3": {}}
@@ -197,6 +202,7 @@ def os_release(lab: Cluster, node: str, identity: str) -> collections.abc.Iterat
         lab.shell(node, "rm /etc/os-release; ln -s ../usr/lib/os-release /etc/os-release; rm /etc/os-release.saved")
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_a_node_of_an_unsupported_distribution_is_left_out_before_the_first_change(lab: Cluster) -> None:
     with os_release(lab, "node2", "ID=plan9\\nVERSION_ID=4\\nNAME=Plan9\\n"):
         run = lab.play("site")

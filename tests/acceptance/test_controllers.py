@@ -11,10 +11,12 @@ import records
 import virtualenvs
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 pytestmark = pytest.mark.long
 
 
+@pytest.mark.proves("controllers", debian12=REAL)
 def test_older_controllers_check_converge_and_remove() -> None:
     cluster = Cluster("rdma-controllers")
     try:

@@ -16,6 +16,7 @@ import typing as t
 import pytest
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 # Runs on a third node, about ten times a second: queries one LID for a master, then the other, then the first again. Only if the first and last query and the
 # middle one all answer "master", two subnet managers were master at the same time.
@@ -53,6 +54,7 @@ def designate(node: str) -> t.Callable[[dict[str, t.Any]], None]:
 
 
 @pytest.mark.quick
+@pytest.mark.proves("handover", debian12=REAL)
 def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
     for old, new in (("node1", "node2"), ("node2", "node1")):
         inventory = edited(designate(new))
@@ -69,6 +71,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(lab: Cluster, edi
         assert lab.shell(old, "systemctl is-enabled opensm").stdout.strip() == "masked"
 
 
+@pytest.mark.proves("handover", "adopted", debian12=REAL)
 def test_what_somebody_started_on_another_host_is_stopped_once_ours_stands_by_and_the_run_ends_with_a_master(lab: Cluster) -> None:
     guid = lab.shell("node3", "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip()
     stranger = hex(int(guid.replace(":", "")[16:], 16))

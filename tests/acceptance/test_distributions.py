@@ -106,6 +106,7 @@ def test_each_system_is_master_once(mixed: Mixed) -> None:
 
 
 @pytest.mark.usefixtures("converged")
+@pytest.mark.proves("input", debian13=REAL)
 def test_a_system_that_is_not_known_is_left_out_and_the_others_go_on(mixed: Mixed) -> None:
     """Only os-release of the node changes."""
     mixed.nodes.cluster.shell("ubuntu", "cp /etc/os-release /srv/; printf 'ID=plan9\\nPRETTY_NAME=Plan\\n' >/etc/os-release")

@@ -16,6 +16,7 @@ import typing as t
 import pytest
 import tasks
 from cluster import Cluster, environment
+from proofs import REAL
 
 LEAF1, LEAF2, LEAF3 = ("S-0002c90300f000%d0" % number for number in (1, 2, 3))
 NODE3, SPARE = "H-0002c90300001030", "H-0002c90300001040"
@@ -147,12 +148,14 @@ FAULTS: dict[str, tuple[Broken, list[tuple[str, str]]]] = {
 
 
 @pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_fault_is_found_and_nothing_else(fabric: Fabric, name: str) -> None:
     broken, codes = FAULTS[name]
     with broken(fabric):
         assert fabric.check() == codes
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_two_faults_at_once_are_two_findings(fabric: Fabric) -> None:
     names = ("a pulled cable", "a second subnet manager")
     with contextlib.ExitStack() as stack:
@@ -161,6 +164,7 @@ def test_two_faults_at_once_are_two_findings(fabric: Fabric) -> None:
         assert sorted(fabric.check()) == sorted(code for name in names for code in FAULTS[name][1])
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_firmware_that_differs_is_found_and_nothing_else(fabric: Fabric) -> None:
     path = "/sys/bus/pci/devices/0000:03:00.0/infiniband/*/fw_ver"
     shown = "for i in $(seq 600); do grep -qx %%s %s && exit; sleep 0.2; done; cat %s; exit 1" % (path, path)
@@ -178,6 +182,7 @@ def test_firmware_that_differs_is_found_and_nothing_else(fabric: Fabric) -> None
 
 
 @pytest.mark.parametrize(("setting", "slow", "full"), [("espeed", 3, 7), ("width", 1, 15)], ids=["half speed", "one lane"])
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slow: int, full: int) -> None:
     enable = "ibportstate -D 0,1 6 %s %%d" % setting
     # A sweep of the subnet manager resets the setting.
@@ -191,6 +196,7 @@ def test_a_slow_link_is_found_and_nothing_else(fabric: Fabric, setting: str, slo
         fabric.shell("node1", "systemctl kill -s CONT sm")
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_two_nodes_of_one_name(fabric: Fabric) -> None:
     with cabling(['ReLink "%s"' % SPARE], ['Unlink "%s"' % SPARE])(fabric):
         # With the baseline, the new node would be a finding too.
@@ -206,6 +212,7 @@ def test_two_nodes_of_one_name(fabric: Fabric) -> None:
         ("fabric_save_baseline=perhaps", "fabric_save_baseline is 'perhaps'; allowed: true or false"),
     ],
 )
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_look_at_nothing_is_refused(fabric: Fabric, argument: str, said: str) -> None:
     """Ansible reports success for a play without hosts."""
     run = fabric.cluster.play("fabric", "-e", argument)
@@ -213,6 +220,7 @@ def test_a_look_at_nothing_is_refused(fabric: Fabric, argument: str, said: str) 
     assert "PLAY [Judge the fabric]" not in run.output, run.output
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> None:
     path = fabric.folder / "ib.json"
     arguments = ["-e", "fabric_baseline=%s" % path, "-e", "fabric_report_dir=%s" % fabric.folder, "-e", "fabric_adapters=true"]
@@ -231,6 +239,7 @@ def test_what_was_mended_is_clean_and_the_playbook_says_so(fabric: Fabric) -> No
     assert '"code":"link_lost"' in (fabric.folder / "ib-findings.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_symbol_errors_that_rise(fabric: Fabric) -> None:
     fabric.wait_for(fabric.lids)
     counters = tasks.module("ib_counters", sample_file="/root/counters.json")
@@ -248,6 +257,7 @@ def test_symbol_errors_that_rise(fabric: Fabric) -> None:
     ]
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
     """This test comes last: a port of the simulator that was disabled does not train its link again."""
 
@@ -271,6 +281,7 @@ def test_a_port_is_switched_off_and_a_needed_one_is_not(fabric: Fabric) -> None:
     assert on["after"]["phys_state"] != "Disabled", on
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_host_without_a_link_says_that_it_sees_nothing(fabric: Fabric) -> None:
     """The diagnostics of the host list only its own port, which looks like a fabric that changes during the scan."""
     fabric.cluster.command("fault", "link", "node1", "down")

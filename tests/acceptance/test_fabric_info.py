@@ -6,12 +6,15 @@
 
 from __future__ import annotations
 
+import pytest
 import tasks
 from cluster import Cluster, environment
+from proofs import REAL
 
 NODES = ("node1", "node2", "node3")
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_the_whole_fabric_is_data(lab: Cluster) -> None:
     steps = [tasks.module("ib_fabric_info"), tasks.module("ib_fabric_info", check=True, hosts=["node2"]), tasks.module("ib_fabric_info", lids=[60000])]
     whole, one, wrong = tasks.run(lab.inventory, ["node1"], steps, environment=environment())["node1"]
@@ -36,6 +39,7 @@ def test_the_whole_fabric_is_data(lab: Cluster) -> None:
     assert wrong["failed"] and "lids[0] is 60000" in wrong["msg"]
 
 
+@pytest.mark.proves("fabric", debian12=REAL)
 def test_a_port_outside_its_partition_is_found_and_nothing_else(lab: Cluster) -> None:
     (whole,) = tasks.run(lab.inventory, ["node1"], [tasks.module("ib_fabric_info")], environment=environment())["node1"]
     own = next(port["port_guid"] for port in whole["ports"] if port["name"].split()[0] == "node1")

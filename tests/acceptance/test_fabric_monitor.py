@@ -16,6 +16,7 @@ import typing as t
 import pytest
 import tasks
 from cluster import Cluster, environment
+from proofs import REAL
 
 LEAF1, SPARE = "S-0002c90300f00010", "H-0002c90300001040"
 TEXTFILE = "/var/lib/prometheus/node-exporter/rdma_fabric.prom"
@@ -146,6 +147,7 @@ def monitored() -> collections.abc.Iterator[Monitored]:
         cluster.command("down")
 
 
+@pytest.mark.proves("monitoring", debian12=REAL)
 def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
     assert monitored.play("--check", "--diff") != []
     assert monitored.shell(OWN) == ""
@@ -166,6 +168,7 @@ def test_a_cut_link_is_in_the_next_sample(monitored: Monitored) -> None:
     assert monitored.sample()['sample_success{fabric="ib"}'] == 1
 
 
+@pytest.mark.proves("monitoring", debian12=REAL)
 def test_each_change_of_the_master_is_counted(monitored: Monitored) -> None:
     """The master is killed, a standby of lower priority takes over, and hands back when the first one returns."""
 
@@ -192,6 +195,7 @@ def test_each_change_of_the_master_is_counted(monitored: Monitored) -> None:
     monitored.wait_for(is_seen(2, 0))
 
 
+@pytest.mark.proves("monitoring", debian12=REAL)
 def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Monitored) -> None:
     def state() -> str:
         return monitored.cluster.shell("node1", "scontrol show node node1 | grep -E 'State=|Reason='").stdout
@@ -207,6 +211,7 @@ def test_slurm_drains_a_node_whose_link_is_cut_and_takes_it_back(monitored: Moni
     monitored.wait_for(lambda: "State=IDLE " in state())
 
 
+@pytest.mark.proves("monitoring", debian12=REAL)
 def test_slurm_takes_the_leaf_switches(monitored: Monitored, tmp_path: pathlib.Path) -> None:
     """slurmctld exits on an error in topology.conf or on an unknown node."""
     baseline = str(tmp_path / "ib.json")
@@ -225,6 +230,7 @@ def test_slurm_takes_the_leaf_switches(monitored: Monitored, tmp_path: pathlib.P
     ]
 
 
+@pytest.mark.proves("monitoring", "remove", debian12=REAL)
 def test_it_goes_without_a_trace(monitored: Monitored) -> None:
     monitored.play("-e", "fabric_monitor_state=absent")
     assert monitored.shell(OWN) == ""

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import pytest
 from cluster import Cluster
+from proofs import REAL
 
 SECONDS_TO_COME_BACK = 300
 
 
+@pytest.mark.proves("opensm", debian12=REAL)
 def test_opensm_killed(lab: Cluster) -> None:
     before = lab.shell("node1", "pgrep -x opensm").stdout.split()
     assert before
@@ -22,12 +24,14 @@ def test_opensm_killed(lab: Cluster) -> None:
     assert set(after).isdisjoint(before)
 
 
+@pytest.mark.proves("reboot", debian12=REAL)
 def test_all_nodes_restarted_at_once(lab: Cluster) -> None:
     lab.command("restart", "--all")
     lab.wait_until_green(SECONDS_TO_COME_BACK)
 
 
 @pytest.mark.quick
+@pytest.mark.proves("verify", debian12=REAL)
 def test_a_pulled_cable_is_named_and_a_plugged_one_is_well_again(lab: Cluster) -> None:
     lab.command("fault", "link", "node2", "down")
     try:
@@ -53,6 +57,7 @@ def test_the_lab_gives_a_port_to_one_subnet_manager_as_a_kernel_does(lab: Cluste
     assert lab.shell("node1", "systemctl is-active rdma-opensm@ib").stdout.strip() == "active"
 
 
+@pytest.mark.proves("verify", debian12=REAL)
 def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
     lab.shell("node1", "systemctl stop rdma-opensm@ib")
     try:
@@ -66,6 +71,7 @@ def test_a_stopped_subnet_manager_is_named(lab: Cluster) -> None:
     lab.wait_until_green(SECONDS_TO_COME_BACK)
 
 
+@pytest.mark.proves("verify", debian12=REAL)
 def test_a_card_with_half_of_its_lanes_is_named(lab: Cluster) -> None:
     attribute = "/sys/bus/pci/devices/0000:03:00.0/current_link_width"
     lab.shell("node2", "echo 8 > " + attribute)

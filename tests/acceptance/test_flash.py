@@ -16,6 +16,7 @@ import pytest
 import tasks
 from cluster import Cluster, environment
 from common import ROOT
+from proofs import LOOK_ALIKE
 from tasks import Result, Task
 
 NODE, PCI = "node2", "0000:03:00.0"
@@ -62,6 +63,7 @@ def adapter(result: dict[str, t.Any]) -> dict[str, t.Any]:
     return t.cast(t.Dict[str, t.Any], found)
 
 
+@pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_a_flipped_bit_in_flash_is_found(flash_lab: Cluster) -> None:
     verify = "mstflint -d %s verify" % PCI
     good = flash_lab.shell(NODE, verify)
@@ -76,6 +78,7 @@ def test_a_flipped_bit_in_flash_is_found(flash_lab: Cluster) -> None:
     assert flash_lab.shell(NODE, verify).returncode == 0
 
 
+@pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_what_is_read_from_the_flash_is_its_image(flash_lab: Cluster, tmp_path: pathlib.Path) -> None:
     done = flash_lab.shell(NODE, "mstflint -d %s ri /srv/flash/read.bin && mstflint -i /srv/flash/read.bin query full" % PCI)
     assert done.returncode == 0, done.stdout
@@ -84,6 +87,7 @@ def test_what_is_read_from_the_flash_is_its_image(flash_lab: Cluster, tmp_path: 
         assert words in done.stdout
 
 
+@pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_secure_firmware_keeps_its_psid(flash_lab: Cluster) -> None:
     flash_lab.shell(NODE, "cxemu-ctl %s set secured=1" % PCI)
     try:
@@ -95,6 +99,7 @@ def test_secure_firmware_keeps_its_psid(flash_lab: Cluster) -> None:
         flash_lab.shell(NODE, "cxemu-ctl %s set secured=0" % PCI)
 
 
+@pytest.mark.proves("firmware", debian12=LOOK_ALIKE)
 def test_a_psid_is_changed_once_and_with_consent_only(flash_lab: Cluster) -> None:
     burn = {"images": {PSID: "/srv/flash/other.bin"}, **CONSENT}
     # The firmware reports its running PSID until the reset.

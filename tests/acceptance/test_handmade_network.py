@@ -18,6 +18,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 PREFIX = "rdma-network"
 NODES = ("node1", "node2", "node3")
@@ -105,6 +106,7 @@ def address(lab: Cluster, node: str) -> str:
     return "80:00:01:48:fe:80:00:00:00:00:00:00:" + ":".join(guid[at : at + 2] for at in range(0, 16, 2))
 
 
+@pytest.mark.proves("handmade", debian12=REAL)
 def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     # Both files match the interface by something other than its name, which it gets only when the driver is loaded.
     lab.shell("node2", "printf '[Match]\\nMACAddress=%s\\n[Network]\\nAddress=10.9.0.2/24\\n' > %s" % (address(lab, "node2"), NETWORKD))
@@ -120,6 +122,7 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     converge(lab)
 
 
+@pytest.mark.proves("verify", debian12=REAL)
 def test_verify_tells_what_ifupdown_did_not_set_up(lab: Cluster) -> None:
     """The kernel shows the declared state, and the next boot would restore it, but until then an ifdown has no effect."""
     by_hand = "a=$(ip -o -4 address show ib0 | awk '{print $4}'); ifdown ib0 && ip link set ib0 up && ip address add $a dev ib0 && ! ifquery --state ib0"
@@ -134,6 +137,7 @@ def test_verify_tells_what_ifupdown_did_not_set_up(lab: Cluster) -> None:
     assert run.status == 0, run.output
 
 
+@pytest.mark.proves("handmade", debian12=REAL)
 def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
     for node in NODES[:2]:
         lab.shell(node, "printf '[Match]\\nType=infiniband\\n[Network]\\nDHCP=yes\\n' > %s" % NETWORKD)
@@ -158,6 +162,7 @@ def test_hand_made_files_beside_ours_are_refused(lab: Cluster) -> None:
     ],
     ids=["address", "name"],
 )
+@pytest.mark.proves("handmade", debian12=REAL)
 def test_profiles_of_others_are_refused_where_networkmanager_runs(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path], profile: str) -> None:
     def edit(inventory: dict[str, t.Any]) -> None:
         inventory["all"]["children"]["rdma"]["hosts"]["node3"]["ipoib_backend"] = "networkmanager"
@@ -174,6 +179,7 @@ def test_profiles_of_others_are_refused_where_networkmanager_runs(lab: Cluster, 
         lab.shell("node3", "rm -rf %s; nmcli connection reload" % path)
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_a_misnamed_variable_does_not_take_the_interfaces(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     inventory = edited(declared(ipoib_ifaces=None))
     refused(lab, "node[1-3]: ipoib_ifaces", "allowed: ipoib_interfaces", inventory=inventory)
@@ -182,6 +188,7 @@ def test_a_misnamed_variable_does_not_take_the_interfaces(lab: Cluster, edited: 
     assert "allowed: ipoib_interfaces" in said(run)
 
 
+@pytest.mark.proves("input", debian12=REAL)
 def test_giving_up_all_interfaces_needs_consent(lab: Cluster, edited: t.Callable[[Edit], pathlib.Path]) -> None:
     inventory = edited(declared(ipoib_interfaces=[]))
     refused(lab, "node[1-3]: left out of ipoib: ipoib_interfaces declares no interface", "ib0", "rdma_allow_removal: true", inventory=inventory)

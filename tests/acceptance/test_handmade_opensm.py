@@ -18,6 +18,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 NODE = "node1"
 NODES = ("node1", "node2", "node3")
@@ -99,6 +100,7 @@ def refused(run: Run) -> str:
     return words
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_its_settings_are_refused_before_the_first_change_on_any_host(handmade: Cluster) -> None:
     before = state(handmade)
     for arguments in (["--check"], []):
@@ -113,6 +115,7 @@ def test_its_settings_are_refused_before_the_first_change_on_any_host(handmade: 
     assert fabric(handmade) == {"storage": True, "mtu": "0x85", "conf": []}
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_it_is_left_alone_where_it_is_not_ours_to_manage(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     before = handmade.shell(NODE, "pgrep -ax opensm; ls /etc/systemd/system | grep opensm; cat /etc/opensm/*").stdout
     converge(handmade, inventory=declared(handmade, tmp_path, opensm_state="unmanaged"))
@@ -130,6 +133,7 @@ def test_it_is_left_alone_where_it_is_not_ours_to_manage(handmade: Cluster, tmp_
         wait_for_partition(handmade)
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_what_is_adopted_stays(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     inventory = declared(handmade, tmp_path, opensm_adopt=True)
     converge(handmade, inventory=inventory)
@@ -141,6 +145,7 @@ def test_what_is_adopted_stays(handmade: Cluster, tmp_path: pathlib.Path) -> Non
     assert fabric(handmade) == kept
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_what_was_adopted_goes_only_by_name(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     before = fabric(handmade)
     assert before["storage"]
@@ -154,6 +159,7 @@ def test_what_was_adopted_goes_only_by_name(handmade: Cluster, tmp_path: pathlib
     assert handmade.shell(NODE, "ls /etc/rdma-ofed/opensm/ib").stdout.split() == ["opensm.conf"]
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     declared_before = {"opensm_routing_engine": ["updn"], "opensm_options": {"max_wire_smps": 16}}
     converge(handmade, "--tags", "opensm", inventory=declared(handmade, tmp_path, **declared_before))
@@ -171,6 +177,7 @@ def test_what_the_inventory_declared_and_has_lost_goes_only_by_name(handmade: Cl
     assert "changed=0" in converge(handmade, "--tags", "opensm", inventory=less).output.split("PLAY RECAP")[1].split(NODE)[1].splitlines()[0]
 
 
+@pytest.mark.proves("adopted", "remove", debian12=REAL)
 def test_the_only_subnet_manager_is_removed_with_consent(handmade: Cluster, tmp_path: pathlib.Path) -> None:
     strict = ("-e", "rdma_strict=true")
     for arguments in (strict, ("--check",), ()):

@@ -14,6 +14,7 @@ import pytest
 import records
 from cluster import Cluster, Run
 from common import ROOT
+from proofs import REAL
 
 NODE = "node1"
 PLAYBOOK = str(ROOT / "tests/acceptance_vm/kernel_modules.yml")
@@ -43,6 +44,7 @@ def built_by_dracut(lab: Cluster) -> collections.abc.Iterator[str]:
     run(lab, "rm -f %s && %s purge --yes --autoremove dracut-core dracut-network >/dev/null" % (image, APT))
 
 
+@pytest.mark.proves("initramfs", debian12=REAL)
 def test_dracut_puts_drivers_network_and_arguments_into_the_image(lab: Cluster, image: str) -> None:
     variables = {"kernel_modules_initramfs_drivers": ["ib_ipoib"], "kernel_modules_initramfs_cmdline": CMDLINE}
     assert "/ib_ipoib.ko" not in run(lab, "lsinitrd %s" % image)

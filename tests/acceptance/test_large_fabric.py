@@ -16,6 +16,7 @@ import pytest
 import records
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 pytestmark = pytest.mark.long
 
@@ -51,6 +52,7 @@ def both(small: Cluster, large: Cluster) -> tuple[Run, Run]:
     return first, second
 
 
+@pytest.mark.proves("scale", debian12=REAL)
 def test_a_run_takes_no_longer_than_the_sweep_of_opensm_does(lab: Cluster, tmp_path: pathlib.Path) -> None:
     large = Cluster("rdma-large")
     topology = tmp_path / "large.topo"

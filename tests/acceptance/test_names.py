@@ -15,6 +15,7 @@ import records
 import yaml
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 PREFIX = "rdma-names"
 # By inventory name. One host has the other's inventory name as its host name.
@@ -52,6 +53,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> collections.abc.Iterator[S
         cluster.command("down")
 
 
+@pytest.mark.proves("names", "opensm", debian12=REAL)
 def test_a_master_is_who_has_its_port_guid(site: Site) -> None:
     site.verify()
     site.verify("--limit", "node1")
@@ -59,6 +61,7 @@ def test_a_master_is_who_has_its_port_guid(site: Site) -> None:
     assert records.changes(limited.events) == {}
 
 
+@pytest.mark.proves("names", "reboot", debian12=REAL)
 def test_after_a_reboot_with_other_names_all_is_as_declared(site: Site) -> None:
     assert site.devices() == ["mlx5_0", "mlx5_0"]
     site.cluster.command("restart", "--all")

@@ -15,6 +15,7 @@ import records
 import yaml
 from cluster import Cluster
 from common import ROOT
+from proofs import LOOK_ALIKE
 
 NODE, ADAPTER = "node2", "03:00.0"
 EXAMPLES = [yaml.safe_load(block) for block in re.findall(r"^```yaml\n(.*?)^```$", (ROOT / "docs/network_boot.md").read_text("utf-8"), re.M | re.S)]
@@ -83,6 +84,7 @@ def test_the_document_has_its_examples() -> None:
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=title)
+@pytest.mark.proves("parameters", debian12=LOOK_ALIKE)
 def test_example_is_set_for_the_next_boot_and_then_unchanged(done: dict[str, Done], example: dict[str, t.Any]) -> None:
     runs = done[title(example)]
     assert records.changes(runs.first)

@@ -49,5 +49,6 @@ def verdicts() -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.proves("networkd", "networkmanager", "netplan", "ifupdown", debian12="golden file")
 def test_the_stack_takes_the_golden_file(verdicts: dict[str, list[str]], case: str) -> None:
     assert verdicts[case] == []

@@ -14,6 +14,7 @@ import typing as t
 import pytest
 from cluster import ROOT, Cluster
 from conftest import converge
+from proofs import REAL
 
 sys.path.insert(0, str(ROOT / "build/collections"))
 
@@ -51,12 +52,14 @@ def sweep(lab: Cluster, partitions: str) -> str:
 
 
 @pytest.mark.parametrize("path", sorted((CORPUS / "opensm_partitions").glob("*.conf")), ids=lambda path: path.stem)
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_it_takes_the_partitions(stopped: Cluster, path: pathlib.Path) -> None:
     said = sweep(stopped, path.read_text(encoding="utf-8"))
     assert "PARSE ERROR" not in said
     assert "Partition configuration in error" not in said
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_it_says_so_if_it_does_not(stopped: Cluster) -> None:
     said = sweep(stopped, "Default=0x7fff ALL=full;\n")
     assert "PARSE ERROR" in said
@@ -89,6 +92,7 @@ ib0_2=0x0002, rate=7, mtu=4, scope=2, defmember=full:
         "Default=0x7fff : ALL=full, # %s\n SELF=full;\n" % ("0" * 4050),
     ],
 )
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_it_agrees_about_files_of_others(stopped: Cluster, text: str) -> None:
     """The collection predicts exactly the errors that opensm reports."""
     said = sweep(stopped, text)
@@ -98,6 +102,7 @@ def test_it_agrees_about_files_of_others(stopped: Cluster, text: str) -> None:
         assert words.partition(": ")[2].split(" node1")[0].split(" x")[0][:30] in said, (said, words)
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
     """One switch is no fat tree: opensm falls back to its default, and only its log reports that."""
 
@@ -118,6 +123,7 @@ def test_a_routing_engine_that_does_not_fit_is_a_finding(lab: Cluster, edited: t
         converge(lab, "--tags", "opensm,node_check", "-e", '{"opensm_give_up": ["routing_engine"]}')
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_it_takes_options_of_all_kinds(lab: Cluster) -> None:
     put(lab, "/tmp/accept.conf", (CORPUS / "opensm_template/debian_3_3_23_all_kinds.conf").read_text(encoding="utf-8"))
     done = lab.shell(NODE, "opensm -F /tmp/accept.conf -c /tmp/accept.reread; rm -f /tmp/accept.conf; cat /tmp/accept.reread")

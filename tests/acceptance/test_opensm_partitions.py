@@ -14,6 +14,7 @@ import typing as t
 import pytest
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 pytestmark = pytest.mark.long
 
@@ -47,6 +48,7 @@ def wait_for(lab: Cluster, mtu: str) -> None:
     raise AssertionError(group_mtu(lab))
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_another_mtu_of_a_partition_arrives(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
     """opensm keeps the group when it rereads its file, and so does a standby that has been master."""
     converge(lab, *TAGS, inventory=edited(declaring(2048)))
@@ -77,6 +79,7 @@ def test_another_mtu_of_a_partition_arrives(lab: Cluster, edited: t.Callable[...
         lab.shell("node1", "systemctl start rdma-opensm@ib")
 
 
+@pytest.mark.proves("opensm_options", debian12=REAL)
 def test_a_host_that_is_not_reached_keeps_its_membership(lab: Cluster, edited: t.Callable[..., pathlib.Path]) -> None:
     inventory = edited(declaring(4096))
     converge(lab, *TAGS, inventory=inventory)

@@ -17,6 +17,7 @@ import typing as t
 import pytest
 from cluster import BIN, Cluster, environment
 from common import ROOT
+from proofs import LOOK_ALIKE, REAL
 
 pytestmark = pytest.mark.long
 
@@ -122,6 +123,7 @@ def node(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         subprocess.run(["docker", "rm", "--force", NAME], capture_output=True, check=False)
 
 
+@pytest.mark.proves("packages", debian12=REAL, el9=LOOK_ALIKE, sles15=LOOK_ALIKE)
 def test_packages_come_with_what_they_need_and_go_alone(node: Node) -> None:
     done, before, after = node.converge(purposes=["opensm", "diagnostics"], start_services=False)
     gained = {name: version for name, version in after.items() if before.get(name) != version}
@@ -133,6 +135,7 @@ def test_packages_come_with_what_they_need_and_go_alone(node: Node) -> None:
     assert (before.keys() - after.keys(), after.keys() - before.keys()) == ({"opensm"}, set())
 
 
+@pytest.mark.proves("packages", debian12=REAL, el9=LOOK_ALIKE, sles15=LOOK_ALIKE)
 def test_what_is_not_to_be_had_is_named_before_any_change(node: Node) -> None:
     before = node.packages()
     for arguments in (("--check",), ()):

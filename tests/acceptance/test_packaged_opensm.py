@@ -14,6 +14,7 @@ import pytest
 import yaml
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 NODE, RESTING = "node1", "node2"
 # As a guide of a distribution describes it.
@@ -77,6 +78,7 @@ def _hosts(cluster: Cluster) -> dict[str, dict[str, t.Any]]:
     return {host: dict(own or {}) for host, own in children["rdma"]["hosts"].items()}
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_one_on_a_port_of_no_declared_fabric_is_refused(packaged: Cluster, tmp_path: pathlib.Path) -> None:
     before = packaged.shell(NODE, STATE).stdout
     assert before.count("--guid") == 2, before
@@ -91,6 +93,7 @@ def test_one_on_a_port_of_no_declared_fabric_is_refused(packaged: Cluster, tmp_p
     assert "rdma-opensm" not in after
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_partitions_with_groups_are_adopted_as_they_are(packaged: Cluster, tmp_path: pathlib.Path) -> None:
     second = packaged.shell(NODE, "ibstat -p | tail -n 1").stdout.strip()
     done = packaged.shell(NODE, "systemctl stop opensm@%s; cat > /etc/opensm/partitions.conf <<'END'\n%sEND\n" % (second, PARTITIONS))
@@ -107,6 +110,7 @@ def test_partitions_with_groups_are_adopted_as_they_are(packaged: Cluster, tmp_p
     assert "changed=0" in again.output.split("PLAY RECAP")[1].split(NODE)[1].splitlines()[0], again.output
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_partitions_that_opensm_refuses_are_a_finding(packaged: Cluster, tmp_path: pathlib.Path) -> None:
     """An edit of the file, which opensm rejects at the next sweep."""
     adopting = inventory(packaged, tmp_path, opensm_adopt=True)
@@ -123,6 +127,7 @@ def test_partitions_that_opensm_refuses_are_a_finding(packaged: Cluster, tmp_pat
         packaged.shell(NODE, "cp /root/kept %s; systemctl reload 'rdma-opensm@*'" % path)
 
 
+@pytest.mark.proves("adopted", debian12=REAL)
 def test_one_of_other_software_is_left_alone_and_named(packaged: Cluster, tmp_path: pathlib.Path) -> None:
     done = packaged.shell(RESTING, OTHERS)
     assert done.returncode == 0, done.stdout + done.stderr

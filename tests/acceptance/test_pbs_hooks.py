@@ -15,6 +15,7 @@ import pytest
 import records
 import yaml
 from cluster import Cluster, Run
+from proofs import LOOK_ALIKE
 
 HOST, NODE = "node1", "node2"
 STANDIN = pathlib.Path(__file__).with_name("pbsnodes.sh").read_text(encoding="utf-8")
@@ -61,6 +62,7 @@ def failures(run: Run) -> str:
     return " ".join(str(event["msg"]) for event in records.failures(run.events))
 
 
+@pytest.mark.proves("drain", debian12=LOOK_ALIKE)
 def test_out_of_service_and_back_and_check_mode_foresees_it(pbs: Pbs) -> None:
     predicted = pbs.play("--check")
     assert predicted.status == 0, predicted.output
@@ -74,6 +76,7 @@ def test_out_of_service_and_back_and_check_mode_foresees_it(pbs: Pbs) -> None:
     assert changed(done) == {"Resume the node in PBS"}
 
 
+@pytest.mark.proves("drain", debian12=LOOK_ALIKE)
 def test_a_job_that_does_not_end_stops_the_run(pbs: Pbs) -> None:
     pbs.do("echo '12.pbs1/0, 12.pbs1/1' >%s/jobs" % STATE)
     stopped = pbs.play(rdma_pbs_timeout=2)
@@ -85,6 +88,7 @@ def test_a_job_that_does_not_end_stops_the_run(pbs: Pbs) -> None:
     assert changed(pbs.play()) == {"Resume the node in PBS"}
 
 
+@pytest.mark.proves("drain", debian12=LOOK_ALIKE)
 def test_a_node_that_somebody_else_took_out_stays_out(pbs: Pbs) -> None:
     pbs.do("pbsnodes -o -C 'disk replaced on Monday' %s" % NODE)
     run = pbs.play()
@@ -93,6 +97,7 @@ def test_a_node_that_somebody_else_took_out_stays_out(pbs: Pbs) -> None:
     assert pbs.node() == (True, "disk replaced on Monday")
 
 
+@pytest.mark.proves("drain", debian12=LOOK_ALIKE)
 def test_a_node_that_pbs_does_not_know_is_found_before_anything_changes(pbs: Pbs) -> None:
     run = pbs.play(rdma_pbs_node="nosuch")
     assert run.status != 0

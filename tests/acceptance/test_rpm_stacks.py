@@ -143,6 +143,7 @@ def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, vers
 
 
 @pytest.mark.parametrize("wish", [DOCA, MLNX_OFED], ids=["doca", "mlnx_ofed"])
+@pytest.mark.proves("mlnx_ofed", "doca", el9=LOOK_ALIKE)
 def test_what_would_go_along_is_refused_and_named(node: Node, wish: Options) -> None:
     node.run("dnf -y install site-lustre")
     before = node.packages()
@@ -155,6 +156,7 @@ def test_what_would_go_along_is_refused_and_named(node: Node, wish: Options) -> 
     node.run("dnf -y remove --noautoremove site-lustre")
 
 
+@pytest.mark.proves("doca", el9=LOOK_ALIKE)
 def test_a_version_that_the_repository_lacks_is_refused(node: Node) -> None:
     before = node.packages()
     refused = node.stack(**{**DOCA, "version": "2.9.7"})
@@ -176,6 +178,7 @@ def updates(node: Node) -> collections.abc.Iterator[None]:
 
 
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
+@pytest.mark.proves("mlnx_ofed", "doca", el9=LOOK_ALIKE)
 def test_an_update_of_the_system_replaces_nothing_of_the_stack(node: Node, wish: Options) -> None:
     """Other repositories have packages of the same names with higher versions."""
     assert not node.stack(**wish)["failed"]
@@ -189,6 +192,7 @@ def test_an_update_of_the_system_replaces_nothing_of_the_stack(node: Node, wish:
 
 
 @pytest.mark.parametrize("wish", [MLNX_OFED, DOCA], ids=["mlnx_ofed", "doca"])
+@pytest.mark.proves("mlnx_ofed", "doca", el9=LOOK_ALIKE)
 def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, wish: Options) -> None:
     """The role has the package on record, and the metapackage of a stack installed later depends on it."""
     assert not node.stack(**wish)["failed"]
@@ -203,6 +207,7 @@ def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, 
     assert node.cluster.shell(NODE, "test -e %s" % record).returncode
 
 
+@pytest.mark.proves("mlnx_ofed", el9=LOOK_ALIKE)
 def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -> None:
     assert not node.stack(**ABSENT)["failed"]
     node.run(INSTALLER % INSTALLED)
@@ -225,6 +230,7 @@ def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -
     assert (again["failed"], again["changes"]) == (False, [])
 
 
+@pytest.mark.proves("mlnx_ofed", el9=LOOK_ALIKE)
 def test_an_update_of_the_system_replaces_nothing_that_the_installer_has_installed(node: Node) -> None:
     """No repository has these packages. Without protection, packages of higher versions would replace them."""
     locks = "/etc/dnf/plugins/versionlock.list"

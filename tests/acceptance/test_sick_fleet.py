@@ -21,6 +21,7 @@ import records
 import sick
 import yaml
 from cluster import Cluster, Run
+from proofs import LOOK_ALIKE, REAL
 
 PREFIX = "rdma-sick"
 WHOLE = ("node1", "node2")
@@ -109,6 +110,7 @@ def forms(name: str) -> list[str]:
     return [name, *ranges]
 
 
+@pytest.mark.proves("fleet", "check_mode", debian12=REAL)
 def test_check_mode_foresees_the_same_for_whole_hosts(fleet: Fleet) -> None:
     with_sick, alone = fleet.play("site", "--check"), fleet.play_whole("site", "--check")
     assert alone.status == 0, alone.output
@@ -118,6 +120,7 @@ def test_check_mode_foresees_the_same_for_whole_hosts(fleet: Fleet) -> None:
     assert named(summary(with_sick)) == SICK - {LOST_RAIL}, with_sick.output
 
 
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_whole_hosts_are_served_completely_and_a_second_run_changes_nothing(fleet: Fleet) -> None:
     run = fleet.play("site")
     assert run.status != 0 and ended(run) <= SICK, run.output
@@ -145,12 +148,14 @@ def served(fleet: Fleet, playbook: str, **variables: t.Any) -> Run:
     return run
 
 
+@pytest.mark.proves("fleet", "verify", debian12=REAL)
 def test_whole_hosts_are_verified(fleet: Fleet) -> None:
     run = fleet.play("verify")
     assert run.status != 0 and ended(run) == SICK, run.output
     assert named(run.output) == SICK, run.output
 
 
+@pytest.mark.proves("fleet", "fabric", debian12=REAL)
 def test_the_fabric_is_judged(fleet: Fleet) -> None:
     run = fleet.play("fabric")
     assert "Fabric ib: 1 switch" in run.output, run.output
@@ -158,6 +163,7 @@ def test_the_fabric_is_judged(fleet: Fleet) -> None:
     assert run.status == 0, run.output
 
 
+@pytest.mark.proves("fleet", "upgrade", debian12=REAL)
 def test_whole_hosts_are_upgraded(fleet: Fleet) -> None:
     run = served(fleet, "upgrade", ofed_extra_packages=["qperf"], rdma_drain_tasks="", rdma_undrain_tasks="")
     assert {host for _play, _task, host in records.changes(run.events)} >= set(WHOLE), run.output
@@ -165,6 +171,7 @@ def test_whole_hosts_are_upgraded(fleet: Fleet) -> None:
         assert fleet.lab.shell(node, "dpkg-query -W qperf").returncode == 0
 
 
+@pytest.mark.proves("fleet", "parameters", debian12=LOOK_ALIKE)
 def test_whole_hosts_get_their_firmware_settings(fleet: Fleet) -> None:
     config = [{"all": True, "parameters": {"NUM_OF_VFS": 4}}]
     run = served(fleet, "firmware", rdma_allow_container=True, hca_firmware_config=config)
@@ -173,14 +180,17 @@ def test_whole_hosts_get_their_firmware_settings(fleet: Fleet) -> None:
         assert "NUM_OF_VFS" in fleet.lab.shell(node, "mstconfig -d 0000:03:00.0 -e query NUM_OF_VFS | grep '0  *4'").stdout
 
 
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_nothing_is_rebooted_that_has_nothing_pending(fleet: Fleet) -> None:
     served(fleet, "reboot", rdma_allow_reload=True, ofed_extra_packages=["qperf"])
 
 
+@pytest.mark.proves("fleet", "monitoring", debian12=REAL)
 def test_the_fabric_is_monitored(fleet: Fleet) -> None:
     served(fleet, "monitor", rdma_allow_container=True)
 
 
+@pytest.mark.proves("fleet", "support", debian12=REAL)
 def test_support_bundles_of_whole_hosts_are_there(fleet: Fleet, tmp_path: pathlib.Path) -> None:
     run = fleet.play("support_bundle", "-e", json.dumps({"support_bundle_dir": str(tmp_path)}))
     # The other hosts answer despite their other faults.
@@ -214,6 +224,7 @@ def copes(fleet: Fleet, host: str, playbook: str) -> None:
 
 
 @pytest.mark.parametrize("host", sorted(SICK))
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_a_sick_host_may_be_the_designated_one(fleet: Fleet, host: str) -> None:
     run = fleet.designating(host, "site")
     assert run.status != 0 and ended(run) <= SICK, run.output
@@ -226,6 +237,7 @@ def test_a_sick_host_may_be_the_designated_one(fleet: Fleet, host: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("host", sorted(SICK))
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_a_sick_host_may_be_the_designated_one_of_every_playbook(fleet: Fleet, host: str) -> None:
     # Otherwise the healthy hosts would deviate from the declaration.
     fleet.designating(host, "site")
@@ -233,6 +245,7 @@ def test_a_sick_host_may_be_the_designated_one_of_every_playbook(fleet: Fleet, h
         copes(fleet, host, playbook)
 
 
+@pytest.mark.proves("fleet", "remove", debian12=REAL)
 def test_whole_hosts_are_rid_of_everything(fleet: Fleet) -> None:
     run = fleet.play("remove", "-e", "rdma_remove=true")
     assert run.status != 0 and ended(run) <= SICK, run.output

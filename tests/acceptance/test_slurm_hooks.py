@@ -19,6 +19,7 @@ import pytest
 import records
 import yaml
 from cluster import Cluster, Run
+from proofs import REAL
 
 CONTROLLER, NODE = "node1", "node2"
 OURS = "rdma.ofed firmware"
@@ -144,6 +145,7 @@ def failures(run: Run) -> str:
     return " ".join(str(event["msg"]) for event in records.failures(run.events))
 
 
+@pytest.mark.proves("drain", debian12=REAL)
 def test_the_drain_waits_for_a_running_job_and_check_mode_foresees_it(slurm: Slurm) -> None:
     number = slurm.job("train")
     predicted = slurm.play("--check")
@@ -164,6 +166,7 @@ def test_the_drain_waits_for_a_running_job_and_check_mode_foresees_it(slurm: Slu
     assert slurm.node()[1] == ""
 
 
+@pytest.mark.proves("drain", debian12=REAL)
 def test_a_job_that_does_not_end_stops_the_run_and_a_later_one_brings_the_node_back(slurm: Slurm) -> None:
     number = slurm.job("endless")
     stopped = slurm.firmware(rdma_slurm_timeout=2)
@@ -188,6 +191,7 @@ def test_a_job_that_does_not_end_stops_the_run_and_a_later_one_brings_the_node_b
     assert slurm.node()[1] == ""
 
 
+@pytest.mark.proves("drain", debian12=REAL)
 def test_the_undrain_waits_for_slurmd_of_a_node_that_was_rebooted(slurm: Slurm) -> None:
     assert changed(slurm.play(hooks=(DRAIN,))) == {"Drain the node in Slurm"}
     assert changed(slurm.play(hooks=(DRAIN,))) == set()
@@ -205,6 +209,7 @@ def test_the_undrain_waits_for_slurmd_of_a_node_that_was_rebooted(slurm: Slurm) 
 
 
 @pytest.mark.parametrize(("state", "flags"), [("drain", {"IDLE", "DRAIN"}), ("down", {"DOWN"})])
+@pytest.mark.proves("drain", debian12=REAL)
 def test_a_node_that_somebody_else_took_out_stays_out(slurm: Slurm, state: str, flags: set[str]) -> None:
     slurm.do("scontrol update nodename=%s state=%s reason='disk [2]: replaced on Monday'" % (NODE, state))
     run = slurm.play()
@@ -226,6 +231,7 @@ def test_a_node_that_somebody_else_took_out_stays_out(slurm: Slurm, state: str, 
         ),
     ],
 )
+@pytest.mark.proves("drain", debian12=REAL)
 def test_what_can_not_work_is_found_before_anything_changes(slurm: Slurm, variables: dict[str, t.Any], words: tuple[str, ...]) -> None:
     run = slurm.firmware(**variables)
     assert run.status != 0
@@ -234,6 +240,7 @@ def test_what_can_not_work_is_found_before_anything_changes(slurm: Slurm, variab
         assert word in failures(run)
 
 
+@pytest.mark.proves("drain", debian12=REAL)
 def test_tasks_of_ones_own(slurm: Slurm, tmp_path: pathlib.Path) -> None:
     config = [{"all": True, "parameters": {"NUM_OF_VFS": 5}}]
     slurm.firmware(rdma_allow_reboot=False, hca_firmware_config=config)

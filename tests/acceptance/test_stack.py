@@ -78,6 +78,7 @@ def packages(lab: Cluster) -> str:
     return lab.shell(NODE, "dpkg-query --show; stat -c %Y /sys/module/mlx5_core; ofed_info -s").stdout
 
 
+@pytest.mark.proves("mlnx_ofed", debian12=LOOK_ALIKE)
 def test_a_stack_that_was_installed_by_hand_is_adopted_and_not_replaced_unasked(lab: Cluster, bundle: dict[str, t.Any]) -> None:
     installer = "%s/mlnxofedinstall --distro debian12 --basic -q --force --without-fw-update </dev/null 2>&1" % bundle["ofed_bundle"]
     done = lab.shell(NODE, installer)

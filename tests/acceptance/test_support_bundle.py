@@ -10,7 +10,9 @@ import pathlib
 import tarfile
 import typing as t
 
+import pytest
 from cluster import Cluster
+from proofs import REAL
 
 SECRETS = ("5ec2e75ec2e75ec2", "hunter2", "swordfish77")
 PLANTED = "/etc/rdma/planted.conf"
@@ -37,6 +39,7 @@ def contents(path: pathlib.Path) -> dict[str, str]:
         return {name.partition("/")[2]: stream.read().decode("utf-8", "replace") for name, stream in texts.items() if stream}
 
 
+@pytest.mark.proves("support", debian12=REAL)
 def test_one_archive_of_all_hosts_without_secrets(lab: Cluster, edited: t.Callable[..., pathlib.Path], tmp_path: pathlib.Path) -> None:
     arguments = ["-e", "support_bundle_dir=%s" % (tmp_path / "bundles"), "-e", '{"opensm_secret_options": {"some_key": "swordfish77"}}']
     inventory = edited(with_silent_host(tmp_path))

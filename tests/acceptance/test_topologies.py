@@ -13,9 +13,11 @@ import pytest
 import records
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 
 @pytest.mark.long
+@pytest.mark.proves("scale", "unchanged", "fabric", debian12=REAL)
 def test_sixteen_nodes_converge_and_their_fabric_is_right(tmp_path: pathlib.Path) -> None:
     cluster = Cluster("rdma-16-nodes")
     try:

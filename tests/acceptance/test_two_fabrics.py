@@ -12,11 +12,13 @@ import pathlib
 import re
 import typing as t
 
+import pytest
 import records
 import tasks
 import yaml
 from cluster import Cluster, environment
 from conftest import converge
+from proofs import REAL
 
 STORAGE_PREFIX = "0xfe80000000000001"
 NODES = ("node1", "node2", "node3")
@@ -72,6 +74,7 @@ def instances(cluster: Cluster, node: str) -> dict[str, str]:
     return {unit: cluster.shell(node, "systemctl show -p MainPID --value %s" % unit).stdout.strip() for unit in units}
 
 
+@pytest.mark.proves("fabrics", debian12=REAL)
 def test_each_fabric_has_its_own_master(tmp_path: pathlib.Path) -> None:
     with two_fabrics("two-fabrics", tmp_path) as (cluster, inventory):
         predicted = converge(cluster, "--check", inventory=inventory)
@@ -124,6 +127,7 @@ def move(cluster: Cluster, inventory: pathlib.Path) -> None:
     assert {node: instances(cluster, node)["rdma-opensm@storage.service"] for node in before} == before
 
 
+@pytest.mark.proves("fabrics", "verify", debian12=REAL)
 def test_swapped_cables_are_found_and_named(tmp_path: pathlib.Path) -> None:
     with two_fabrics("two-fabrics-swapped", tmp_path) as (cluster, inventory):
         run = cluster.play("site", inventory=inventory)

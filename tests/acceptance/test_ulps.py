@@ -14,6 +14,7 @@ import pytest
 import records
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 NODE = "node2"
 LISTED = "/etc/modules-load.d/rdma-ofed-ulps.conf"
@@ -50,6 +51,7 @@ def restored(lab: Cluster) -> collections.abc.Iterator[Cluster]:
     converge(lab, "--limit", NODE)
 
 
+@pytest.mark.proves("ulps", debian12=REAL)
 def test_protocols_are_turned_on_and_off_by_name_and_go_with_the_stack(node: Cluster) -> None:
     made_as_predicted(node, ofed_ulps=["ibacm", "srp"])
     assert states(node, "is-active") == ["active", "active"]

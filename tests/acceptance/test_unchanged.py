@@ -11,9 +11,11 @@ import pytest
 import records
 from cluster import Cluster
 from conftest import converge
+from proofs import REAL
 
 
 @pytest.mark.quick
+@pytest.mark.proves("unchanged", debian12=REAL)
 def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
     run = converge(lab)
     assert records.changes(run.events) == {}
@@ -26,12 +28,14 @@ def test_a_second_run_changes_nothing_within_the_budget(lab: Cluster) -> None:
 
 
 @pytest.mark.quick
+@pytest.mark.proves("check_mode", "unchanged", debian12=REAL)
 def test_check_mode_of_an_unchanged_site_predicts_nothing(lab: Cluster) -> None:
     run = converge(lab, "--check", "--diff")
     assert records.changes(run.events) == {}
     assert budget.exceeded(records.executions(run.events), budget.managers(lab.inventory)) == []
 
 
+@pytest.mark.proves("unchanged", debian12=REAL)
 def test_with_limit_nothing_changes_elsewhere(lab: Cluster) -> None:
     run = converge(lab, "--limit", "node2")
     assert records.changes(run.events) == {}
@@ -41,6 +45,7 @@ def test_with_limit_nothing_changes_elsewhere(lab: Cluster) -> None:
     assert lab.play("verify").status == 0
 
 
+@pytest.mark.proves("opensm", debian12=REAL)
 def test_with_limit_a_disturbed_node_is_mended_and_no_second_master_comes_up(lab: Cluster) -> None:
     lab.shell("node2", "ip addr flush dev ib0; rm -f /etc/modules-load.d/*rdma*")
     run = converge(lab, "--limit", "node2")

@@ -15,6 +15,7 @@ import records
 import sick
 import yaml
 from cluster import Cluster, Run
+from proofs import REAL
 
 LOOK = """\
 - hosts: all
@@ -49,6 +50,7 @@ def ended(run: Run) -> set[str]:
 
 
 @pytest.mark.parametrize("kind", [sick.REFUSED, sick.ENDLESS])
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_a_dead_host_costs_the_others_neither_their_subnet_manager_nor_their_check(lab: Cluster, kind: str) -> None:
     """The master is down, and the inventory names another host first. A trial had left such a fabric without a subnet manager."""
     with sick.Ward() as ward:
@@ -69,6 +71,7 @@ def test_a_dead_host_costs_the_others_neither_their_subnet_manager_nor_their_che
     lab.wait_until_green(120)
 
 
+@pytest.mark.proves("fleet", "fabric", debian12=REAL)
 def test_the_fabric_is_judged_through_the_next_host_that_answers(lab: Cluster) -> None:
     with sick.Ward() as ward:
         inventory = ward.inventory(managed(lab, "node1", "node2", standby=False), {"node1": sick.REFUSED})
@@ -101,6 +104,7 @@ BUNDLE = {"ofed_source": "mlnx_ofed", "ofed_version": "24.10-0.7.0.0", "ofed_bun
     ("playbook", "variables"),
     [("bootstrap", {}), ("build", BUNDLE), ("pair_test", {"pair_test_tests": ["ibping"], "pair_test_seconds": 1})],
 )
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_dead_hosts_are_named_and_cost_the_others_nothing(lab: Cluster, playbook: str, variables: dict[str, t.Any]) -> None:
     options = ("-e", json.dumps(variables))
     with sick.Ward() as ward:
@@ -114,6 +118,7 @@ def test_dead_hosts_are_named_and_cost_the_others_nothing(lab: Cluster, playbook
 
 
 @pytest.mark.parametrize("hosts", [(sick.ENDLESS, "node1"), ("node1", sick.REFUSED)])
+@pytest.mark.proves("fleet", debian12=REAL)
 def test_a_measurement_with_a_dead_host_names_it(lab: Cluster, hosts: tuple[str, str]) -> None:
     with sick.Ward() as ward:
         inventory = ward.inventory(with_dead_hosts(lab), {kind: kind for kind in sick.KINDS})

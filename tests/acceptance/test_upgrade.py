@@ -16,6 +16,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from conftest import converge
+from proofs import REAL
 
 PACKAGE = "hello"
 NODES = ("node1", "node2", "node3")
@@ -75,6 +76,7 @@ def failures(run: Run) -> str:
     return " ".join(str(event["msg"]) for event in records.failures(run.events))
 
 
+@pytest.mark.proves("upgrade", debian12=REAL)
 def test_an_upgrade_stops_at_a_bad_batch_and_goes_on_there(site: Site) -> None:
     predicted = site.upgrade("--check")
     assert predicted.status == 0, predicted.output
@@ -104,6 +106,7 @@ def test_an_upgrade_stops_at_a_bad_batch_and_goes_on_there(site: Site) -> None:
     assert sorted(site.noted()) == ["undrain %s" % node for node in NODES]
 
 
+@pytest.mark.proves("upgrade", debian12=REAL)
 def test_with_a_limit_the_others_are_left_alone_and_a_host_in_no_group_is_an_error(site: Site) -> None:
     limited = site.upgrade("--limit", "node3")
     assert limited.status == 0, limited.output
@@ -114,6 +117,7 @@ def test_with_a_limit_the_others_are_left_alone_and_a_host_in_no_group_is_an_err
     assert not site.has_package("node1")
 
 
+@pytest.mark.proves("upgrade", debian12=REAL)
 def test_what_is_pending_is_told_and_nothing_is_reloaded_unless_it_is_allowed(site: Site) -> None:
     options = {"kernel_modules_options": {"ib_ipoib": {"send_queue_size": 1024}}}
     assert site.play("site", **options).status == 0
@@ -129,6 +133,7 @@ def test_what_is_pending_is_told_and_nothing_is_reloaded_unless_it_is_allowed(si
     assert rebooted == ["node3", "node2", "node1"]
 
 
+@pytest.mark.proves("upgrade", debian12=REAL)
 def test_a_port_that_goes_down_meanwhile_stops_the_run_though_its_node_is_in_no_batch(site: Site, tmp_path: pathlib.Path) -> None:
     pull = tmp_path / "pull.yml"
     argv = [*site.lab.lab, "fault", "link", "node2", "down"]

@@ -11,7 +11,9 @@ import pathlib
 import re
 import typing as t
 
+import pytest
 from cluster import Cluster, Run
+from proofs import REAL
 
 NODE = "node1"
 PLAYBOOK = str(pathlib.Path(__file__).parent / "kernel_modules.yml")
@@ -47,6 +49,7 @@ def test_grub_boots_the_kernel_of_the_disk(lab: Cluster) -> None:
     assert "root=UUID=%s" % run(lab, "findmnt -n -o UUID /") in words
 
 
+@pytest.mark.proves("modules", debian12=REAL)
 def test_options_and_modules_are_there_after_a_reboot(lab: Cluster) -> None:
     assert not modules(lab, LOADED_EARLY) & set(DRIVERS)
     declare(lab, kernel_modules_options={"ib_ipoib": {"send_queue_size": 256}})
@@ -56,6 +59,7 @@ def test_options_and_modules_are_there_after_a_reboot(lab: Cluster) -> None:
     assert not modules(lab, LOADED_EARLY) & set(DRIVERS)
 
 
+@pytest.mark.proves("initramfs", debian12=REAL)
 def test_drivers_in_the_initramfs_are_loaded_before_the_root_is_mounted(lab: Cluster) -> None:
     declare(lab, kernel_modules_options={"ib_ipoib": {"send_queue_size": 256}}, kernel_modules_initramfs_drivers=DRIVERS)
     lab.command("restart", NODE)
@@ -67,6 +71,7 @@ def test_drivers_in_the_initramfs_are_loaded_before_the_root_is_mounted(lab: Clu
     assert len(run(lab, "ls /sys/class/net").split()) == 6
 
 
+@pytest.mark.proves("initramfs", debian12=REAL)
 def test_an_option_gets_into_the_initramfs_that_is_booted(lab: Cluster) -> None:
     variables: dict[str, t.Any] = {"kernel_modules_options": {"ib_ipoib": {"send_queue_size": 1024}}, "kernel_modules_initramfs_drivers": DRIVERS}
     declare(lab, **variables)
@@ -76,6 +81,7 @@ def test_an_option_gets_into_the_initramfs_that_is_booted(lab: Cluster) -> None:
     assert queue_size(lab) == "1024"
 
 
+@pytest.mark.proves("initramfs", debian12=REAL)
 def test_another_kernel_boots_when_grub_says_so(lab: Cluster) -> None:
     running = run(lab, "uname -r")
     series = re.escape(running.rsplit("-", 2)[0])

@@ -19,6 +19,7 @@ import typing as t
 import pytest
 import records
 from driver_node import ADDRESS, COMPILED, IN_USE, NODE, PEER, Node
+from proofs import LOOK_ALIKE
 
 UMAD = "exec 3</dev/infiniband/umad0; exec sleep 900"
 REPLACED = "driver: as loaded -> as installed"
@@ -45,6 +46,7 @@ def other(node: Node) -> str:
     return max((release for release in found if release != running), key=lambda release: int(release.split("-")[1]))
 
 
+@pytest.mark.proves("dkms", "mlnx_ofed", debian12=LOOK_ALIKE)
 def test_dkms_builds_it_for_the_kernel_that_boots_next(node: Node) -> None:
     found = node.kernels()
     assert found["next_boot"] == found["running"]
@@ -57,6 +59,7 @@ def test_dkms_builds_it_for_the_kernel_that_boots_next(node: Node) -> None:
     assert node.run("modprobe mlx5_ib && cat /sys/module/mlx5_ib/srcversion && modprobe -r mlx5_ib") == built["mlx5_ib"]
 
 
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_policy_never_leaves_the_loaded_driver_and_says_so(node: Node) -> None:
     assert node.loaded() == dict.fromkeys(IN_USE, "")
     result = node.module("driver_reload", policy="never")
@@ -92,6 +95,7 @@ def a_subnet_manager(node: Node) -> collections.abc.Iterator[tuple[tuple[str, st
 
 
 @pytest.mark.parametrize("user", [an_open_device, a_mount, a_subnet_manager])
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextlib.AbstractContextManager[tuple[tuple[str, str, str], ...]]]) -> None:
     before = node.loaded()
     with user(node) as expected:
@@ -107,6 +111,7 @@ def test_it_stays_while_it_is_used(node: Node, user: t.Callable[[Node], contextl
     assert node.reachable(0)
 
 
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathlib.Path) -> None:
     before = node.loaded()
     with node.over_ipoib(tmp_path) as inventory:
@@ -123,6 +128,7 @@ def test_it_stays_while_the_connection_goes_over_it(node: Node, tmp_path: pathli
     assert node.loaded() == before
 
 
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
     """A client of a service on the node itself: both ends are on ib0."""
     before = node.loaded()
@@ -136,6 +142,7 @@ def test_it_stays_while_a_program_has_a_connection_over_it(node: Node) -> None:
     node.wait_for_the_end_of_connections()
 
 
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> None:
     built = node.built(node.run("uname -r"))
     check = node.module("driver_reload", "--check", allow_reload=True)
@@ -151,12 +158,14 @@ def test_an_idle_driver_is_replaced_and_the_network_comes_back(node: Node) -> No
     assert (again["changed"], again["pending"]) == (False, [])
 
 
+@pytest.mark.proves("mlnx_ofed", debian12=LOOK_ALIKE)
 def test_the_role_has_nothing_left_to_do(node: Node) -> None:
     done = node.ofed()
     assert done.status == 0, done.output
     assert records.changes(done.events) == {}
 
 
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
     """A process with an open device holds ib_umad and ib_core: the adapter's driver and IPoIB are unloaded by then."""
     before = node.loaded()
@@ -177,6 +186,7 @@ def test_what_can_not_be_unloaded_is_loaded_again(node: Node) -> None:
     assert node.reachable(60), node.run("ip address")
 
 
+@pytest.mark.proves("dkms", debian12=LOOK_ALIKE)
 def test_pin_keeps_the_kernel_that_has_the_driver(node: Node, other: str) -> None:
     """For apt, a kernel upgrade is a metapackage that depends on another kernel."""
     node.offer(other)
@@ -189,6 +199,7 @@ def test_pin_keeps_the_kernel_that_has_the_driver(node: Node, other: str) -> Non
     assert node.kernels()["next_boot"] == node.run("uname -r")
 
 
+@pytest.mark.proves("dkms", debian12=LOOK_ALIKE)
 def test_a_kernel_without_the_driver_is_refused(node: Node, other: str) -> None:
     """The other kernel is older; by default, GRUB would start the newest."""
     node.cluster.command("driver", NODE, other)
@@ -205,6 +216,7 @@ def test_a_kernel_without_the_driver_is_refused(node: Node, other: str) -> None:
     assert node.kernels() == found
 
 
+@pytest.mark.proves("dkms", debian12=LOOK_ALIKE)
 def test_the_driver_is_built_for_the_kernel_that_boots_next(node: Node, other: str) -> None:
     check, done = node.ofed("--check"), node.ofed()
     assert done.status == 0, done.output

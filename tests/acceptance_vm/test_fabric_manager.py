@@ -19,6 +19,7 @@ import yaml
 from cluster import Cluster, Run
 from conftest import PREFIX, running
 from interfaces import Look, look, run, within
+from proofs import REAL
 
 NODES = ("node1", "node2")
 PKEY = 0x8005
@@ -96,6 +97,7 @@ def members(machines: Cluster) -> set[str]:
     return {block["PortGid"] for block in blocks if block["MGID"].startswith("ff12:401b:8005:") and block["PortGid"] != "::"}
 
 
+@pytest.mark.proves("opensm", "opensm_options", "pkeys", debian12=REAL)
 def test_a_partition_reaches_real_interfaces(machines: Cluster, inventory: pathlib.Path) -> None:
     site(machines, inventory)
     check_interfaces(machines)
@@ -104,10 +106,12 @@ def test_a_partition_reaches_real_interfaces(machines: Cluster, inventory: pathl
     assert within(60, lambda: reaches(machines))
 
 
+@pytest.mark.proves("unchanged", debian12=REAL)
 def test_a_second_run_changes_nothing(machines: Cluster, inventory: pathlib.Path) -> None:
     assert records.changes(site(machines, inventory).events) == {}
 
 
+@pytest.mark.proves("handover", debian12=REAL)
 def test_a_standby_takes_over_and_clients_register_again(machines: Cluster) -> None:
     """A new master knows no members of a multicast group until they join again."""
     both = members(machines)

@@ -66,6 +66,7 @@ def node(driver: Node) -> Node:
     return driver
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_node_without_gpu_is_left_alone(node: Node) -> None:
     done = role(node)
     assert done.status == 0, done.output
@@ -75,6 +76,7 @@ def test_a_node_without_gpu_is_left_alone(node: Node) -> None:
     assert (result["changed"], result["method"]) == (False, "")
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_gpu_without_its_driver(node: Node) -> None:
     bring(node, "card", "/root/card")
     node.run("make -s -C /lib/modules/$(uname -r)/build M=/root/card modules")
@@ -103,6 +105,7 @@ def test_inbox_is_dmabuf_with_the_open_modules_and_nothing_with_the_others(node:
     node.run("rmmod nvidia && modprobe nvidia")
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_driver_from_before_the_stack_is_built_anew(node: Node) -> None:
     done = node.play("site", "--skip-tags", "opensm", ofed_reload="never")
     assert done.status == 0, done.output
@@ -121,6 +124,7 @@ def test_a_driver_from_before_the_stack_is_built_anew(node: Node) -> None:
     assert (entry["kind"], entry["subject"], entry["needs"]) == ("module", "nvidia_peermem", "driver_reload")
 
 
+@pytest.mark.proves("gpudirect", "reload", debian12=LOOK_ALIKE)
 def test_the_reload_of_the_driver_loads_it(node: Node) -> None:
     result = node.module("driver_reload", allow_reload=True)
     assert not result["failed"], result
@@ -133,6 +137,7 @@ def test_the_reload_of_the_driver_loads_it(node: Node) -> None:
     assert (result["changed"], result["pending"], result["loaded"]) == (False, [], ["nvidia_peermem"]), result
 
 
+@pytest.mark.proves("gpudirect", "reload", debian12=LOOK_ALIKE)
 def test_it_goes_before_a_reload_and_comes_back_after_it(node: Node) -> None:
     result = node.module("driver_reload", allow_reload=True, because=BECAUSE)
     assert not result["failed"], result
@@ -142,6 +147,7 @@ def test_it_goes_before_a_reload_and_comes_back_after_it(node: Node) -> None:
     assert node.reachable(60)
 
 
+@pytest.mark.proves("gpudirect", "reload", debian12=LOOK_ALIKE)
 def test_it_stays_while_a_process_uses_it(node: Node) -> None:
     node.run("echo 2 >/sys/module/nvidia_peermem/parameters/standin_users")
     try:
@@ -153,6 +159,7 @@ def test_it_stays_while_a_process_uses_it(node: Node) -> None:
     assert loaded(node)
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_the_unit_follows_openibd(node: Node) -> None:
     """openibd itself cannot unload everything here: its list lacks the driver of the lab's adapters."""
     node.run("systemctl start openibd; systemctl stop openibd; true")
@@ -162,6 +169,7 @@ def test_the_unit_follows_openibd(node: Node) -> None:
     assert node.reachable(60)
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_it_outlives_a_reboot(node: Node) -> None:
     node.cluster.command("restart", NODE)
     wait_until_loaded(node)
@@ -171,6 +179,7 @@ def test_it_outlives_a_reboot(node: Node) -> None:
     assert records.changes(again.events) == {}
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_build_that_was_broken_off_is_resumed(node: Node) -> None:
     node.run("dkms remove nvidia/535.104.05 -k $(uname -r)")
     assert loaded(node, "nvidia")
@@ -185,6 +194,7 @@ def test_a_build_that_was_broken_off_is_resumed(node: Node) -> None:
     assert node.run("ls -A /var/lib/rdma.ofed | grep gpu_driver; true") == ""
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_the_parameter(node: Node) -> None:
     changes = as_predicted(node, gpudirect_peerdirect_support=1)
     assert "peerdirect_support: 0 -> 1" in str(changes)
@@ -192,6 +202,7 @@ def test_the_parameter(node: Node) -> None:
     node.run("rm /etc/modprobe.d/rdma-ofed-gpudirect.conf")
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_another_build_of_the_stack_is_told_from_none(node: Node) -> None:
     """The kernel compares symbol versions."""
     node.run("rmmod nvidia_peermem; rmmod ib_peer_mem; echo peer-memory=other >>/etc/ofed-standin")
@@ -207,6 +218,7 @@ def test_another_build_of_the_stack_is_told_from_none(node: Node) -> None:
     assert not node.module("gpudirect")["failed"]
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_kernel_that_the_stack_was_not_built_for(node: Node) -> None:
     node.run("rmmod nvidia_peermem; rmmod ib_peer_mem && dkms remove ofed-peer-memory/1 -k $(uname -r)")
     said = node.cluster.shell(NODE, "dmesg -C; modprobe nvidia-peermem 2>&1; dmesg").stdout
@@ -219,6 +231,7 @@ def test_a_kernel_that_the_stack_was_not_built_for(node: Node) -> None:
     assert not node.module("gpudirect")["failed"]
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_a_gpu_that_is_gone(node: Node) -> None:
     node.run("rmmod nvidia_peermem nvidia gpu_standin")
     said = node.cluster.shell(NODE, "modprobe nvidia 2>&1; true").stdout
@@ -227,6 +240,7 @@ def test_a_gpu_that_is_gone(node: Node) -> None:
     node.run("modprobe gpu_standin && modprobe nvidia")
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_absent_leaves_nothing(node: Node) -> None:
     done = role(node)
     assert done.status == 0, done.output
@@ -236,6 +250,7 @@ def test_absent_leaves_nothing(node: Node) -> None:
     assert node.run("find /etc -name '*rdma-ofed-gpudirect*'") == ""
 
 
+@pytest.mark.proves("gpudirect", debian12=LOOK_ALIKE)
 def test_secure_boot_is_told_from_the_others(node: Node) -> None:
     """This test comes last: from here on the kernel requires signatures, and DKMS's key is not enrolled."""
     node.run("echo Y >/sys/module/module/parameters/sig_enforce")

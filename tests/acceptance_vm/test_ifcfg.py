@@ -31,6 +31,7 @@ def files(*names: str) -> list[str]:
 
 
 @pytest.mark.proves("ifcfg", el8=LOOK_ALIKE)
+@pytest.mark.proves("pkeys", el8=LOOK_ALIKE)
 def test_interfaces_come_from_the_files_and_outlive_a_reboot(readers: Cluster) -> None:
     made(readers, NODES, ports, backend="ifcfg")
     ports_are_there(readers, NODES, files("ib0", "ib0.8001", "ib2"))
@@ -39,6 +40,7 @@ def test_interfaces_come_from_the_files_and_outlive_a_reboot(readers: Cluster) -
 
 
 @pytest.mark.proves("ifcfg", el8=LOOK_ALIKE)
+@pytest.mark.proves("bonds", el8=LOOK_ALIKE)
 def test_a_bond_takes_their_place_and_all_of_it_goes(readers: Cluster) -> None:
     made(readers, NODES, bond, backend="ifcfg", allow_removal=True)
     bond_is_there(readers, NODES, files("bond0", "ib0", "ib1"))

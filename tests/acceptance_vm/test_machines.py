@@ -13,6 +13,7 @@ import pytest
 import yaml
 from cluster import Cluster, Run
 from interfaces import Look, look, run, within
+from proofs import REAL
 
 NODES = ("node1", "node2")
 
@@ -40,6 +41,7 @@ def declare(lab: Cluster, tmp_path: pathlib.Path) -> t.Callable[[str, bool], pat
     return write
 
 
+@pytest.mark.proves("networkd", "ipoib_modes", debian12=REAL)
 def test_connected_mode(lab: Cluster, declare: t.Callable[[str, bool], pathlib.Path]) -> None:
     site(lab, declare("connected", False))
     for number, node in enumerate(NODES, 1):
@@ -47,6 +49,7 @@ def test_connected_mode(lab: Cluster, declare: t.Callable[[str, bool], pathlib.P
         assert look(lab, node, "ib0") == Look("connected", 65520, True, ("10.20.0.%d/24" % number,))
 
 
+@pytest.mark.proves("ipoib_modes", debian12=REAL)
 def test_large_packets_reach_the_other_machine(lab: Cluster) -> None:
     run(lab, "node1", "ping -c 3 -i 0.3 -W 5 -M do -s 65000 10.20.0.2")
 
@@ -58,6 +61,7 @@ def test_enhanced_ipoib_refuses_connected_mode(lab: Cluster) -> None:
     assert "Invalid argument" in refused.stderr
 
 
+@pytest.mark.proves("networkd", "ipoib_modes", "pkeys", "reboot", debian12=REAL)
 def test_datagram_mode_and_a_child_outlive_a_reboot(lab: Cluster, declare: t.Callable[[str, bool], pathlib.Path]) -> None:
     inventory = declare("datagram", True)
     site(lab, inventory)

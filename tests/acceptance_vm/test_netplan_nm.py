@@ -32,6 +32,7 @@ def files(*names: str) -> list[str]:
 
 
 @pytest.mark.proves("netplan", debian12=REAL)
+@pytest.mark.proves("networkmanager", "pkeys", debian12=REAL)
 def test_interfaces_come_from_netplan_and_outlive_a_reboot(rendered: Cluster) -> None:
     made(rendered, NODES, ports)
     ports_are_there(rendered, NODES, [*files("ib0", "ib2"), BESIDE])
@@ -40,6 +41,7 @@ def test_interfaces_come_from_netplan_and_outlive_a_reboot(rendered: Cluster) ->
 
 
 @pytest.mark.proves("netplan", debian12=REAL)
+@pytest.mark.proves("networkmanager", "bonds", debian12=REAL)
 def test_a_bond_takes_their_place_and_all_of_it_goes(rendered: Cluster) -> None:
     made(rendered, NODES, bond, allow_removal=True)
     bond_is_there(rendered, NODES, files("bond0", "ib0", "ib1"))

@@ -12,6 +12,7 @@ import typing as t
 
 import pytest
 from cluster import Cluster, Run
+from proofs import REAL
 
 NODES = ("node1", "node2")
 WIRE = "labwire"
@@ -48,6 +49,7 @@ def measure(lab: Cluster, *arguments: str, **variables: t.Any) -> Run:
     return lab.play("pair_test", "-e", json.dumps({**own, **variables}), *arguments)
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_missing_tools_are_named_with_the_command(linked: Cluster) -> None:
     for node in NODES:
         run(linked, node, "apt-get -qq --yes remove perftest iperf3 >/dev/null 2>&1; true")
@@ -59,6 +61,7 @@ def test_missing_tools_are_named_with_the_command(linked: Cluster) -> None:
     assert servers(linked) == []
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_check_mode_measures_nothing(linked: Cluster) -> None:
     for node in NODES:
         run(linked, node, INSTALL)
@@ -69,6 +72,7 @@ def test_check_mode_measures_nothing(linked: Cluster) -> None:
     assert servers(linked) == []
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_bandwidth_and_latency_are_measured(linked: Cluster, tmp_path: pathlib.Path) -> None:
     done = measure(linked, pair_test_report_dir=str(tmp_path))
     assert done.status == 0, done.output
@@ -84,6 +88,7 @@ def test_bandwidth_and_latency_are_measured(linked: Cluster, tmp_path: pathlib.P
     assert servers(linked) == []
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_what_is_below_the_limits_is_a_failure(linked: Cluster) -> None:
     done = measure(linked, pair_test_tests=["ib_write_bw", "ib_write_lat"], pair_test_min_gbps=1000, pair_test_max_usec=0.001)
     assert done.status != 0
@@ -91,6 +96,7 @@ def test_what_is_below_the_limits_is_a_failure(linked: Cluster) -> None:
     assert servers(linked) == []
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_after_a_client_that_fails_the_servers_are_stopped(linked: Cluster) -> None:
     done = measure(linked, pair_test_tests=["ib_write_lat"], pair_test_address="10.30.0.99")
     assert done.status != 0
@@ -99,6 +105,7 @@ def test_after_a_client_that_fails_the_servers_are_stopped(linked: Cluster) -> N
     assert servers(linked) == []
 
 
+@pytest.mark.proves("pair_test", debian12=REAL)
 def test_a_server_has_an_end_of_its_own(linked: Cluster, tmp_path: pathlib.Path) -> None:
     """The server ends regardless of the controller."""
     book = tmp_path / "server.yml"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import pytest
 from driver_node import IN_USE, Node
+from proofs import LOOK_ALIKE
 
 # Signature enforcement can only be enabled; it stays on until the next boot.
 _DEMAND = "echo Y >/sys/module/module/parameters/sig_enforce && cat /sys/module/module/parameters/sig_enforce"
@@ -24,6 +25,7 @@ def node(driver: Node) -> Node:
 
 
 @pytest.mark.parametrize("policy", ["if_idle", "force", "reboot"])
+@pytest.mark.proves("reload", debian12=LOOK_ALIKE)
 def test_a_driver_that_the_kernel_would_refuse_replaces_none(node: Node, policy: str) -> None:
     before, signer = node.loaded(), node.run(_SIGNER)
     assert signer

@@ -19,6 +19,7 @@ import records
 from cluster import Cluster, Run
 from conftest import PREFIX, running
 from interfaces import Look, look, run, within
+from proofs import REAL
 
 pytestmark = pytest.mark.quick
 
@@ -78,22 +79,26 @@ def check_traffic(machine: Cluster) -> None:
     assert int(child) > 3 * 65000, child
 
 
+@pytest.mark.proves("check_mode", debian12=REAL)
 def test_check_mode_predicts_the_run(machine: Cluster) -> None:
     predicted, done = site(machine, "--check"), site(machine)
     assert records.differences(predicted.events, done.events) == []
     assert {host for _play, _task, host in records.changes(done.events)} == {NODE}
 
 
+@pytest.mark.proves("networkd", "pkeys", debian12=REAL)
 def test_both_partitions_have_traffic(machine: Cluster) -> None:
     check_interfaces(machine)
     check_traffic(machine)
 
 
+@pytest.mark.proves("modules", debian12=REAL)
 def test_sessions_and_services_may_lock_all_memory(machine: Cluster) -> None:
     assert run(machine, NODE, "su -l -s /bin/sh -c 'ulimit -l' nobody 2>/dev/null") == "unlimited"
     assert run(machine, NODE, "systemd-run --quiet --wait --pipe --collect /bin/sh -c 'ulimit -l'") == "unlimited"
 
 
+@pytest.mark.proves("reboot", debian12=REAL)
 def test_all_of_it_is_there_after_a_reboot(machine: Cluster) -> None:
     assert queue_size(machine) != "256"
     machine.command("restart", NODE)
@@ -102,5 +107,6 @@ def test_all_of_it_is_there_after_a_reboot(machine: Cluster) -> None:
     check_traffic(machine)
 
 
+@pytest.mark.proves("unchanged", debian12=REAL)
 def test_a_second_run_changes_nothing(machine: Cluster) -> None:
     assert records.changes(site(machine).events) == {}

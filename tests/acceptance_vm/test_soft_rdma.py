@@ -22,6 +22,7 @@ import records
 import yaml
 from cluster import Cluster, Run
 from common import ROOT
+from proofs import REAL
 
 NODES = ("node1", "node2")
 WIRE = "labwire"
@@ -106,6 +107,7 @@ def traffic(lab: Cluster, command: str, peer: str = "10.30.0.2") -> str:
     return said
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_what_can_not_be_is_said_before_any_change(lab: Cluster, play: Play) -> None:
     for node in NODES:
         run(lab, node, "rm -f /lib/modules/*/updates/siw.ko && depmod && modprobe -qr siw; modprobe -r rdma_rxe; true")
@@ -122,11 +124,13 @@ def test_what_can_not_be_is_said_before_any_change(lab: Cluster, play: Play) -> 
     run(lab, "node1", "rm /etc/modprobe.d/refuse.conf")
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_the_links_of_the_readme(lab: Cluster, play: Play) -> None:
     as_predicted(play, None)
     assert [links(lab, node) for node in NODES] == [{"rxe0": "eth0"}] * 2
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_a_link_moves_and_another_comes_while_that_of_somebody_else_stays(lab: Cluster, play: Play) -> None:
     make_foreign(lab)
     as_predicted(play, [RXE, SECOND])
@@ -134,6 +138,7 @@ def test_a_link_moves_and_another_comes_while_that_of_somebody_else_stays(lab: C
     assert links(lab, "node2") == {"rxe0": WIRE, "rxe1": "eth0"}
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_what_is_not_declared_any_more_goes_and_the_rest_outlives_a_reboot(lab: Cluster, play: Play) -> None:
     done(play([RXE]))
     assert links(lab, "node1") == {"rxe0": WIRE, "rxe9": "foreign"}
@@ -146,6 +151,7 @@ def test_what_is_not_declared_any_more_goes_and_the_rest_outlives_a_reboot(lab: 
     assert records.changes(done(play([RXE])).events) == {}
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_traffic_over_roce(lab: Cluster) -> None:
     for node in NODES:
         run(lab, node, "DEBIAN_FRONTEND=noninteractive apt-get -qq install --no-install-recommends -y ibverbs-utils rdmacm-utils ibverbs-providers >/dev/null")
@@ -165,6 +171,7 @@ if SIW_KO:
         assert "ping data: rdma-ping-4" in traffic(lab, "rping {role} -a 10.30.0.2 -C 5 -v")
 
 
+@pytest.mark.proves("soft_rdma", debian12=REAL)
 def test_absent_leaves_only_what_others_made(lab: Cluster, play: Play) -> None:
     make_foreign(lab)
     as_predicted(play, [RXE], state="absent")

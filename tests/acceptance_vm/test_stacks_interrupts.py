@@ -186,11 +186,13 @@ def to_nothing(stacks: Cluster, request: pytest.FixtureRequest) -> collections.a
 
 @pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
 @pytest.mark.proves("networkd", "ifupdown", "networkmanager", "netplan", debian12=REAL)
+@pytest.mark.proves("interruption", "bonds", debian12=REAL)
 def test_a_run_that_is_killed_anywhere_is_made_good_by_the_next(to_bond: Walks, node: str) -> None:
     assert to_bond[node].result().faults == []
 
 
 @pytest.mark.parametrize("node", NODES, ids=list(NODES.values()))
+@pytest.mark.proves("networkd", "ifupdown", "networkmanager", "netplan", "interruption", "remove", debian12=REAL)
 def test_a_removal_that_is_killed_anywhere_is_made_good_by_the_next(to_nothing: Walks, node: str) -> None:
     assert to_nothing[node].result().faults == []
 

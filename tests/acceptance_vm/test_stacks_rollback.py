@@ -19,6 +19,7 @@ import yaml
 from agent import Agent
 from cluster import BIN, Cluster, environment
 from common import ROOT
+from proofs import REAL
 
 SECONDS = 90
 TIMER = "rdma-ofed-ipoib-rollback.timer"
@@ -89,6 +90,7 @@ def came_back(node: Node, before: dict[str, t.Any]) -> dict[str, t.Any]:
     return node.agent.settled(before)
 
 
+@pytest.mark.proves("rollback", "ifupdown", "networkmanager", "netplan", debian12=REAL)
 def test_what_would_cut_the_connection_is_refused(node: Node) -> None:
     before = node.agent.look()["snapshot"]
     result = node.configure(0, elsewhere(node.agent.node))
@@ -98,6 +100,7 @@ def test_what_would_cut_the_connection_is_refused(node: Node) -> None:
     assert node.agent.settled(before) == {}
 
 
+@pytest.mark.proves("rollback", "ifupdown", "networkmanager", "netplan", debian12=REAL)
 def test_what_has_cut_the_connection_is_taken_back(node: Node) -> None:
     before = node.agent.look()["snapshot"]
     result = node.configure(SECONDS, elsewhere(node.agent.node))
@@ -107,6 +110,7 @@ def test_what_has_cut_the_connection_is_taken_back(node: Node) -> None:
 
 
 @pytest.mark.parametrize("share", [0.5, 0.8])
+@pytest.mark.proves("rollback", "ifupdown", "networkmanager", "netplan", debian12=REAL)
 def test_a_run_that_was_killed_is_taken_back(node: Node, share: float) -> None:
     """No process is left to report anything; the module sees the connection over IPoIB."""
     before = node.agent.look()["snapshot"]
@@ -120,6 +124,7 @@ def test_a_run_that_was_killed_is_taken_back(node: Node, share: float) -> None:
     assert came_back(node, before) == {}
 
 
+@pytest.mark.proves("rollback", "ifupdown", "networkmanager", "netplan", debian12=REAL)
 def test_what_leaves_the_connection_alive_stays(node: Node) -> None:
     """The node loses another address, which might have carried the connection: the timer is armed, and stopped over a new connection."""
     result = node.configure(SECONDS, own(node.agent.node))

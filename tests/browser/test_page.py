@@ -78,6 +78,7 @@ def search(browser: Browser, table: str, words: str) -> list[list[str]]:
     return rows(browser, table)
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_a_page_of_1000_hosts_is_soon_there(browser: Browser, show: t.Callable[..., Browser]) -> None:
     start = browser.seconds()
     show(hundred())
@@ -98,6 +99,7 @@ def test_a_page_of_1000_hosts_is_soon_there(browser: Browser, show: t.Callable[.
     assert len(rows(browser, "nodes")) == 600
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_hosts_are_folded_until_their_leaf_is_opened(show: t.Callable[..., Browser]) -> None:
     browser = show(thousand())
     count = "document.querySelectorAll('.node:not(.fold)').length"
@@ -113,6 +115,7 @@ def test_hosts_are_folded_until_their_leaf_is_opened(show: t.Callable[..., Brows
     assert small.run(count) == 22 and small.run("document.querySelectorAll('.fold').length") == 0
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_a_link_shows_both_of_its_ends(show: t.Callable[..., Browser]) -> None:
     browser = show(sixteen())
     browser.run("[...document.querySelectorAll('.links-table button.show')].find((button) => button.innerText === 'leaf03 port 6').click()")
@@ -132,6 +135,7 @@ def test_a_link_shows_both_of_its_ends(show: t.Callable[..., Browser]) -> None:
     assert browser.run("document.querySelector('.side h3').innerText") == "Link"
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_the_keyboard_is_enough(show: t.Callable[..., Browser]) -> None:
     browser = show(sixteen())
     browser.run("document.querySelector('.map svg').focus()")
@@ -148,6 +152,7 @@ def test_the_keyboard_is_enough(show: t.Callable[..., Browser]) -> None:
     assert browser.run("document.querySelector('.map svg > g').getAttribute('transform')") != before
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_each_finding_leads_to_its_explanation(show: t.Callable[..., Browser]) -> None:
     browser = show(sixteen())
     found = browser.run("[...document.querySelectorAll('.findings-table a')].map((link) => document.querySelector(link.getAttribute('href')).innerText)")
@@ -158,6 +163,7 @@ def test_each_finding_leads_to_its_explanation(show: t.Callable[..., Browser]) -
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize("width", [360, 390, 768, 1440])
+@pytest.mark.proves("report", debian12="real")
 def test_nothing_is_wider_than_the_screen(show: t.Callable[..., Browser], width: int, dark: bool) -> None:
     browser = show(sixteen(), width=width, height=844, dark=dark, mobile=width < 600)
     assert browser.run("document.documentElement.scrollWidth") <= width
@@ -165,6 +171,7 @@ def test_nothing_is_wider_than_the_screen(show: t.Callable[..., Browser], width:
     assert light != dark
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_hostile_names_stay_texts(show: t.Callable[..., Browser]) -> None:
     fabric = json.loads(json.dumps(report_fabrics.two_levels(16, 4, 2)).replace("node003 mlx5_0", "@"))
     before = json.loads(json.dumps(fabric).replace('"@"', json.dumps(HOSTILE)))

@@ -44,6 +44,7 @@ def show(tmp_path: pathlib.Path) -> collections.abc.Iterator[t.Callable[..., Bro
 
 
 @pytest.mark.parametrize("width", [1440, 360])
+@pytest.mark.proves("report", debian12="real")
 def test_it_fits_the_screen(show: t.Callable[..., Browser], width: int) -> None:
     browser = show(FLEET, width, mobile=width < 640)
     assert browser.run("document.documentElement.scrollWidth") <= width
@@ -51,6 +52,7 @@ def test_it_fits_the_screen(show: t.Callable[..., Browser], width: int) -> None:
     assert browser.run("getComputedStyle(document.querySelector('h1')).fontSize") == "17px"
 
 
+@pytest.mark.proves("report", debian12="real")
 def test_hostile_text_is_text(show: t.Callable[..., Browser]) -> None:
     browser = show(hostile(HOSTILE))
     assert browser.run("document.querySelectorAll('img, b, script').length") == 0

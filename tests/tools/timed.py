@@ -18,6 +18,7 @@ import typing as t
 
 import pytest
 import timing
+from _pytest.junitxml import xml_key
 from common import JUNIT
 
 WORTH_SECONDS = 0.5
@@ -76,8 +77,8 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Times(), "rdma-times")
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _commit(request: pytest.FixtureRequest) -> None:
-    """Name the commit that is tested in the JUnit file: see proofs.VARIABLE."""
-    if os.environ.get("RDMA_COMMIT"):
-        request.getfixturevalue("record_testsuite_property")("RDMA_COMMIT", os.environ["RDMA_COMMIT"])
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Name the commit that is tested in the JUnit file: see proofs.VARIABLE. The fixture of pytest for such properties does nothing in a worker of xdist."""
+    xml = session.config.stash.get(xml_key, None)
+    if xml and os.environ.get("RDMA_COMMIT"):
+        xml.add_global_property("RDMA_COMMIT", os.environ["RDMA_COMMIT"])

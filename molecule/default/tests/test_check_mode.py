@@ -11,6 +11,8 @@ import pathlib
 import sys
 import typing as t
 
+import pytest
+
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 sys.path.insert(0, str(PROJECT / "tests/tools"))
 
@@ -24,6 +26,7 @@ def runs() -> t.Tuple[t.List[records.Event], t.List[records.Event]]:
     return records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
 
 
+@pytest.mark.proves("check_mode", debian12="real")
 def test_check_mode_predicts_the_run() -> None:
     predicted, done = runs()
     assert records.differences(predicted, done) == []

@@ -23,6 +23,7 @@ def designated(host: Host) -> bool:
     return "opensm" in declared(host)["group_names"]
 
 
+@pytest.mark.proves("packages", "opensm", debian12="real")
 def test_the_declared_port_is_active(host: Host) -> None:
     for name in declared(host)["rdma_ports"]:
         place, port = name.split("/")
@@ -31,6 +32,7 @@ def test_the_declared_port_is_active(host: Host) -> None:
         assert "Physical state: LinkUp" in output
 
 
+@pytest.mark.proves("opensm", debian12="real")
 def test_the_master_is_the_designated_host(host: Host) -> None:
     master = host.check_output("sminfo")
     assert "SMINFO_MASTER" in master
@@ -43,6 +45,7 @@ def test_the_master_is_the_designated_host(host: Host) -> None:
     assert [name for name, found in guids.items() if found == guid] == ["node1"]
 
 
+@pytest.mark.proves("opensm", debian12="real")
 def test_opensm_runs_on_the_designated_host_only(host: Host) -> None:
     state = host.check_output("systemctl show -p ActiveState -p LoadState --value rdma-opensm@ib.service").split()
     if designated(host):
@@ -55,6 +58,7 @@ def test_opensm_runs_on_the_designated_host_only(host: Host) -> None:
     assert len(host.process.filter(comm="opensm")) == designated(host)
 
 
+@pytest.mark.proves("networkd", "ifupdown", debian12="real")
 def test_the_interface_is_as_declared(host: Host) -> None:
     for wanted in declared(host)["ipoib_interfaces"]:
         interface = host.interface(wanted["name"])
@@ -70,6 +74,7 @@ def test_the_interface_is_as_declared(host: Host) -> None:
 
 
 @pytest.mark.parametrize("name", ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib"])
+@pytest.mark.proves("modules", debian12="real")
 def test_the_module_is_loaded_now_and_at_boot(host: Host, name: str) -> None:
     assert name in host.check_output("lsmod").split()
     assert host.run("grep -rqx %s /etc/rdma/modules /etc/modules-load.d" % name).rc == 0

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pytest
 from firmware import CONNECTX5, CONNECTX6, CONNECTX7, RESTORE, Host, card, declared, emulation, flash, module, rows, run
 
 testinfra_hosts = ["ansible://rdma"]
@@ -17,6 +18,7 @@ def psids(host: Host) -> list[str]:
     return sorted(RUNNING) if "mixed" in declared(host)["group_names"] else [CONNECTX7]
 
 
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_the_burned_firmware_runs(host: Host) -> None:
     for psid in psids(host):
         found = flash(host, card(host, psid))
@@ -25,21 +27,25 @@ def test_the_burned_firmware_runs(host: Host) -> None:
         assert int(emulation(host, card(host, psid))["resets"], 16) == 1
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_the_declared_values_are_in_use(host: Host) -> None:
     found = rows(host, card(host, CONNECTX7), "ADVANCED_PCI_SETTINGS", "MAX_ACC_OUT_READ")
     assert {name: row[1:] for name, row in found.items()} == {"ADVANCED_PCI_SETTINGS": ("True(1)", "True(1)"), "MAX_ACC_OUT_READ": ("32", "32")}
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_nothing_is_pending(mixed: list[Host], dense: list[Host]) -> None:
     for reset, config in run([*mixed, *dense], module("mlxfwreset", state="query"), RESTORE):
         assert reset["pending"] == []
         assert (config["changed"], config["pending"]) == (False, [])
 
 
+@pytest.mark.proves("batches", debian12="look-alike", debian13="look-alike")
 def test_the_node_was_drained_and_came_back(host: Host) -> None:
     assert host.file("/srv/service").content_string == "drained\nback\n"
 
 
+@pytest.mark.proves("batches", debian12="look-alike", debian13="look-alike")
 def test_only_nodes_that_were_to_reboot_did(host: Host) -> None:
     boot = host.file("/proc/sys/kernel/random/boot_id").content_string.strip()
     before = host.file("/srv/boot_id").content_string.strip()

@@ -47,6 +47,7 @@ def declared_again(mixed: list[Host], dense: list[Host]) -> t.Iterator[None]:
     assert reset["pending"] == []
 
 
+@pytest.mark.proves("batches", debian12="look-alike")
 def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(host: Host, mixed: list[Host], dense: list[Host]) -> None:
     wanted = [{"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 4}}]
     status, output = play(host, "--limit", "node1,node2,node4", drain="drain_fails.yml", rdma_serial=2, hca_firmware_config=wanted)
@@ -58,6 +59,7 @@ def test_a_node_that_fails_is_left_out_and_the_others_of_its_batch_come_back(hos
     assert [len(reset["pending"]) for (reset,) in run(mixed, module("mlxfwreset", state="query"))] == [0, 1]
 
 
+@pytest.mark.proves("batches", debian12="look-alike")
 def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(host: Host, dense: list[Host]) -> None:
     manager = dense[0]
     ((done,),) = run([manager], configure(pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16}))
@@ -69,6 +71,7 @@ def test_a_reset_that_would_be_refused_is_refused_before_the_node_is_drained(hos
         assert service(manager) == []
 
 
+@pytest.mark.proves("batches", debian12="look-alike")
 def test_the_node_of_the_subnet_manager_comes_last_and_keeps_no_other_from_its_reset(host: Host, dense: list[Host]) -> None:
     manager, other = dense
     for done in run(dense, configure(pci=card(manager, CONNECTX7), parameters={"MAX_ACC_OUT_READ": 16})):
@@ -79,6 +82,7 @@ def test_the_node_of_the_subnet_manager_comes_last_and_keeps_no_other_from_its_r
     assert [service(manager), service(other)] == [[], ["drained", "back"]], output
 
 
+@pytest.mark.proves("batches", debian12="look-alike")
 def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming_back(host: Host) -> None:
     pci = card(host, CONNECTX5)
     ((done,),) = run([host], configure(psid=CONNECTX5, parameters={"NUM_OF_VFS": 2}))
@@ -90,6 +94,7 @@ def test_what_is_pending_and_not_declared_is_told_and_keeps_the_node_from_coming
     assert service(host) == []
 
 
+@pytest.mark.proves("verify", debian12="look-alike")
 def test_verify_compares_firmware_and_its_parameters(host: Host, mixed: list[Host]) -> None:
     status, output = play(host, playbook="rdma.ofed.verify")
     assert status == 0, output

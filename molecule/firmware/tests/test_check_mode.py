@@ -9,11 +9,13 @@ from __future__ import annotations
 import os
 import pathlib
 
+import pytest
 import records
 
 FOLDER = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"]) / "build/molecule/firmware"
 
 
+@pytest.mark.proves("check_mode", "firmware", "parameters", debian12="look-alike", debian13="look-alike")
 def test_check_mode_predicts_the_run() -> None:
     predicted, done = records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
     assert records.differences(predicted, done) == []

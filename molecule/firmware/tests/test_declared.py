@@ -21,27 +21,32 @@ VERSIONS = {CONNECTX5: ("16.35.3006", "16.35.2000"), CONNECTX6: ("20.39.1002", "
 
 
 @pytest.mark.parametrize(("psid", "values"), NEXT)
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_the_next_start_brings_the_declared_values(host: Host, psid: str, values: dict[str, str]) -> None:
     found = rows(host, card(host, psid), *values)
     assert {name: row[2] for name, row in found.items()} == values
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_only_the_second_port_becomes_ethernet(host: Host) -> None:
     found = rows(host, card(host, CONNECTX5), "LINK_TYPE_P1", "LINK_TYPE_P2")
     assert found == {"LINK_TYPE_P1": ("IB(1)", "IB(1)", "IB(1)"), "LINK_TYPE_P2": ("IB(1)", "IB(1)", "ETH(2)")}
 
 
 @pytest.mark.parametrize("psid", VERSIONS)
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_the_flash_holds_the_declared_version(host: Host, psid: str) -> None:
     found = flash(host, card(host, psid))
     assert (found["FW Version"], found["FW Version(Running)"]) == VERSIONS[psid]
 
 
 @pytest.mark.parametrize("psid", [CONNECTX5, CONNECTX6, CONNECTX7])
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_each_card_was_burned_once(host: Host, psid: str) -> None:
     assert int(emulation(host, card(host, psid))["burns"], 16) == 1
 
 
+@pytest.mark.proves("firmware", "parameters", debian12="look-alike", debian13="look-alike")
 def test_another_run_says_what_is_pending_and_changes_nothing(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     for image, config in run(mixed, module("mstflint", images="/srv/firmware/wanted"), RESTORE):
@@ -51,6 +56,7 @@ def test_another_run_says_what_is_pending_and_changes_nothing(mixed: list[Host])
         assert (vfs["before"], vfs["after"], vfs["needs"]) == ("0", "16", "reboot")
 
 
+@pytest.mark.proves("verify", debian12="look-alike", debian13="look-alike")
 def test_the_check_finds_what_is_pending_and_nothing_else(mixed: list[Host]) -> None:
     names = ("images", "versions", "config")
     declared = {"hca_firmware_" + name: "{{ hca_firmware_%s }}" % name for name in names}

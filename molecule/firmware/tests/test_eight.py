@@ -45,6 +45,7 @@ def calls(host: Host) -> list[Call]:
     return [Call(float(words[0]), float(words[1]), words[2:]) for words in lines]
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_an_unchanged_run_costs_one_query_for_each_all_at_the_same_time(dense: list[Host], slow: None) -> None:
     for host, (result,) in zip(dense, run(dense, RESTORE)):
         assert (result["failed"], result["changed"]) == (False, False), result

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pytest
 from firmware import CONNECTX5, CONNECTX6, RESTORE, Host, Result, configure, fault, module, parsed, query, run, shell, slot
 
 
@@ -14,6 +15,7 @@ def outcome(result: Result) -> tuple[bool, bool]:
     return result["failed"], result["changed"]
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_a_busy_card_is_asked_again_and_one_that_stays_busy_is_named(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     steps = (fault(pci, "busy=once"), RESTORE, fault(pci, "none"), fault(pci, "busy"), RESTORE, fault(pci, "none"))
@@ -24,6 +26,7 @@ def test_a_busy_card_is_asked_again_and_one_that_stays_busy_is_named(mixed: list
         assert "semaphore" in always["msg"].lower()
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_a_parameter_that_can_only_be_read_is_refused_before_any_card_is_set(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     devices = [{"psid": CONNECTX6, "parameters": {"NUM_OF_VFS": 4}}, {"psid": CONNECTX5, "parameters": {"SRIOV_EN": False, "LINK_TYPE_P2": "IB"}}]
@@ -36,6 +39,7 @@ def test_a_parameter_that_can_only_be_read_is_refused_before_any_card_is_set(mix
         assert outcome(after) == (False, False), after
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_a_value_that_the_card_rejects_leaves_the_others_as_it_says(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     wanted = configure(psid=CONNECTX5, parameters={"SRIOV_EN": False, "LINK_TYPE_P1": "ETH"})
@@ -52,6 +56,7 @@ def test_a_value_that_the_card_rejects_leaves_the_others_as_it_says(mixed: list[
         assert not back["failed"], back
 
 
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_a_card_that_vanishes_is_named(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     for _fault, result, _none, after in run(mixed, fault(pci, "vanishes=1"), RESTORE, fault(pci, "none"), RESTORE):
@@ -60,6 +65,7 @@ def test_a_card_that_vanishes_is_named(mixed: list[Host]) -> None:
         assert outcome(after) == (False, False), after
 
 
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_a_burn_that_fails_names_the_card_and_those_not_burned(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     newer = module("mstflint", devices=[{"psid": CONNECTX5}], images={CONNECTX5: "/srv/firmware/newer/connectx5.bin"}, allow_container=True)

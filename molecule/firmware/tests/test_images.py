@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import pytest
 from firmware import CONNECTX5, Host, Task, emulation, flash, module, run, slot
 
 REFUSED = {
@@ -19,6 +20,7 @@ def burn(images: str, check: bool = False, **consent: bool) -> Task:
     return module("mstflint", check, devices=[{"psid": CONNECTX5}], images="/srv/firmware/" + images, **consent)
 
 
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_what_is_refused_is_not_burned(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     before = [(emulation(host, pci)["burns"], flash(host, pci)) for host in mixed]
@@ -30,6 +32,7 @@ def test_what_is_refused_is_not_burned(mixed: list[Host]) -> None:
     assert [(emulation(host, pci)["burns"], flash(host, pci)) for host in mixed] == before
 
 
+@pytest.mark.proves("firmware", debian12="look-alike", debian13="look-alike")
 def test_a_downgrade_and_back(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     consent = {"allow_downgrade": True, "allow_container": True}

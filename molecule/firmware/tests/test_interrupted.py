@@ -52,6 +52,7 @@ def halfway(mixed: list[Host], tmp_path: pathlib.Path) -> str:
     return pci
 
 
+@pytest.mark.proves("parameters", "interruption", debian12="look-alike", debian13="look-alike")
 def test_a_killed_run_is_finished_by_the_next(mixed: list[Host], halfway: str) -> None:
     shown, wanted = query(halfway, *PARAMETERS), configure(psid=CONNECTX5, parameters=PARAMETERS)
     for found, second, third, left, back in run(mixed, shown, wanted, wanted, shown, RESTORE):

@@ -14,6 +14,7 @@ from firmware import CONNECTX5, CONNECTX7, RESTORE, Host, Task, configure, modul
 SPELLINGS = [("ETH", True, 16), ("eth", "true", "16"), (2, 1, "0x10"), ("2", "True", "0x0010"), ("0x2", "1", 16)]
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_every_spelling_means_the_same(mixed: list[Host]) -> None:
     names = ("LINK_TYPE_P2", "SRIOV_EN", "NUM_OF_VFS")
     steps = [configure(psid=CONNECTX5, parameters=dict(zip(names, values))) for values in SPELLINGS]
@@ -29,6 +30,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize(("parameters", "changes"), CHANGES)
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_another_value_shows_alone_and_check_mode_says_so(mixed: list[Host], parameters: dict[str, t.Any], changes: list[str]) -> None:
     pci = slot(mixed, CONNECTX5)
     steps = (configure(check=True, psid=CONNECTX5, parameters=parameters), configure(psid=CONNECTX5, parameters=parameters), RESTORE)
@@ -40,6 +42,7 @@ def test_another_value_shows_alone_and_check_mode_says_so(mixed: list[Host], par
         assert len(back["changes"]) == len(changes)
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_a_default_comes_back_alone(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     for done, left, back in run(mixed, configure(psid=CONNECTX5, state="default", names=["NUM_OF_VFS"]), query(pci, "NUM_OF_VFS", "SRIOV_EN"), RESTORE):
@@ -48,6 +51,7 @@ def test_a_default_comes_back_alone(mixed: list[Host]) -> None:
         assert back["changes"] == ["%s NUM_OF_VFS: 0 -> 16" % pci]
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_all_defaults_come_back(mixed: list[Host]) -> None:
     pci = slot(mixed, CONNECTX5)
     wanted = ["LINK_TYPE_P2: ETH(2) -> IB(1)", "NUM_OF_VFS: 16 -> 0", "SRIOV_EN: True(1) -> False(0)"]
@@ -76,6 +80,7 @@ def beside_another_card(parameters: dict[str, t.Any]) -> Task:
     )
 
 
+@pytest.mark.proves("parameters", debian12="look-alike", debian13="look-alike")
 def test_what_is_refused_changes_nothing_on_any_card(mixed: list[Host]) -> None:
     disagreeing = [{"psid": CONNECTX5, "parameters": {"NUM_OF_VFS": 4}}, {"type": "ConnectX-5", "parameters": {"NUM_OF_VFS": 5}}]
     steps = [beside_another_card(parameters) for parameters, _words in REFUSED.values()]

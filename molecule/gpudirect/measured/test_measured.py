@@ -48,6 +48,7 @@ def subnet_manager(host: Host) -> t.Iterator[None]:
     host.check_output("systemctl stop subnet-manager")
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_nothing_is_measured_unless_hosts_are_named(host: Host) -> None:
     for arguments, words in (
         ((), "missing required arguments: gpudirect_test_hosts"),
@@ -62,6 +63,7 @@ def test_nothing_is_measured_unless_hosts_are_named(host: Host) -> None:
         assert words in said
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_a_driver_that_shares_no_memory_is_refused(host: Host) -> None:
     status, said = measure(host, HOSTS)
     assert status
@@ -69,6 +71,7 @@ def test_a_driver_that_shares_no_memory_is_refused(host: Host) -> None:
         assert "%s can't take part: dmabuf: GPU driver 460.106.00 can't export memory (CUDA before 11.7); upgrade it" % node in said
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_a_perftest_without_cuda_is_refused(host: Host) -> None:
     copy(host, content=DRIVER, dest="/run/rdmalab/proc/driver/nvidia/version")
     status, said = measure(host, HOSTS)
@@ -77,6 +80,7 @@ def test_a_perftest_without_cuda_is_refused(host: Host) -> None:
     assert "node2 can't take part: ib_write_bw is not installed" in said
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_what_is_measured_is_shown(host: Host) -> None:
     copy(host, src=os.environ["MOLECULE_PROJECT_DIRECTORY"] + "/molecule/gpudirect/ib_write_bw", dest="/usr/local/bin/", mode="0755")
     status, said = measure(host, HOSTS, "--check")
@@ -93,6 +97,7 @@ def test_what_is_measured_is_shown(host: Host) -> None:
     assert "node2 writes 97.31 Gb/s into the GPU's memory of node1; gpudirect_test_minimum is 180" in said
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_of_an_end_that_fails_the_words_are_shown(host: Host) -> None:
     address = "gpudirect_test_address=" + host.check_output("hostname -i").split()[0]
     host.check_output("touch /run/ib_write_bw.broken")

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import pytest
 from legacy import Host, Legacy
 
 testinfra_hosts = ["ansible://node1"]
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 class TestDeb(Legacy):
     newer = "package mlnx-ofed-kernel-dkms 5.0-OFED.5.0.2.1.8.1"
 

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import pytest
 from legacy import Host, Legacy
 
 testinfra_hosts = ["ansible://node2"]
 
 
+@pytest.mark.proves("gpudirect", el9="look-alike")
 class TestRpm(Legacy):
     newer = "package mlnx-ofa_kernel 5.0"
 

@@ -11,6 +11,7 @@ import pathlib
 import subprocess
 import sys
 
+import pytest
 from kernel import Host, Interface, interface, number, others, reaches, untruths
 
 testinfra_hosts = ["ansible://rdma"]
@@ -26,10 +27,12 @@ def active(host: Host) -> str:
     return str(host.check_output("cat /sys/class/net/bond0/bonding/active_slave"))
 
 
+@pytest.mark.proves("check_mode", "unchanged", debian12="real")
 def test_check_mode_and_a_second_run_tell_the_truth() -> None:
     assert untruths("bond") == []
 
 
+@pytest.mark.proves("bonds", "networkd", "ifupdown", "networkmanager", "netplan", debian12="real")
 def test_the_bond_is_as_declared(host: Host) -> None:
     found = interface(host, "bond0")
     assert found is not None
@@ -40,17 +43,20 @@ def test_the_bond_is_as_declared(host: Host) -> None:
     assert [option.split()[0] for option in options] == ["active-backup", "active", "ib0", "100"]
 
 
+@pytest.mark.proves("networkd", "ifupdown", "networkmanager", "netplan", debian12="real")
 def test_what_is_not_declared_any_more_is_gone(host: Host) -> None:
     assert interface(host, "ib0.8001") is None
     assert host.check_output("ip route show 10.99.0.0/24") == ""
 
 
+@pytest.mark.proves("ipoib_modes", debian12="real")
 def test_the_largest_datagram_mtu(host: Host) -> None:
     assert interface(host, "ib2") == Interface("datagram", 4092, True, True, "", ("10.23.0.%s/24" % number(host),))
     for other in others(host):
         assert reaches(host, "10.23.0.%s" % other, 4064)
 
 
+@pytest.mark.proves("bonds", debian12="real")
 def test_traffic_goes_on_over_the_other_port(host: Host) -> None:
     for other in others(host):
         assert reaches(host, "10.20.0.%s" % other, 65000)

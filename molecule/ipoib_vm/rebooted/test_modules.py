@@ -12,11 +12,13 @@ from kernel import Host
 testinfra_hosts = ["ansible://rdma"]
 
 
+@pytest.mark.proves("modules", "reboot", debian12="real")
 def test_the_option_of_the_module_is_in_use(host: Host) -> None:
     assert host.check_output("cat /sys/module/ib_ipoib/parameters/send_queue_size") == "256"
 
 
 @pytest.mark.parametrize("name", ["ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_isert"])
+@pytest.mark.proves("modules", "reboot", debian12="real")
 def test_the_modules_are_loaded(host: Host, name: str) -> None:
     assert host.file("/sys/module/%s" % name).is_directory
 

@@ -6,10 +6,12 @@
 
 from __future__ import annotations
 
+import pytest
 import records
 from kernel import FOLDER, NODES
 
 
+@pytest.mark.proves("check_mode", debian12="real")
 def test_check_mode_predicts_the_run() -> None:
     predicted, done = records.find(FOLDER, "converge", "check")[0], records.find(FOLDER, "converge", "run")[0]
     assert records.differences(predicted, done) == []

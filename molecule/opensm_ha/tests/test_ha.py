@@ -11,6 +11,7 @@ import pathlib
 import time
 
 import ha
+import pytest
 
 # opensm gives up after polling the master 4 times, then sweeps a fabric with a node that does not answer. On a busy machine, all of that takes longer.
 SECONDS_TO_NOTICE = 180
@@ -24,11 +25,13 @@ def report(what: str, samples: list[ha.Sample]) -> None:
     print("%s: %d samples, %.0f a second, longest time without a master %.2f s" % (what, len(samples), len(samples) / seconds, ha.longest_gap(samples)))
 
 
+@pytest.mark.proves("opensm", "handover", debian12="real")
 def test_one_is_master_and_two_stand_by() -> None:
     wanted = {"node1": ("MASTER", 13), "node2": ("STANDBY", 12), "node3": ("STANDBY", 11)}
     assert ha.managers(*ha.NODES) == dict.fromkeys(ha.NODES, wanted)
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_a_process_that_is_killed_is_master_again_before_anybody_notices() -> None:
     before, process = ha.lids(), ha.process("node1")
     with ha.probing("node1", "node2") as samples:
@@ -43,6 +46,7 @@ def test_a_process_that_is_killed_is_master_again_before_anybody_notices() -> No
     assert ha.lids() == before
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_the_host_of_the_master_dies_and_returns() -> None:
     before = ha.lids()
     with ha.probing("node1", "node2") as samples:
@@ -57,6 +61,7 @@ def test_the_host_of_the_master_dies_and_returns() -> None:
     assert ha.lids() == before
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib.Path) -> None:
     before = ha.lids()
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
@@ -72,6 +77,7 @@ def test_the_designation_moves_and_there_are_never_two_masters(tmp_path: pathlib
         assert ha.lids() == before
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_one_host_after_the_other_and_hosts_in_jobs_of_their_own_at_once(tmp_path: pathlib.Path) -> None:
     """In the first move, the old host runs first and must wait for the new one. In the move back, the order is undefined."""
     moved = ha.designated(tmp_path, "node2", "node1", "node3")
@@ -90,6 +96,7 @@ def test_one_host_after_the_other_and_hosts_in_jobs_of_their_own_at_once(tmp_pat
     assert ha.masters_at_once(samples) == 0
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_a_host_alone_changes_nothing_for_the_others() -> None:
     for node in ("node2", "node3"):
         output = ha.site("--limit", node)
@@ -97,6 +104,7 @@ def test_a_host_alone_changes_nothing_for_the_others() -> None:
     assert ha.master() == ha.guid("node1")
 
 
+@pytest.mark.proves("handover", debian12="real")
 def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) -> None:
     """Without standbys, node1 loses its designation to node2, and each host learns that in a run of its own."""
     alone = ["--tags", "opensm", "--extra-vars", '{"opensm_standby": false}']
@@ -121,6 +129,7 @@ def test_the_old_one_stays_until_the_new_one_is_there(tmp_path: pathlib.Path) ->
     ha.wait_for_managers({"node1": ("MASTER", 13), "node2": ("STANDBY", 12), "node3": ("STANDBY", 11)}, SECONDS_TO_RETURN)
 
 
+@pytest.mark.proves("opensm_options", debian12="real")
 def test_the_key_of_the_subnet_is_in_files_of_root_alone() -> None:
     key = "0x5eC2e75eC2e75eC2"
     alone = {"opensm_standby": False}
@@ -137,6 +146,7 @@ def test_the_key_of_the_subnet_is_in_files_of_root_alone() -> None:
     test_one_is_master_and_two_stand_by()
 
 
+@pytest.mark.proves("opensm_options", debian12="real")
 def test_a_partition_is_changed_without_a_restart() -> None:
     default = {"name": "Default", "pkey": 0x7FFF, "ipoib": True, "members": [{"keyword": "ALL"}]}
     storage = {"name": "storage", "pkey": 0x0001, "members": [{"host": "node2"}, {"host": "node3", "membership": "limited"}]}
@@ -152,6 +162,7 @@ def test_a_partition_is_changed_without_a_restart() -> None:
     assert ha.processes() == before
 
 
+@pytest.mark.proves("opensm", debian12="real")
 def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
     """As with a package manager: the program file is replaced, and opensm is not notified."""
     before = ha.processes()
@@ -171,6 +182,7 @@ def test_opensm_itself_is_upgraded_under_a_running_fabric() -> None:
     assert "changed=0" in ha.site("--tags", "opensm", "--limit", "node1").split("PLAY RECAP")[1]
 
 
+@pytest.mark.proves("adopted", debian12="real")
 def test_a_stranger_is_refused_and_named(tmp_path: pathlib.Path) -> None:
     """An inventory without node3 does not know the subnet manager there."""
     others = ha.designated(tmp_path, "node1", "node2")

@@ -177,12 +177,14 @@ def refused(host: Host, misnamed: None, served: None) -> dict[str, list[Result]]
 
 
 @pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_refused_with_nothing_changed(refused: dict[str, list[Result]], case: str) -> None:
     for found in refused[case]:
         assert found["failed"], found
         assert [word for word in REFUSED[case][1] if word not in found["msg"]] == [], found["msg"]
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_exit_codes_are_explained(host: Host) -> None:
     faults = [("exit=%d" % code, code, mlnx_ofed(OLD)) for code in CODES]
     faults += [("space", 28, mlnx_ofed(OLD)), ("", 172, mlnx_ofed(OLD, installer_options=["--distro debian11"]))]
@@ -201,6 +203,7 @@ def site_mpi(host: Host) -> None:
 
 
 @pytest.mark.usefixtures("site_mpi")
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_foreign_dependants_go_only_if_they_may(host: Host) -> None:
     allowed = mlnx_ofed(OLD, allow_removal=["site-mpi"])
     *both, foreseen = run(host, *(wanted(check, **mlnx_ofed(OLD)) for check in (True, False)), wanted(True, **allowed))
@@ -219,6 +222,7 @@ def test_foreign_dependants_go_only_if_they_may(host: Host) -> None:
     assert again["changes"] == []
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_after_a_package_that_failed_the_next_run_converges(host: Host) -> None:
     with fault(host, "fail=mlnx-tools"):
         explained(host, stack(host, **mlnx_ofed(NEW)), 1, "the package mlnx-tools could not be installed")
@@ -226,6 +230,7 @@ def test_after_a_package_that_failed_the_next_run_converges(host: Host) -> None:
     converges(host, mlnx_ofed(NEW), NEW)
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_another_release_takes_consent(host: Host) -> None:
     before = fingerprint(host)
     for options in (mlnx_ofed(OLD), doca(), {"state": "absent"}):
@@ -235,12 +240,14 @@ def test_another_release_takes_consent(host: Host) -> None:
     assert fingerprint(host) == before
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_a_flattened_failure_of_a_build_is_told_apart(host: Host) -> None:
     with fault(host, "build"):
         explained(host, stack(host, **mlnx_ofed(OLD, installer_options=["--add-kernel-support"])), 1, "every failure ends in 1")
     assert release(host) == NEW
 
 
+@pytest.mark.proves("mlnx_ofed", "interruption", debian12="look-alike")
 def test_after_a_killed_job_the_next_run_converges(host: Host, tmp_path: pathlib.Path) -> None:
     with fault(host, "hang=mlnx-tools"):
         run = begin(host, tmp_path / "log", **mlnx_ofed(OLD))
@@ -253,6 +260,7 @@ def test_after_a_killed_job_the_next_run_converges(host: Host, tmp_path: pathlib
     converges(host, mlnx_ofed(OLD), OLD)
 
 
+@pytest.mark.proves("mlnx_ofed", "interruption", debian12="look-alike")
 def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pathlib.Path) -> None:
     with fault(host, "hang=mlnx-tools"):
         first = begin(host, tmp_path / "first", **doca())
@@ -274,6 +282,7 @@ def test_after_a_lost_controller_the_next_run_attaches(host: Host, tmp_path: pat
     assert (again["failed"], again["changes"], "job" in again) == (False, [], False), again
 
 
+@pytest.mark.proves("doca", debian12="look-alike")
 def test_a_profile_that_went_with_opensm_is_added_again_and_nothing_is_torn_down(host: Host) -> None:
     host.check_output("apt-get purge -qq -y opensm")
     assert not host.package("doca-ofed").is_installed
@@ -287,6 +296,7 @@ def test_a_profile_that_went_with_opensm_is_added_again_and_nothing_is_torn_down
     assert host.package("opensm").is_installed
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_opensm_stays_where_the_stack_needs_it(host: Host) -> None:
     """Removes the package as the role opensm does, which had installed it."""
     assert host.package("doca-ofed").is_installed
@@ -297,6 +307,7 @@ def test_opensm_stays_where_the_stack_needs_it(host: Host) -> None:
     assert host.check_output("dpkg-query --show") == before
 
 
+@pytest.mark.proves("mlnx_ofed", debian12="look-alike")
 def test_half_a_stack_that_the_installer_left_is_named_and_mended(host: Host) -> None:
     """The installer is started by hand and killed."""
     assert not stack(host, **mlnx_ofed(NEW))["failed"]
@@ -325,6 +336,7 @@ def later_kernel(host: Host) -> str:
 
 
 @pytest.mark.usefixtures("served")
+@pytest.mark.proves("dkms", debian12="look-alike")
 def test_ready_made_modules_are_built_for_a_later_kernel(host: Host, later_kernel: str) -> None:
     done = stack(host, **mlnx_ofed(NEW, installer_options=["--add-kernel-support"]))
     assert not done["failed"], done["msg"]
@@ -362,6 +374,7 @@ def _wait_for_words(log: pathlib.Path, words: str, run: subprocess.Popen[bytes])
 
 
 @pytest.mark.usefixtures("served")
+@pytest.mark.proves("dkms", debian12="look-alike")
 def test_a_bundle_that_is_built_once_serves_the_nodes_with_its_kernel(host: Host, tmp_path: pathlib.Path) -> None:
     folder, running = tmp_path / "bundles", host.check_output("uname -r")
     folder.mkdir()

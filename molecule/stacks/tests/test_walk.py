@@ -73,6 +73,7 @@ class Walked(t.NamedTuple):
     again: list[records.Event]
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", debian12="look-alike")
 def test_a_stack_that_is_in_use_stays_until_it_may_be_replaced(host: Host) -> None:
     """The node runs the subnet manager. The run converges the rest of the site with the present stack."""
     folder = PROJECT / "build/molecule/stacks-walk/withheld"
@@ -98,11 +99,13 @@ def walked(host: Host, request: pytest.FixtureRequest) -> Walked:
     return Walked(leg, records.find(folder, "site", "check")[0], first, second)
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", "check_mode", debian12="look-alike")
 def test_check_mode_predicts_the_run(walked: Walked) -> None:
     assert records.differences(walked.predicted, walked.done) == []
     assert records.changes(walked.done)
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", "unchanged", debian12="look-alike")
 def test_the_second_run_changes_nothing(walked: Walked) -> None:
     assert records.changes(walked.again) == {}
 
@@ -114,6 +117,7 @@ def test_an_unchanged_run_costs_one_execution_for_the_stack_of_a_vendor(walked: 
     assert executed == ["rdma_facts", *stack, "opensm", "gpudirect", "rdma_facts"]
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", debian12="look-alike")
 def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> None:
     assert walked.leg.version in host.package(walked.leg.package).version
     assert release(host).startswith(walked.leg.info)
@@ -124,6 +128,7 @@ def test_the_declared_stack_is_there_and_whole(host: Host, walked: Walked) -> No
     assert sorted(left) == (["jobs"] if walked.leg.name == "inbox" else ["jobs", "stack.json"])
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", debian12="look-alike")
 def test_an_update_of_the_system_replaces_nothing_of_the_stack(host: Host, walked: Walked) -> None:
     """Another repository has a higher version of a package that the distribution also has."""
     if walked.leg.name == "inbox":
@@ -140,6 +145,7 @@ def test_an_update_of_the_system_replaces_nothing_of_the_stack(host: Host, walke
         host.check_output("rm -r /srv/higher /etc/apt/sources.list.d/higher.list && apt-get update -q")
 
 
+@pytest.mark.proves("gpudirect", debian12="look-alike")
 def test_the_way_to_gpu_memory_follows_the_stack(host: Host, walked: Walked) -> None:
     """The driver that opensm and node_check use stays loaded, so nvidia_peermem waits for the vendor's driver at the next boot."""
     by_vendor = walked.leg.name != "inbox"
@@ -150,6 +156,7 @@ def test_the_way_to_gpu_memory_follows_the_stack(host: Host, walked: Walked) -> 
     assert bool(found["pending"]) == by_vendor, found
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", debian12="look-alike")
 def test_nothing_of_the_vendor_is_left_on_the_way_back(host: Host, walked: Walked) -> None:
     if walked.leg.name == "inbox":
         found = host.run("dpkg-query --show | grep -iE 'mlnx|ofed|doca'; ls /etc/apt/*/*rdma-ofed* /usr/bin/ofed_info /usr/sbin/ofed_uninstall.sh")
@@ -158,6 +165,7 @@ def test_nothing_of_the_vendor_is_left_on_the_way_back(host: Host, walked: Walke
         assert host.package("opensm").is_installed
 
 
+@pytest.mark.proves("mlnx_ofed", "doca", debian12="look-alike")
 def test_user_space_works_on_the_fabric(host: Host, walked: Walked) -> None:
     assert "State: Active" in host.check_output("ibstat $(ls /sys/class/infiniband | head -n 1) 1")
     assert {"node1", "node2"} <= set(host.check_output("ibnetdiscover -H").replace('"', " ").split())
@@ -172,6 +180,7 @@ def test_user_space_works_on_the_fabric(host: Host, walked: Walked) -> None:
     assert "not found" not in host.check_output("ldd %s" % " ".join([*providers, *programs]))
 
 
+@pytest.mark.proves("opensm", debian12="real")
 def test_the_subnet_manager_is_still_the_one_of_the_role(host: Host, walked: Walked) -> None:
     master = host.check_output("sminfo")
     assert "SMINFO_MASTER" in master

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -72,6 +73,43 @@ def test_no_claim_waits_for_its_proof_for_too_long() -> None:
 def test_what_a_feature_is_about_exists() -> None:
     paths = [path for feature in features.FEATURES.values() for path in feature.code]
     assert [path for path in paths if not (ROOT / path).exists() or path.split("/")[0] not in ("plugins", "roles", "playbooks")] == []
+
+
+MARKS = proofs.all_marks()
+STAND_INS = ("mlnx_ofed", "doca", "dkms", "reload", "gpudirect", "firmware", "parameters", "batches")
+"""What no test has the real thing of: packages and drivers of vendors, GPUs, adapters."""
+ABOUT_THE_LAB = (
+    "molecule/firmware/tests/test_locks.py",
+    "tests/acceptance/test_role_examples.py",
+    "tests/acceptance/test_stack_standins.py",
+    "tests/acceptance/test_vendor_opensm.py",
+)
+"""Tests of stand-ins, of documents, and of what is no part of the project: they prove no feature on a system."""
+
+
+def test_every_feature_is_proved_by_a_test() -> None:
+    assert set(features.FEATURES) - {proof.feature for proof in MARKS} == set()
+
+
+def test_every_file_of_tests_on_nodes_says_what_it_proves() -> None:
+    folders = ("tests/acceptance", "tests/acceptance_vm", "tests/browser", "molecule")
+    files = {str(path.relative_to(ROOT)) for folder in folders for path in (ROOT / folder).rglob("test_*.py")}
+    assert files - {proof.test.partition("::")[0] for proof in MARKS} == set(ABOUT_THE_LAB)
+
+
+def test_a_stand_in_is_no_more_than_a_look_alike() -> None:
+    assert [proof for proof in MARKS if proof.feature in STAND_INS and proof.how == "real"] == []
+
+
+def test_only_debian_is_real_and_unit_tests_are_golden_files() -> None:
+    assert [proof for proof in MARKS if proof.how == "real" and not proof.system.startswith("debian")] == []
+    assert [proof for proof in MARKS if proof.test.startswith("tests/unit/") and proof.how != "golden file"] == []
+
+
+def test_what_a_promise_names_as_proof_on_nodes_proves_a_feature() -> None:
+    page = (ROOT / "docs/promises.md").read_text(encoding="utf-8")
+    promised = set(re.findall(r"`((?:molecule|tests/acceptance|tests/acceptance_vm)/[^`:]+\.py::test_\w+)`", page))
+    assert {test for test in promised - {proof.test for proof in MARKS} if not test.startswith(ABOUT_THE_LAB)} == set()
 
 
 def test_a_test_says_what_it_proves(root: pathlib.Path) -> None:
@@ -199,3 +237,17 @@ def test_only_a_clean_working_tree_is_a_commit(history: History, tmp_path: pathl
     assert proofs.tested_commit(history.root) == ""
     assert proofs.tested_commit(pathlib.Path("/")) == ""
     assert "stays as it is" in proofs.record({}, "")
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "xdist"])
+def test_a_junit_file_names_the_commit(tmp_path: pathlib.Path, workers: tuple[str, ...]) -> None:
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_a.py").write_text("def test_it():\n    pass\n", encoding="utf-8")
+    (tmp_path / "conftest.py").write_text("import pathlib, timed\ntimed.JUNIT = pathlib.Path(__file__).parent / 'junit'\n", encoding="utf-8")
+    outer = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST_", "RDMA_"))}
+    env = {**outer, "PYTHONPATH": str(ROOT / "tests/tools"), "PYTEST_PLUGINS": "conftest,timed", "RDMA_SUITE": "x", "RDMA_COMMIT": "abc"}
+    argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), *workers, "tests"]
+    env["PYTHONPATH"] += os.pathsep + str(tmp_path)
+    subprocess.run(argv, cwd=tmp_path, env=env, check=True, stdout=subprocess.DEVNULL)
+    (outcome,) = proofs.outcomes(tmp_path / "junit").values()
+    assert (outcome.result, outcome.commit) == ("passed", "abc")
