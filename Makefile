@@ -53,7 +53,7 @@ help:
 	  'make machine     IPoIB on one virtual machine with a real kernel' \
 	  'make nightly     everything, also what takes longest, or a browser: SLICE=1/4 for the first of four slices; FRESH=1 repeats what has passed' \
 	  'make fuzz        damaged text for every parser, for FUZZ_SECONDS (60)' \
-	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts' \
+	  'make bench       module executions per host, time and memory of an unchanged run; of a fabric of 10,000 hosts; of runs of BENCH_HOSTS=1000 hosts' \
 	  'make report-test the HTML page of a fabric, in Chromium' \
 	  'make web         the libraries of that page, with npm' \
 	  'make clean       remove what the other targets made'
@@ -146,6 +146,7 @@ machine-tests: collection image
 bench: collection
 	@$(PYTHON) tests/bench/bench.py $(BENCH_ARGS)
 	@$(PYTHON) tests/bench/fabric.py
+	@$(PYTHON) tests/bench/scale.py
 
 # These want a Chromium, which the other checks do not need.
 report-test: collection

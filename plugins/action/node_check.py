@@ -9,8 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._check import _concern
+from ..module_utils._plain import plain
 from ..module_utils._schema._node_check import OPTIONS
-from ..plugin_utils._actions import CollectionAction, completed
+from ..plugin_utils._actions import CollectionAction, completed, value_of
 
 
 class ActionModule(CollectionAction):
@@ -22,8 +23,20 @@ class ActionModule(CollectionAction):
     asynchronous = True
 
     def work(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        self._task.args = self._filled(task_vars)
         answer = None if self._task.async_val else self._looked(task_vars)
         return self._execute("node_check", self._task.args, task_vars) if answer is None else answer
+
+    def _filled(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        """The arguments with those from variables."""
+        arguments = dict(self._task.args)
+        names = plain(arguments.get("from_variables"))
+        # The module reports a malformed value.
+        if not isinstance(names, dict):
+            return arguments
+        del arguments["from_variables"]
+        known = {option: name for option, name in names.items() if name in task_vars and option not in arguments}
+        return {**{option: value_of(name, task_vars, self._templar) for option, name in known.items()}, **arguments}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         options = completed(OPTIONS, self._task.args)

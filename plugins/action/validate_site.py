@@ -22,6 +22,7 @@ from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
 from ..module_utils._site._problems import fabric_problems, host_problems, node_problems
+from ..module_utils._site._settled import ORDER, settled
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
 from ..plugin_utils._facts_of_run import facts_of
@@ -140,6 +141,9 @@ class ActionModule(ControllerAction):
             leaves = left_out({**of_host, **refused})
             for name, concern in CONCERNS.items():
                 result.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
+            # The roles replace the outcomes that an earlier playbook of this run has left.
+            stays = not leaves and not any("%s_outcome" % role in task_vars for role in ORDER)
+            result["settled"] = settled(CONCERNS, abouts) if stays else []
         result["left_out"] = leaves
         local = task_vars.get("ansible_connection") == "local"
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)

@@ -139,6 +139,9 @@ class Concern(t.NamedTuple):
     idle: t.Callable[[Variables, Variables], t.Mapping[str, t.Any] | None] | None = None
     """From the module's options and the facts of this run: the result where the node has nothing for the module; None where it has to run there."""
 
+    settled: t.Callable[[Subject], bool] | None = None
+    """Whether the role certainly has nothing to do and nothing to report. None: `unchanged` or `idle` tells. Expects validated variables."""
+
     def given(self, variables: Variables) -> dict[str, t.Any]:
         """The options that the role passes to its module, from the variables of a host."""
         named = {option: self.elsewhere.get(option, "%s_%s" % (self.name, option)) for option in self.options}

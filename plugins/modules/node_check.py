@@ -23,6 +23,11 @@ attributes:
   check_mode:
     details: In check mode it looks once and does not wait.
 options:
+  from_variables:
+    description:
+      - Names of variables of the host by option. An option has the value of its variable where that is set and the task does not give the option itself.
+    type: dict
+    default: {}
   ports:
     description:
       - The ports that must be C(ACTIVE) and C(LinkUp), by PCI address and number, such as V(0000:03:00.0/1), by port GUID, or by device and

@@ -100,6 +100,14 @@ stack_settled:
   returned: with O(foresee), where nothing is wrong
   type: bool
   sample: true
+settled:
+  description:
+    - The roles that playbook C(site) skips on the host, in its order, up to the first that has something to do or to report. It is empty where the host is
+      left out of a role, and where an earlier playbook of the run has set the outcome of a role.
+  returned: with O(foresee), where nothing is wrong
+  type: list
+  elements: str
+  sample: [ofed, kernel_modules, soft_rdma, opensm, ipoib, gpudirect]
 problems:
   description: Everything that is wrong, each with host, variable, value and what is allowed.
   returned: failure

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import pathlib
-import subprocess
 import sys
 import tempfile
-import threading
-import time
 import typing as t
 
 import yaml
@@ -22,9 +18,10 @@ import yaml
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
 
 import budget
+import process
 import records
-from cluster import BIN, Cluster, environment
-from common import BUILD, ROOT, SetupError, main, say
+from cluster import Cluster, environment
+from common import BUILD, SetupError, main, say
 
 PREFIX = "rdma-bench"
 ALIASES = (10, 110)
@@ -44,70 +41,9 @@ class Cost(t.NamedTuple):
     """Peak of all processes of the run together; memory shared with the workers counts once."""
 
 
-class Memory(threading.Thread):
-    """Samples the memory of the processes of one session."""
-
-    def __init__(self, leader: int) -> None:
-        super().__init__(daemon=True)
-        self.leader = leader
-        self.main_kb = 0
-        self.all_kb = 0
-        self.stop = threading.Event()
-
-    def run(self) -> None:
-        while not self.stop.wait(0.2):
-            self.main_kb = max(self.main_kb, _field(pathlib.Path("/proc/%d/status" % self.leader), "VmHWM:"))
-            self.all_kb = max(self.all_kb, sum(_field(pathlib.Path("/proc/%d/smaps_rollup" % pid), "Pss:") for pid in _session(self.leader)))
-
-
-def _session(leader: int) -> list[int]:
-    found = []
-    for entry in pathlib.Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and os.getsid(int(entry.name)) == leader:
-                found.append(int(entry.name))
-        except OSError:  # the process ended during the scan
-            continue
-    return found
-
-
-def _field(path: pathlib.Path, name: str) -> int:
-    """Return a field in kB, 0 if the process has ended."""
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return 0
-    return next((int(line.split()[1]) for line in lines if line.startswith(name)), 0)
-
-
-class Ended(t.NamedTuple):
-    """A successful run."""
-
-    seconds: float
-    memory: Memory
-
-
-def run(argv: t.Sequence[str], folder: pathlib.Path) -> Ended:
-    """Run ansible-playbook in a session of its own. The task_record callback writes its events to `folder`."""
-    start = time.monotonic()
-    log = BUILD / "bench.log"
-    with log.open("wb") as output:
-        process = subprocess.Popen(
-            [str(BIN / "ansible-playbook"), *argv],
-            cwd=ROOT,
-            env=environment(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-        memory = Memory(process.pid)
-        memory.start()
-        status = process.wait()
-    memory.stop.set()
-    if status:
-        raise SetupError("%s exited %d; see %s" % (argv[0], status, log))
-    return Ended(time.monotonic() - start, memory)
+def run(argv: t.Sequence[str], folder: pathlib.Path) -> process.Ended:
+    """Run ansible-playbook. The task_record callback writes its events to `folder`."""
+    return process.run(argv, env=environment(folder), log=BUILD / "bench.log")
 
 
 def measure(cluster: Cluster, *arguments: str) -> Cost:

@@ -14,7 +14,7 @@ import yaml
 
 COMPUTE_NODE = 2
 SM_NODE = 3
-TASKS = 20
+TASKS = 11
 """Limit for a compute node. The controller forks a worker for each task, also for a skipped one: 25 ms of processor time."""
 WAITING = 2
 """One compute node of all also waits in the two plays of subnet managers: if all hosts of a play fail, Ansible ends the run for every host."""

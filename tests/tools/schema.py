@@ -280,7 +280,8 @@ def _calls(tasks: t.Any) -> t.Iterator[tuple[str, str, t.Any]]:
             yield from _calls(task.get(key))
         for key, arguments in task.items():
             if key.startswith("rdma.ofed.") and isinstance(arguments, dict):
-                for option, value in arguments.items():
+                named = {option: "{{ %s }}" % name for option, name in arguments.get("from_variables", {}).items()}
+                for option, value in {**named, **arguments}.items():
                     yield key.rpartition(".")[2], option, value
 
 

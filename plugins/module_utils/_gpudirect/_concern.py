@@ -39,4 +39,6 @@ CONCERN = Concern(
     problems=judged(problems),
     refusals=lambda subject: foreseen(subject.variables, subject.facts or {}),
     idle=idle,
+    # On a node with a GPU, the module always runs.
+    settled=lambda subject: (subject.variables.get("gpudirect_state", "present"), subject.variables.get("gpudirect_method", "none")) == ("present", "none"),
 )

@@ -143,6 +143,19 @@ def _foreseen(subject: Subject) -> dict[str, bool]:
     return {"ask_fabric": known and asks(subject.found, subject.variables, host=subject.host, places=subject.part.places)}
 
 
+def _settled(subject: Subject) -> bool:
+    found: Found | None = subject.found
+    place: Placement = subject.part
+    variables = subject.variables
+    state = variables.get("opensm_state", "present")
+    if state != "present" or place.part != RESTING or found is None:
+        return bool(state == "unmanaged")
+    # Where something of a subnet manager is there, what the site declares for its fabrics decides.
+    if found.predecessors or found.fabrics or found.unmaskable or found.left_alone:
+        return False
+    return not plan(Wanted((), give_up=frozenset(variables.get("opensm_give_up") or ()), adopt=is_true(variables.get("opensm_adopt"))), found)
+
+
 CONCERN = Concern(
     "opensm",
     VARIABLES,
@@ -159,4 +172,5 @@ CONCERN = Concern(
     foreseen=_foreseen,
     options=OPTIONS,
     unchanged=unchanged,
+    settled=_settled,
 )

@@ -32,6 +32,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
 }
 
 OPTIONS: dict[str, t.Any] = {
+    "from_variables": {"type": "dict", "default": {}},
     "ports": {"type": "list", "elements": "str", "default": []},
     "interfaces": {"type": "list", "elements": "dict", "default": []},
     "ipoib_backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "netplan", "networkmanager", "ifcfg", "wicked"], "default": "auto"},

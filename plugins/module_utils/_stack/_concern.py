@@ -6,16 +6,14 @@
 
 from __future__ import annotations
 
-import typing as t
-
 from .._concern import Concern, Subject, judged
 from .._schema._ofed import VARIABLES
 from ._input import distribution_notes, problems, settled, unknown_distribution
 
 
-def _foreseen(subject: Subject) -> dict[str, t.Any]:
+def _settled(subject: Subject) -> bool:
     packages = subject.recall("packages")
-    return {"stack_settled": settled(subject.variables, subject.facts or {}, None if packages is None else dict(packages))}
+    return settled(subject.variables, subject.facts or {}, None if packages is None else dict(packages))
 
 
 CONCERN = Concern(
@@ -24,5 +22,6 @@ CONCERN = Concern(
     problems=judged(problems),
     unserved=judged(unknown_distribution),
     remarks=judged(distribution_notes),
-    foreseen=_foreseen,
+    foreseen=lambda subject: {"stack_settled": _settled(subject)},
+    settled=_settled,
 )

@@ -31,7 +31,7 @@ def test_each_concern_with_hints_has_a_look() -> None:
 
 def test_no_role_of_the_site_runs_unvalidated() -> None:
     """With --skip-tags always, the play that validates is skipped."""
-    text = (PLAYBOOKS / "site.yml").read_text(encoding="utf-8")
+    text = "".join((PLAYBOOKS / name).read_text(encoding="utf-8") for name in ("site.yml", "shared/install.yml", "shared/configure.yml"))
     (guard,) = re.findall(r"when: rdma_site is not defined\n\s+run_once: true\n\s+tags: \[(.*)\]", text)
     assert set(guard.split(", ")) == set(re.findall(r"name: rdma\.ofed\.(\w+)$", text, re.MULTILINE)) - {"node_check"}
 
@@ -58,6 +58,9 @@ def test_each_role_is_in_the_site_and_left_out_where_it_has_to_be() -> None:
 def _tasks(blocks: list[dict[str, t.Any]]) -> t.Iterator[dict[str, t.Any]]:
     for block in blocks:
         yield block
+        included = block.get("ansible.builtin.include_tasks")
+        if included:
+            yield from _tasks(yaml.safe_load((PLAYBOOKS / included).read_text(encoding="utf-8")))
         for part in ("tasks", "pre_tasks", "block", "rescue", "always"):
             yield from _tasks(block.get(part) or [])
 

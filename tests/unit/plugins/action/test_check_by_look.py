@@ -231,6 +231,17 @@ def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) ->
     return action.run(task_vars={"inventory_hostname": "node1"}), executions
 
 
+def test_options_come_from_variables_that_are_set() -> None:
+    templar = mock.Mock()
+    templar.template = lambda value: value
+    task: t.Any = mock.Mock(async_val=60, check_mode=False, delegate_to=None)
+    task.args = {"from_variables": {"cables": "node_check_cables", "ofed_version": "ofed_version", "wait": "node_check_wait"}, "wait": 0}
+    action = node_check.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
+    action._execute_module = mock.Mock(return_value={})
+    action.run(task_vars={"inventory_hostname": "node1", "node_check_cables": True, "node_check_wait": 10})
+    assert action._execute_module.call_args.kwargs["module_args"] == {"cables": True, "wait": 0}
+
+
 def test_one_module_execution_where_all_is_well(tmp_path: pathlib.Path) -> None:
     node = InfinibandNode(tmp_path, "systemd-networkd")
     arguments = {**DECLARED, "wait": "30"}
