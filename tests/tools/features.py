@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What tests can prove, and on which systems. What a text here says is never about a test."""
+"""What tests can prove, on which systems, and what no test can have. That something was tested is never said here: see proofs.py."""
 
 from __future__ import annotations
 
@@ -32,6 +32,8 @@ class Feature(t.NamedTuple):
     """May have links, relative to docs."""
     code: tuple[str, ...]
     """Paths of the code that the feature is about, below plugins, roles or playbooks. A change there makes its proofs old."""
+    limits: str = ""
+    """What no test can have here. It makes the claim smaller: a text that makes one larger is a mark of a test."""
 
 
 def _utils(*names: str) -> tuple[str, ...]:
@@ -55,7 +57,7 @@ FEATURES = {
     "ifcfg": Feature("IPoIB with ifcfg files of Red Hat", _IPOIB),
     "netplan": Feature("IPoIB with netplan", _IPOIB),
     "ifupdown": Feature("IPoIB with ifupdown", _IPOIB),
-    "wicked": Feature("IPoIB with wicked", _IPOIB),
+    "wicked": Feature("IPoIB with wicked", _IPOIB, "no wicked on a node"),
     "ipoib_modes": Feature("IPoIB modes and MTU", _IPOIB),
     "pkeys": Feature("IPoIB in partitions (P_Key children)", _IPOIB),
     "bonds": Feature("Bonds of IPoIB interfaces", _IPOIB),
@@ -67,17 +69,21 @@ FEATURES = {
     "opensm_options": Feature("Subnet manager: options and partitions", _OPENSM),
     "adopted": Feature("Subnet manager that was set up by hand, or by other software", _OPENSM),
     "fabrics": Feature("Several fabrics", (*_OPENSM, *_utils("site"))),
-    "ulps": Feature("[Upper-layer protocols](../roles/ofed/README.md#upper-layer-protocols) by name", (*_utils("protocols"), "plugins/modules/ulps.py")),
-    "soft_rdma": Feature("[Software RDMA links](../roles/soft_rdma/README.md) (rxe, siw)", (*_utils("softrdma"), "roles/soft_rdma")),
-    "mlnx_ofed": Feature("[MLNX_OFED](../roles/ofed/README.md)", _STACK),
-    "doca": Feature("[DOCA-OFED](../roles/ofed/README.md)", _STACK),
+    "ulps": Feature(
+        "[Upper-layer protocols](../roles/ofed/README.md#upper-layer-protocols) by name", (*_utils("protocols"), "plugins/modules/ulps.py"), "no storage server"
+    ),
+    "soft_rdma": Feature(
+        "[Software RDMA links](../roles/soft_rdma/README.md) (rxe, siw)", (*_utils("softrdma"), "roles/soft_rdma"), "no Debian kernel has siw"
+    ),
+    "mlnx_ofed": Feature("[MLNX_OFED](../roles/ofed/README.md)", _STACK, "no complete release of the vendor"),
+    "doca": Feature("[DOCA-OFED](../roles/ofed/README.md)", _STACK, "no complete release of the vendor"),
     "dkms": Feature("Vendor drivers for the kernel that boots next (DKMS, pinned kernels)", (*_utils("kernel", "stack"), "roles/ofed")),
     "reload": Feature("Reload of the driver", (*_utils("reload"), "plugins/modules/driver_reload.py")),
-    "gpudirect": Feature("[GPUDirect RDMA](../roles/gpudirect/README.md)", (*_utils("gpudirect"), "plugins/modules/gpudirect.py", "roles/gpudirect")),
-    "firmware": Feature("[Firmware images](../roles/hca_firmware/README.md) by PSID", _FIRMWARE),
-    "parameters": Feature("Firmware parameters, [network boot](network_boot.md) included", _FIRMWARE),
+    "gpudirect": Feature("[GPUDirect RDMA](../roles/gpudirect/README.md)", (*_utils("gpudirect"), "plugins/modules/gpudirect.py", "roles/gpudirect"), "no GPU"),
+    "firmware": Feature("[Firmware images](../roles/hca_firmware/README.md) by PSID", _FIRMWARE, "no real card; MFT as recorded output only"),
+    "parameters": Feature("Firmware parameters, [network boot](network_boot.md) included", _FIRMWARE, "no real card; no boot over InfiniBand"),
     "batches": Feature("Firmware and reboots in batches", (*_FIRMWARE, "plugins/module_utils/_concerns", "playbooks")),
-    "drain": Feature("[Draining](hooks.md) with Slurm and PBS", ("roles/node_service", "playbooks")),
+    "drain": Feature("[Draining](hooks.md) with Slurm and PBS", ("roles/node_service", "playbooks"), "no PBS"),
     "upgrade": Feature("[Rolling upgrades](upgrade.md), batch by batch", ("playbooks",)),
     "verify": Feature("Check of each node against the declared state", (*_utils("check"), "plugins/modules/node_check.py", "roles/node_check")),
     "fabric": Feature(
@@ -85,10 +91,15 @@ FEATURES = {
         (*_utils("fabric", "tools"), "plugins/modules/ib_fabric_check.py", "plugins/modules/ib_fabric_info.py", "plugins/modules/ib_counters.py"),
     ),
     "report": Feature("HTML page of the fabric and of its nodes", ("plugins/plugin_utils/_report",)),
-    "pair_test": Feature("[Pair tests](pair_test.md): bandwidth and latency between hosts", (*_utils("pairs"), "plugins/modules/ib_pair_test.py")),
+    "pair_test": Feature(
+        "[Pair tests](pair_test.md): bandwidth and latency between hosts",
+        (*_utils("pairs"), "plugins/modules/ib_pair_test.py"),
+        "software RDMA only; no `ibping`",
+    ),
     "monitoring": Feature(
         "[Monitoring](../roles/fabric_monitor/README.md): metrics, health checks for the scheduler",
         (*_utils("monitor"), "plugins/modules/fabric_monitor.py", "roles/fabric_monitor"),
+        "no NHC",
     ),
     "support": Feature("Support bundle", (*_utils("support"), "plugins/modules/support_bundle.py")),
     "input": Feature("Wrong input is refused before the first change", _SITE),

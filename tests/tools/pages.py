@@ -105,13 +105,13 @@ def features(proofs: t.Sequence[Proof], record: Record) -> str:
     found, places = cells(proofs, record), collections.defaultdict(set)
     for proof, _outcome in _proved(proofs, record):
         places[proof.feature].add(next((words for prefix, words in _PLACES.items() if proof.test.startswith(prefix)), "containers"))
-    rows = ["| feature | tested on | with | last |", "|---|---|---|---|"]
+    rows = ["| feature | tested on | with | last | limits |", "|---|---|---|---|---|"]
     for name, feature in FEATURES.items():
         mine = {system: found[name, system] for system in SYSTEMS if (name, system) in found}
         groups = [(how, [SYSTEMS[system] for system, cell in mine.items() if cell.how == how]) for how in HOW]
         where = "; ".join("%s: %s" % (how, ", ".join(systems)) for how, systems in groups if systems)
         last = max((cell.date for cell in mine.values()), default="")
-        rows.append("| %s | %s | %s | %s |" % (feature.title, where or "untested", ", ".join(sorted(places[name])), last))
+        rows.append("| %s | %s | %s | %s | %s |" % (feature.title, where or "no result on record", ", ".join(sorted(places[name])), last, feature.limits))
     head = (
         _MADE
         + "# What works\n\nEach feature with how it was tested, and the last day on which its tests passed. [compatibility.md](compatibility.md) has the days\n"
@@ -154,12 +154,14 @@ def changes(cell: Cell, code: t.Sequence[str], root: pathlib.Path = ROOT) -> lis
 
 
 def waiting(proofs: t.Sequence[Proof], record: Record, root: pathlib.Path = ROOT) -> dict[str, Change]:
-    """Return the features whose code changed after their last proof, with the first such change."""
-    last: dict[str, Cell] = {}
-    for (feature, _system), cell in cells(proofs, record).items():
-        last[feature] = max(last.get(feature, cell), cell, key=lambda each: (each.date, each.commit))
-    found = {feature: changes(cell, FEATURES[feature].code, root) for feature, cell in last.items()}
-    return {feature: since[0] for feature, since in found.items() if since}
+    """Return the features whose code changed after the last proof on one of their systems, with the first such change."""
+    # Few runs prove all cells, and git is slow.
+    runs = {(feature, cell.date, cell.commit): cell for (feature, _system), cell in cells(proofs, record).items()}
+    found: dict[str, Change] = {}
+    for (feature, _date, _commit), cell in sorted(runs.items()):
+        for change in changes(cell, FEATURES[feature].code, root)[:1]:
+            found[feature] = min(found.get(feature, change), change, key=lambda each: each.date)
+    return found
 
 
 def overdue(proofs: t.Sequence[Proof], record: Record, root: pathlib.Path = ROOT) -> dict[str, Change]:

@@ -165,8 +165,8 @@ def test_a_cell_has_the_strongest_and_latest_proof_of_the_tests_that_passed() ->
 def test_a_feature_says_how_and_where_it_was_tested() -> None:
     proof = [Proof("molecule/ipoib_vm/test_a.py::a", "bonds", "debian12", "real"), Proof("tests/unit/test_a.py::b", "bonds", "el9", "golden file")]
     text = pages.features(proof, {each.test: passed("2026-11-2%d" % number) for number, each in enumerate(proof)})
-    assert "| Bonds of IPoIB interfaces | real: Debian 12; golden file: RHEL 9 | unit tests, virtual machines | 2026-11-21 |" in text
-    assert "| Removal | untested |  |  |" in text
+    assert "| Bonds of IPoIB interfaces | real: Debian 12; golden file: RHEL 9 | unit tests, virtual machines | 2026-11-21 |  |" in text
+    assert "| Removal | no result on record |  |  |  |" in text
 
 
 class History:
@@ -213,6 +213,9 @@ def test_a_change_of_code_waits_for_its_proof_for_some_days_of_history(history: 
     last = history.commit("README.md", "2026-11-29")
     assert pages.overdue(BONDS, record, history.root)["bonds"].date.day == 21
     assert pages.overdue(BONDS, {"a": passed("2026-11-29", last)}, history.root) == {}
+    # A proof on one system is none on another.
+    both = [*BONDS, Proof("b", "bonds", "el8", "look-alike")]
+    assert pages.overdue(both, {**record, "b": passed("2026-11-29", last)}, history.root)["bonds"].date.day == 21
 
 
 def test_without_the_whole_history_nothing_is_overdue(history: History, tmp_path: pathlib.Path) -> None:
