@@ -33,7 +33,7 @@ def module_of(function: t.Callable[..., t.Any]) -> type:
             raise AnsibleFilterError(shown_lines(exc.msg)) from exc
         except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as exc:
             # Checking each argument would take time for every host and task; the documentation describes the arguments.
-            text = "one of the arguments of rdma.ofed.%s has a form that it doesn't take (%s: %s). Next: ansible-doc -t filter rdma.ofed.%s"
+            text = "one of the arguments of rdma.ofed.%s has an invalid form (%s: %s). Next: ansible-doc -t filter rdma.ofed.%s"
             name = function.__name__
             raise AnsibleFilterError(text % (name, type(exc).__name__, shown(str(exc)), name)) from exc
 

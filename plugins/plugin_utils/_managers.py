@@ -22,7 +22,7 @@ from ._facts_of_run import facts_by_host
 PLACING = ("fabric", "rdma_fabrics", "opensm_fabrics", "opensm_standby", "opensm_port", "opensm_port_guid", "opensm_priority", "opensm_log_file")
 """The variables of a host that determine its subnet managers."""
 VARIABLES = (*PLACING, "opensm_partitions", "opensm_qos", "opensm_options")
-_ODD = "a variable of a host, or a fact, has a form that it can't have (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
+_ODD = "a variable of a host, or a fact, has an invalid form (%s: %s). Next: ansible-playbook rdma.ofed.site --check, which names what is wrong"
 
 
 @contextlib.contextmanager

@@ -82,7 +82,7 @@ def test_the_fabric_is_judged_through_the_next_host_that_answers(lab: Cluster) -
         nobody = ward.inventory(managed(lab, "node1", "node2", standby=False), dict.fromkeys(("node1", "node2", "node3"), sick.REFUSED))
         run = lab.play("fabric", inventory=nobody)
         assert run.status != 0
-        assert "It could be asked through none of node1, node2, node3" in " ".join(run.output.split()), run.output
+        assert "It could not be queried through any of node1, node2, node3" in " ".join(run.output.split()), run.output
 
 
 def with_dead_hosts(lab: Cluster) -> dict[str, t.Any]:

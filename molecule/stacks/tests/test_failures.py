@@ -95,7 +95,7 @@ REFUSED: dict[str, tuple[Options, tuple[str, ...]]] = {
     "bundle of another release": (mlnx_ofed(OLD, version="24.04-0.6.6.0", bundle="%s/%s" % (THERE, archive(OLD))), ("24.04-0.6.6.0", OLD)),
     "another release under the name of this one": (mlnx_ofed(NEW, bundle=RENAMED % THERE), (archive(NEW), OLD, NEW, "ofed_version")),
     "the same on the controller": (mlnx_ofed(NEW, bundle=RENAMED % HERE, bundle_on="controller"), (archive(NEW), OLD, NEW, "ofed_version")),
-    "half a bundle": (mlnx_ofed(OLD, bundle=TRUNCATED), (TRUNCATED, "that can be read", "download it again")),
+    "half a bundle": (mlnx_ofed(OLD, bundle=TRUNCATED), (TRUNCATED, "not a readable .tgz or .tar", "download it again")),
     "repository without a key": (doca(repository_key=""), ("ofed_repository_key", "ofed_repository_trusted")),
     "key that is none": (doca(repository_key=THERE + "/manifest.json"), ("ofed_repository_key", "manifest.json")),
     "version that the repository lacks": (doca(version="2.9.7"), ("2.9.7", "2.9.1")),

@@ -203,7 +203,7 @@ def start(
     directory = os.path.join(root, JOBS, name)
     found = read_job(name, root)
     if found is not None and found.running:
-        raise Refused("the job %s is still running (stage %s); wait for it to end. Its log is %s" % (name, found.stage, found.log))
+        raise Refused("the job %s is still running (stage %s); wait until it ends. Its log is %s" % (name, found.stage, found.log))
     os.makedirs(directory, mode=0o700, exist_ok=True)
     identity = uuid.uuid4().hex
     script = os.path.join(directory, "runner.py")

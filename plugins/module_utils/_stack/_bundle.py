@@ -120,9 +120,9 @@ def misfit(bundle: Bundle, system: OperatingSystem, arch: str, *, options: t.Col
     if _is_told(options):
         return ""
     if not distro_fits(bundle.distro, system):
-        return "it is made for %s, and the node is %s; the option --skip-distro-check tries it all the same" % (bundle.distro, distro_of(system))
+        return "it is made for %s, and the node is %s; the option --skip-distro-check tries it anyway" % (bundle.distro, distro_of(system))
     if bundle.distro and system.id in DISTRIBUTIONS and DISTRIBUTIONS[system.id].rebuild:
-        return "its installer does not take %s for %s; add the option --skip-distro-check" % (system.id, bundle.distro)
+        return "its installer does not recognize %s as %s; add the option --skip-distro-check" % (system.id, bundle.distro)
     return ""
 
 
@@ -194,7 +194,7 @@ def read_archive(path: str) -> Layout:
                 if content is not None:
                     texts[name] = content.read(_MOST).decode("utf-8", "replace").strip()
     except (tarfile.TarError, EOFError, zlib.error, OSError) as exc:
-        words = "ofed_bundle: %s is no .tgz or .tar that can be read: %s. Copy or download it again; nothing was changed"
+        words = "ofed_bundle: %s is not a readable .tgz or .tar: %s. Copy or download it again; nothing was changed"
         raise Refused(words % (path, exc)) from exc
     version = next((texts[name] for name in _RELEASE if texts.get(name)), "")
     return Layout(version, texts.get(".arch", ""), installer, size)
@@ -204,13 +204,13 @@ def check_content(where: str, found: Layout, needed: Needed) -> None:
     """Refuse anything but the needed bundle. `where` names it."""
     if not found.version or not found.installer:
         missing = INSTALLER if found.version else ".mlnx"
-        words = "ofed_bundle: %s has no %s, so it is no bundle of MLNX_OFED. Give one as the vendor ships it; nothing was changed"
+        words = "ofed_bundle: %s has no %s, so it is not a bundle of MLNX_OFED. Use one as the vendor ships it; nothing was changed"
         raise Refused(words % (where, missing))
     if found.version != needed.version:
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
         raise Refused(words % (where, found.version, needed.version, way_out(found.version, needed.version)))
     if found.arch and needed.arch and found.arch != needed.arch:
-        words = "ofed_bundle: %s is made for %s, and the node is %s. Give the bundle for %s; nothing was changed"
+        words = "ofed_bundle: %s is made for %s, and the node is %s. Use the bundle for %s; nothing was changed"
         raise Refused(words % (where, found.arch, needed.arch, needed.arch))
 
 
@@ -222,7 +222,7 @@ def check_executable(folder: str) -> None:
     words = "ofed_bundle: %s can't be executed: %s. Give the bundle as .tgz, %s; nothing was changed"
     if os.statvfs(folder).f_flag & os.ST_NOEXEC:
         raise Refused(words % (path, "its file system is mounted with noexec", "which is unpacked elsewhere, or mount it without noexec"))
-    raise Refused(words % (path, "its mode is %04o" % (os.stat(path).st_mode & 0o7777), "or copy the folder again with its modes, as cp -a does"))
+    raise Refused(words % (path, "its mode is %04o" % (os.stat(path).st_mode & 0o7777), "or copy the folder again with its modes, for example with cp -a"))
 
 
 def way_out(found: str, version: str) -> str:

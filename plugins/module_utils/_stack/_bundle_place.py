@@ -29,7 +29,7 @@ _UNPACKERS = ("tar", "bsdtar", "xorriso", "7z")
 DOWNLOAD_STAGE = "downloading the bundle"
 UNPACK_STAGE = "unpacking the bundle"
 _MEGABYTE = 1000000
-_PUT_THERE = "Put it there, or set ofed_bundle_on: controller if that is where it is; nothing was changed"
+_PUT_THERE = "Put it there, or set ofed_bundle_on: controller if it is on the controller; nothing was changed"
 OTHER_FILE = "Copy it again, or correct ofed_bundle_checksum if this file is the right one; nothing was unpacked, nothing was changed"
 # The scripts that steps of a place run.
 SCRIPTS = {"download.py": downloader, "installer_run.py": installer_run}
@@ -79,7 +79,7 @@ def _check_room(path: str, into: str, size: int) -> None:
         folder = os.path.dirname(folder)
     free = shutil.disk_usage(folder).free + _held(into)
     if size > free:
-        words = "ofed_bundle: to unpack %s takes %d MB, and there are %d MB free in %s. Make room there, or give the path of an unpacked bundle; %s"
+        words = "ofed_bundle: unpacking %s needs %d MB, and there are %d MB free in %s. Free some space there, or set the path of an unpacked bundle; %s"
         raise Refused(words % (path, -(-size // _MEGABYTE), free // _MEGABYTE, folder, "nothing was unpacked, nothing was changed"))
 
 
@@ -163,7 +163,7 @@ def _accept(source: Source, staged: str, root: str) -> None:
     """Accept the file that the action plugin has transferred, if it is the declared one."""
     wrong = downloader.mismatch(staged, source.checksum.lower())
     if wrong:
-        raise Refused("ofed_bundle: what arrived is not what was sent: %s. Nothing was unpacked, nothing was changed" % wrong)
+        raise Refused("ofed_bundle: the file was damaged in transfer: %s. Nothing was unpacked, nothing was changed" % wrong)
     path = kept_file(source, root)
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     shutil.move(staged, path)

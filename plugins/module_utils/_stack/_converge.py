@@ -122,7 +122,7 @@ def _record(path: str, content: t.Mapping[str, t.Any]) -> None:
 def _conclude(run: Runner, job: jobs.State, root: str) -> Found:
     """Record what a job has done, and look again. Raises CommandFailed if it failed."""
     if job.interrupted:
-        words = "%s was interrupted. The next run repairs what it left and continues; all output is in %s"
+        words = "%s was interrupted. The next run repairs the installation and continues; all output is in %s"
         raise CommandFailed(words % (job.stage or "the job", job.log), job=job.result())
     if job.failed:
         places.tidy(root)
@@ -146,7 +146,7 @@ def _finish(module: AnsibleModule, job: jobs.State, *, wanted: Wanted, found: Fo
     left = plan(wanted, found)
     if left:
         words = "; ".join(change.words() for change in left.changes)
-        raise CommandFailed("the installation ended without an error, and the node is still not as wanted (%s). All output is in %s" % (words, job.log))
+        raise CommandFailed("the installation ended without an error, but the node is still not as declared (%s). All output is in %s" % (words, job.log))
     _configure(module, root)
     return _result(_recorded(job.memo), before=job.memo.get("before", _NOT_RECORDED), after=_version(found), job=job)
 
@@ -163,7 +163,7 @@ def _earlier(module: AnsibleModule, root: str) -> jobs.State | None:
     if job is None or (not job.running and module.params["attach"] != job.id):
         return None
     if module.check_mode:
-        words = "what a run would change can't be told now: a job is %s. Wait for it to end; its log is %s"
+        words = "what a run would change can't be predicted now: a job is %s. Wait until it ends; its log is %s"
         raise Refused(words % (job.stage or "starting", job.log), job=job.result())
     return jobs.wait(JOB, module.params["poll"], root)
 
@@ -246,7 +246,7 @@ def converge(module: AnsibleModule, run: Runner, root: str = "/") -> dict[str, t
     foreign = dependants(run, wanted, found, todo=todo, root=root)
     replaces = todo.steps and todo.about(Kind.STACK)
     images = initramfs.holding(run, initramfs.kernels(root), CHECKED, root=root) if replaces else ()
-    rebuilt = [Change(Kind.INITRAMFS, image.path, "", "holds modules of the former stack", "rebuilt") for image in images]
+    rebuilt = [Change(Kind.INITRAMFS, image.path, "", "contains modules of the former stack", "rebuilt") for image in images]
     # How packages that are still to be installed change openib.conf is unknown.
     changes = (*todo.changes, *foreign, *rebuilt, *openibd.key_changes(_conf(root), _declared_keys(module)))
     place, needed = places.locate(run, parameters, version=wanted.version, root=root) if todo.by_installer else (Place(""), {})

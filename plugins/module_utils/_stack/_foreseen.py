@@ -62,7 +62,7 @@ def refuse(names: t.Sequence[str], allowed: t.Collection[str], what: str) -> Non
     if kept:
         raise Refused(
             "nothing was changed: %d package%s not part of the RDMA stack and would be removed when %s: %s. "
-            "Remove them yourself, or name them in ofed_allow_removal: they go, and are not installed again"
+            "Remove them yourself, or list them in ofed_allow_removal: they are removed, and not installed again"
             % (len(kept), " is" if len(kept) == 1 else "s are", what, ", ".join(kept)),
             dependants=kept,
         )
@@ -191,7 +191,7 @@ def _refuse_newer(found: Found, todo: StackPlan, installed: t.Mapping[str, str])
     newer = [name for name in found.vendors if installed.get(name, found.packages[name].version) != found.packages[name].version]
     if newer and not todo.about(Kind.STACK):
         raise Refused(
-            "nothing was changed: what is to be added to %s depends on other versions of its packages: %s. It stays at its release unless another one is "
+            "nothing was changed: the packages to add to %s depend on other versions of its packages: %s. It stays at its release unless another one is "
             "declared. Next: declare ofed_version and run rdma.ofed.upgrade, or use a repository that has the installed release"
             % (found.stack.words, ", ".join("%s (%s is installed, %s would be)" % (name, found.packages[name].version, installed[name]) for name in newer))
         )

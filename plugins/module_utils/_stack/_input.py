@@ -113,7 +113,7 @@ def _installer_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], fa
     if excluded:
         return [Problem(VARIABLE, protocol.name, "without %s in ofed_installer_options" % ", ".join(excluded), "the two contradict each other")]
     if protocol.option and protocol.option not in options:
-        hint = "without it the installer puts an empty module in the place of %s; where the stack is installed already, it is installed again"
+        hint = "without it, the installer replaces %s with an empty module; if the stack is already installed, it is installed again"
         return [Problem(VARIABLE, protocol.name, "with ofed_installer_options: [%s]" % protocol.option, hint % ", ".join(protocol.modules))]
     chosen = variables.get("ofed_packages") or "all"
     lacking = _lacking(protocol, chosen=chosen, family=family, options=options) if isinstance(chosen, str) and family else []
@@ -124,7 +124,7 @@ def _installer_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], fa
 def _protocol_problems(protocol: Protocol, variables: t.Mapping[str, t.Any], platform: Platform) -> list[Problem]:
     source = str(variables["ofed_source"])
     if not protocol.kernel and protocol.modules:
-        hint = "%s does not support it, and the kernel's own module does not fit the vendor's driver; with ofed_source: inbox it can be had"
+        hint = "%s does not support it, and the kernel's own module does not match the vendor's driver; ofed_source: inbox supports it"
         return [Problem(VARIABLE, protocol.name, "protocols of the stack", hint % source)]
     chosen = variables.get("ofed_packages")
     if isinstance(chosen, str) and user_only(chosen) and protocol.modules:
@@ -169,7 +169,7 @@ def problems(variables: t.Mapping[str, t.Any], facts: t.Mapping[str, t.Any] | No
         found += conf_problems("ofed_openib_conf", conf)
     found += ulp_problems(variables, facts)
     if source == "inbox" and variables.get("ofed_version"):
-        hint = "the distribution has one version; name packages with their versions in ofed_extra_packages"
+        hint = "the distribution has one version; list packages with their versions in ofed_extra_packages"
         found.append(Problem("ofed_version", variables["ofed_version"], "no version with ofed_source: inbox", hint))
     # What is to be removed is found on the node and need not be declared.
     if source in ("mlnx_ofed", "doca") and variables.get("ofed_state", "present") != "absent":

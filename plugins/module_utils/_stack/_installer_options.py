@@ -210,7 +210,7 @@ class Installer(t.NamedTuple):
             elif not (ask and self._may_be_told(name)):
                 found.append(self._unknown(variable, name))
             if name in FIRMWARE and not firmware_update:
-                found.append(Problem(variable, name, "with ofed_firmware_update: true", "firmware is left alone otherwise"))
+                found.append(Problem(variable, name, "with ofed_firmware_update: true", "otherwise firmware is left alone"))
             if name == "--without-fw-update" and firmware_update:
                 found.append(Problem(variable, name, "without ofed_firmware_update", "the two contradict each other"))
         return found
@@ -235,7 +235,7 @@ class Installer(t.NamedTuple):
             return Problem(variable, name, "an option of %s" % where, hint)
         near = self._nearest(name, cutoff=0.6)
         prefix = next((prefix for prefix in self._package_families() if name.startswith(prefix)), "")
-        hint = "the installer would take it for the name of a package, and say nothing" if prefix else "the installer would refuse it with exit status 22"
+        hint = "the installer would silently treat it as the name of a package" if prefix else "the installer would refuse it with exit status 22"
         return Problem(variable, name, near or "an option of %s: its own --help lists them" % where, hint)
 
     def _is_package(self, name: str) -> bool:

@@ -68,27 +68,27 @@ CODES: t.Mapping[int, Meaning] = {
     ),
     2: Meaning("no firmware was found for an adapter", "leave ofed_firmware_update off and burn images with the role hca_firmware"),
     22: Meaning("an option is not known to this release, or its value is wrong", "compare ofed_installer_options with the output of mlnxofedinstall --help"),
-    28: Meaning("not enough free space", "make room below /tmp (or the folder of --tmpdir), /usr and /lib/modules; a full installation takes about 3 GB"),
+    28: Meaning("not enough free space", "free space below /tmp (or the folder of --tmpdir), /usr and /lib/modules; a full installation needs about 3 GB"),
     30: Meaning("the bundle supports this kernel already", "leave --add-kernel-support out"),
     171: Meaning("the node has no adapter that this is for", "leave ofed_firmware_update off on nodes without such an adapter"),
     172: Meaning(
         "a prerequisite is missing: the bundle is for another distribution or architecture, lacks its file .mlnx, or a package of the distribution is missing",
-        "take the bundle for this distribution, or add --skip-distro-check to ofed_installer_options; install the packages that the log names",
+        "use the bundle for this distribution, or add --skip-distro-check to ofed_installer_options; install the packages that the log names",
     ),
     173: Meaning("the mst driver could not be started", "leave ofed_firmware_update off, or install the headers of the kernel, for kernel-mft"),
     174: Meaning(
-        "packages that are not part of OFED depend on packages that would go",
-        "remove those packages, or name them in ofed_allow_removal: they go, and have to be installed again for the new stack",
+        "packages that are not part of OFED depend on packages that would be removed",
+        "remove those packages, or list them in ofed_allow_removal: they are removed, and have to be reinstalled for the new stack",
     ),
     124: Meaning("it did not end in time", "raise ofed_timeout"),
-    126: Meaning("it may not be executed", "mount the file system of its folder without noexec, and give the files back the modes that the bundle has"),
+    126: Meaning("it may not be executed", "mount the file system of its folder without noexec, and restore the modes that the files have in the bundle"),
     127: Meaning("it, or its interpreter, is not there", "install perl, and check that the bundle is complete"),
 }
 _FLATTENED = Meaning(
     "a step of the build for this kernel failed: with --add-kernel-support every failure ends in 1, whatever it was",
     "install the headers and the compiler of this kernel, and read that log from the end",
 )
-_DECLINED = Meaning("it asked for a confirmation and got no answer", "report this: it is started in a way that asks for none")
+_DECLINED = Meaning("it asked for a confirmation and received no answer", "report this: it is started with options that need no confirmation")
 
 
 def last_package(text: str) -> str:
@@ -220,12 +220,12 @@ def failure_of(job: jobs.State, root: str) -> CommandFailed:
     if job.failed.startswith((stages.INSTALL_STAGE, stages.BUILD_STAGE)) and wanted["method"] == "installer":
         return _installer_failure(job, root, details)
     if job.failed == DOWNLOAD_STAGE:
-        why = "it did not arrive in time; raise ofed_timeout, the next run goes on where this one ended"
+        why = "the download did not finish in time; raise ofed_timeout, the next run continues where this one stopped"
         if job.rc != TIMED_OUT:
             why = next(reversed(_printed(JOB, job, root)), "exit status %d" % job.rc)
         return CommandFailed("ofed_bundle: %s: %s. Nothing was unpacked, no package was changed" % (job.memo["bundle"], why), **details)
     if job.failed == UNPACK_STAGE and _NO_SPACE in jobs.read_log(JOB, root):
-        words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Make room there, or give the path of an unpacked bundle"
+        words = "ofed_bundle: %s could not be unpacked: the file system of %s is full. %s. Free some space there, or set the path of an unpacked bundle"
         return CommandFailed(words % (job.memo["bundle"], DIRECTORY, "What was unpacked is removed again, and no package was changed"), **details)
     if job.failed == stages.OPTIONS_STAGE:
         wrong = [Installer(wanted["version"]).refused_by_help(name) for name in _printed(JOB, job, root)]
@@ -235,7 +235,7 @@ def failure_of(job: jobs.State, root: str) -> CommandFailed:
         words = "ofed_bundle: %s has the release %s, and %s is wanted. %s"
         text = words % (job.memo["bundle"], found or "that it does not tell", wanted["version"], way_out(found, wanted["version"]))
         return CommandFailed(text, **details)
-    then = "The next run goes on from what is installed then"
+    then = "The next run continues from what is installed then"
     if job.failed.startswith(REBUILD_STAGE):
         then = "The stack is installed; rebuild the image before the next boot, which would load the former modules"
     return CommandFailed("%s failed: %s. All output is in %s. %s" % (job.failed, reason(JOB, job, root), job.log, then), **details)
@@ -246,7 +246,7 @@ def require_success(name: str, job: jobs.State, root: str) -> None:
     if not job.interrupted and not job.failed:
         return
     tidy(root)
-    words = "%s was interrupted. The next run begins it again; all output is in %s" % (job.stage or "the job", job.log)
+    words = "%s was interrupted. The next run starts it again; all output is in %s" % (job.stage or "the job", job.log)
     if not job.interrupted:
         words = "%s failed, %s. All output is in %s" % (job.failed, reason(name, job, root), job.log)
     raise CommandFailed(words, job=job.result())

@@ -103,7 +103,7 @@ def bundle_problems(variables: t.Mapping[str, t.Any], platform: Platform = UNKNO
     if not _is_empty(checksum) and not good:
         found.append(Problem("ofed_bundle_checksum", checksum, "sha256: and 64 hexadecimal digits"))
     elif _is_empty(checksum) and is_url:
-        found.append(Problem("ofed_bundle_checksum", None, "sha256: and 64 hexadecimal digits", "what comes over a network is not unpacked unseen"))
+        found.append(Problem("ofed_bundle_checksum", None, "sha256: and 64 hexadecimal digits", "downloads are not unpacked without a checksum"))
     elif good and named.form == "directory" and not is_url:
         found.append(Problem("ofed_bundle_checksum", checksum, "no checksum for a folder", "only files have one"))
     version = variables.get("ofed_version")
@@ -139,7 +139,9 @@ def _repository_problems(variables: t.Mapping[str, t.Any]) -> list[Problem]:
         found.append(Problem("ofed_repository_key", key, "a URL, the absolute path of a file on the node, or the key itself, which begins with %s" % _ARMOUR))
     elif isinstance(key, str) and key.startswith("http:"):
         allowed = "a URL with https, the absolute path of a file on the node, or the key itself"
-        found.append(Problem("ofed_repository_key", key, allowed, "over http, anyone on the network path could give another key, and packages signed with it"))
+        found.append(
+            Problem("ofed_repository_key", key, allowed, "over http, anyone on the network path could substitute the key, and packages signed with it")
+        )
     return found
 
 

@@ -55,13 +55,13 @@ _HINTS = (
     ("Failed to Identify Device", "the PCI function is gone, or its address is wrong"),
     ("UEFI Secure Boot", "secure boot forbids it: reboot instead"),
     ("3rd party driver", "release the function from that driver first"),
-    ("behind the PCIe switch", "stop what uses these devices and unbind their drivers, or reboot instead"),
-    ("fsm register is busy", "another host of this card takes part in a reset, or died while it did"),
+    ("behind the PCIe switch", "stop what uses these devices and unbind their drivers, or reboot"),
+    ("fsm register is busy", "another host that shares this card is resetting it, or failed while doing so"),
     ("not supported in the current state", "reboot instead"),
     ("virtual functions", "remove the virtual functions first"),
     ("reset failed", "reboot instead"),
     ("Only root", "run it as root"),
-    ("could not import", "the installation of the tool is not complete"),
+    ("could not import", "the installation of the tool is incomplete"),
 )
 
 

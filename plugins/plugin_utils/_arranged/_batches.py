@@ -18,7 +18,7 @@ from .._actions import show
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], _templar: t.Any) -> dict[str, t.Any]:
     if not arguments["due"]:
-        raise RdmaError("kind batches needs due, the name of the variable that is true on the hosts that have something to do")
+        raise RdmaError("kind batches needs due, the name of the variable that is true on hosts with work to do")
     hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
     groups, hostvars = task_vars["groups"], task_vars["hostvars"]
     order, serial = arguments["groups"], arguments["serial"]

@@ -24,7 +24,7 @@ def answer(arguments: t.Mapping[str, t.Any], _task_vars: t.Mapping[str, t.Any], 
         raise RdmaError("the number of the round is %d; allowed: a number from 0 on" % number)
     wrong = [host for host in ends if not _is_end(ends[host])]
     if wrong:
-        raise RdmaError("of these hosts, there is no result of rdma.ofed.ib_pair_test with fabric and tests: %s" % some(wrong, 3))
+        raise RdmaError("these hosts have no result of rdma.ofed.ib_pair_test with fabric and tests: %s" % some(wrong, 3))
     fabrics: dict[str, list[str]] = {}
     for host in sorted(ends, key=lambda name: natural(str(name))):
         fabrics.setdefault(str(ends[host]["fabric"]), []).append(str(host))

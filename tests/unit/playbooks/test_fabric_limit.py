@@ -13,7 +13,7 @@ import pytest
 from support import playbook_runs
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
-REFUSAL = "leaves out node1, through which the fabric is asked: nothing was judged"
+REFUSAL = "leaves out node1, through which the fabric is queried: nothing was judged"
 
 
 @pytest.mark.parametrize(

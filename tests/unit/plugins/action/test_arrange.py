@@ -91,7 +91,7 @@ def test_the_role_may_be_given_what_the_inventory_does_not_have() -> None:
     found = run(arrange, {"kind": "subnet_managers"}, inventory_hostname="node3", groups=groups, opensm_standby=True)
     assert found["part"] == "standby"
     assert "fabric storage" in run(arrange, {"kind": "subnet_managers"}, fabric="storage")["msg"]
-    assert "has a form that it can't have" in run(arrange, {"kind": "subnet_managers"}, groups=None)["msg"]
+    assert "has an invalid form" in run(arrange, {"kind": "subnet_managers"}, groups=None)["msg"]
 
 
 HELP = "  --use_cuda=<cuda device id>\n  --use_cuda_dmabuf\n"
@@ -125,7 +125,7 @@ def test_a_host_that_can_not_take_part_says_why() -> None:
 
 def test_facts_of_another_form_are_told_without_a_traceback() -> None:
     for odd in ("text", 1, ["gpu"]):
-        assert "has a form that it can't have" in endpoint(marked({**FACTS, "gpu": {"devices": odd}}))["msg"]
+        assert "has an invalid form" in endpoint(marked({**FACTS, "gpu": {"devices": odd}}))["msg"]
         assert run(arrange, {"kind": "pending"}, ansible_facts={"rdma": marked({"kernels": odd, "machine": odd})})["pending"] == []
 
 

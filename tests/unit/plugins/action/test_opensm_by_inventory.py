@@ -76,5 +76,5 @@ def test_a_resting_host_learns_only_what_is_declared_elsewhere() -> None:
 def test_wrong_partitions_are_no_refusal_of_the_module() -> None:
     with pytest.raises(AnsibleActionFail, match="opensm_partitions"):
         given("node1", {}, opensm_partitions=[{"name": 1, "members": 1}])
-    with pytest.raises(AnsibleActionFail, match="has a form that it can't have"):
+    with pytest.raises(AnsibleActionFail, match="has an invalid form"):
         given("node1", {}, groups=None)

@@ -88,7 +88,7 @@ def test_good_declarations(variables: dict[str, t.Any]) -> None:
         ({"ofed_ulps": ["srpt"]}, "these are the initiators"),
         ({"ofed_ulps": ["srp", "srp"]}, "ofed_ulps[1] is 'srp'; allowed: each name once"),
         ({**INSTALLER, "ofed_ulps": ["rds"]}, "mlnx_ofed does not support it"),
-        ({**DOCA, "ofed_ulps": ["rds"]}, "with ofed_source: inbox it can be had"),
+        ({**DOCA, "ofed_ulps": ["rds"]}, "ofed_source: inbox supports it"),
         ({**INSTALLER, "ofed_ulps": ["nvmf"]}, "ofed_installer_options: [--with-nvmf]"),
         ({**INSTALLER, "ofed_ulps": ["nfsrdma"], "ofed_installer_options": ["--without-nfsrdma"]}, "contradict"),
         ({**INSTALLER, "ofed_ulps": ["nfsrdma"], "ofed_bundle": "/srv/" + TGZ.replace("23.10-0.5.5.0", "4.1-1.0.2.0")}, "4.9 and later"),

@@ -62,7 +62,7 @@ def test_both_spellings_of_a_release(wanted: str, found: str, same: bool) -> Non
         ("debian11.3", ("debian", "12"), ("--skip-distro-check",), ""),
         ("debian11.3", ("debian", "12"), ("--distro debian11.3",), ""),
         ("ubuntu22.04", ("ubuntu", "20.04"), (), "made for ubuntu22.04"),
-        ("rhel9.3", ("rocky", "9.3"), (), "does not take rocky for rhel9.3"),
+        ("rhel9.3", ("rocky", "9.3"), (), "does not recognize rocky as rhel9.3"),
         ("rhel9.3", ("rocky", "9.3"), ("--skip-distro-check",), ""),
         ("rhel9.3", ("rhel", "9.3"), (), ""),
         ("sles15sp5", ("sles", "15.5"), (), ""),

@@ -186,7 +186,7 @@ def test_a_stack_of_a_vendor_is_for_what_the_vendor_makes_it_for(family: str, os
         ({**REPOSITORY, "ofed_source": "mlnx_ofed", "ofed_method": "repository", "ofed_installer_options": ["--dkms"]}, "no installer runs then"),
         ({**REPOSITORY, "ofed_repository": "mirror"}, "the URL of a repository"),
         ({**REPOSITORY, "ofed_repository_key": ""}, "without a key, anyone on the network path could install packages"),
-        ({**REPOSITORY, "ofed_repository_key": "http://mirror.example.org/key.asc"}, "over http, anyone on the network path could give another key"),
+        ({**REPOSITORY, "ofed_repository_key": "http://mirror.example.org/key.asc"}, "over http, anyone on the network path could substitute the key"),
         ({**REPOSITORY, "ofed_repository_key": "abc"}, "-----BEGIN PGP PUBLIC KEY BLOCK-----"),
         ({**REPOSITORY, "ofed_repository_trusted": "perhaps"}, "true or false"),
         ({**REPOSITORY, "ofed_version": "two"}, "such as 2.9.1"),

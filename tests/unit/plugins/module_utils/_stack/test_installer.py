@@ -41,7 +41,7 @@ def test_what_is_understood(entries: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ("--without-dmks", "allowed: --without-dkms (the installer would take it for the name of a package"),
+        ("--without-dmks", "allowed: --without-dkms (the installer would silently treat it as the name of a package"),
         ("--without-opnesm", "allowed: --without-opensm"),
         ("--add-kernel-suport", "allowed: --add-kernel-support (the installer would refuse it with exit status 22)"),
         ("--kmp", "it is for rpm packages only"),
@@ -223,7 +223,7 @@ def test_what_the_output_adds() -> None:
     assert "(libpcap0.8, tcpdump)" in codes.explain(174, named)
     assert "(libpcap0.8, tcpdump)" in codes.explain(174, named.replace("0.8", "0.8:amd64"))
     assert "every failure ends in 1" in codes.explain(1, kernel_support=True)
-    assert "got no answer" in codes.explain(1, "Do you want to continue?[y/N]:")
+    assert "received no answer" in codes.explain(1, "Do you want to continue?[y/N]:")
     assert "/scratch/MLNX_OFED_LINUX.*.logs" in codes.explain(22, tmpdir="/scratch/")
     assert "an undocumented code" in codes.explain(99)
 

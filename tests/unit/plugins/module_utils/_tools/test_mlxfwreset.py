@@ -106,7 +106,7 @@ def test_drivers_behind_the_switch_of_a_card_are_named() -> None:
     outcome = tool.parse_reset(recorded("mlxfwreset_error/composed_drivers_bound.txt"))
     assert not outcome.loaded
     assert outcome.message == "drivers hold devices behind the PCIe switch of the card: nvidia (0000:0d:00.0); nvme (0000:0e:00.0)"
-    assert "unbind their drivers, or reboot instead" in tool.with_hint(outcome.message)
+    assert "unbind their drivers, or reboot" in tool.with_hint(outcome.message)
     # Another release prints no blanks around the bar, and no further columns.
     other = "ERROR: The following drivers are currently bound to PCI devices on the switch:\n0000:0D:00.0  | nvidia\n0000:0f:00.0|nvidia\n"
     assert tool.parse_reset(other).message.endswith("nvidia (0000:0D:00.0, 0000:0f:00.0)")
