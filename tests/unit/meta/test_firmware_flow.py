@@ -241,7 +241,7 @@ def test_only_a_node_with_work_is_in_a_batch(looked: dict[str, Outcome], name: s
 def test_a_card_that_can_not_be_queried_is_reported_at_the_end(looked: dict[str, Outcome], done: dict[str, Outcome]) -> None:
     assert "looked_broken: left unchanged: card 2 is broken" in looked["looked_broken"].failed
     assert looked["looked_broken"].told == "False False"
-    assert "broken: left as they are: card 2 is broken" in done["broken"].failed
+    assert "broken: left unchanged: card 2 is broken" in done["broken"].failed
 
 
 def test_a_node_with_half_an_image_on_a_card_is_neither_reset_nor_rebooted(done: dict[str, Outcome]) -> None:
