@@ -26,7 +26,7 @@ from ..module_utils._plain import plain
 from ..module_utils._record import decode
 from ..module_utils._site._ends import FAILED, UNREACHABLE, generic
 from . import _looks
-from ._facts_of_run import facts_of
+from ._facts_of_run import as_set, facts_of
 from ._untrusted import untrusted
 
 if t.TYPE_CHECKING:
@@ -189,8 +189,8 @@ def completed(options: t.Mapping[str, t.Any], arguments: t.Mapping[str, t.Any]) 
 
 
 def registered(task_vars: t.Mapping[str, t.Any], hosts: t.Iterable[t.Any], variable: str) -> dict[str, t.Any]:
-    """The mapping in a variable of each host; empty where it is not set."""
-    return {str(host): plain(dict(task_vars["hostvars"][host].get(variable) or {})) for host in hosts}
+    """The result of a task in a variable of each host; empty where it is not set."""
+    return {str(host): plain(dict(as_set(task_vars["hostvars"], host).get(variable) or {})) for host in hosts}
 
 
 def show(text: str) -> None:

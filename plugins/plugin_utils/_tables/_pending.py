@@ -11,6 +11,7 @@ import typing as t
 from ...module_utils._site._pending import pending_of, render
 from .. import _looks
 from .._actions import show
+from .._facts_of_run import as_set
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
@@ -18,7 +19,7 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     hosts = [str(host) for host in task_vars["ansible_play_hosts_all"]]
     # This ends the playbooks of the collection. Playbooks that follow in the same run may change the nodes by any means.
     _looks.forget(*hosts)
-    pending = {host: pending_of(task_vars["hostvars"][host].get("rdma_pending") or [], "rdma_pending of " + host) for host in hosts}
+    pending = {host: pending_of(as_set(task_vars["hostvars"], host).get("rdma_pending") or [], "rdma_pending of " + host) for host in hosts}
     table = render(pending)
     if table:
         show(table)
