@@ -14,7 +14,7 @@ author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
   - Returns, for each fabric that the ports of a host are on, which host must be master of it, which hosts stand by, and how they are recognised.
-  - Hosts come from inventory alone. Their port GUIDs come from C(opensm_port_guids), else from the facts of this run, where these are known.
+  - Hosts come only from the inventory. Their port GUIDs come from C(opensm_port_guids), else from the facts of this run, where these are known.
 positional: _input, hostvars, host, variables
 extends_documentation_fragment: [rdma.ofed.inventory]
 options:

@@ -13,7 +13,8 @@ version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Reads the baselines that the playbook C(rdma.ofed.fabric) saves. It asks no node and no fabric, so inventory stays the same until a new baseline is saved.
+  - Reads the baselines that the playbook C(rdma.ofed.fabric) saves. It contacts no node and no fabric, so the inventory stays the same until a new baseline is
+    saved.
   - A host is in the groups C(fabric_NAME), C(leaf_SWITCH), C(hca_MODEL), C(psid_PSID) and C(firmware_VERSION), as far as the baseline knows them.
   - It sets the variables C(fabric_leaves), C(fabric_hca_models) and C(fabric_node_guids) of each host, for O(keyed_groups), O(groups) and O(compose).
   - Names from the fabric are data. They are no templates, and names of groups have letters, digits and underscores only.

@@ -198,7 +198,7 @@ way:
   type: str
   sample: reset
 refusal:
-  description: Why a reset that is allowed is impossible, where nothing else is allowed; empty otherwise.
+  description: Why a reset is impossible, where only a reset is allowed; empty otherwise.
   returned: with O(kind=firmware)
   type: str
   sample: ""

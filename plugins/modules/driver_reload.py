@@ -15,12 +15,11 @@ description:
   - Where they differ, it unloads the loaded ones and loads the installed ones, with C(openibd) of MLNX_OFED and DOCA-OFED
     where that is installed, else with C(modprobe). It loads again what was loaded before, C(nvidia_peermem) included, and
     names what could not be loaded.
-  - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules,
-    virtual functions, a subnet manager, and the connection that manages the node over such an adapter. Ethernet ports of the
-    same driver go with it, so connections (TCP, connected UDP, SCTP) over any interface of such an adapter are users too, in containers
-    as well, and so are UDP sockets that are bound to an address of one, bridges, Open vSwitch, macvlan and interfaces of containers on top
-    of one. Clients of DHCP, and NTP, follow the interfaces, and are no users. While there is any user, the driver stays loaded, and the
-    module returns what is pending, with the way out for each.
+  - It first finds the users of RDMA, which are file systems, storage sessions, processes with an RDMA device open, other modules, virtual functions, a subnet
+    manager, and the connection that manages the node over such an adapter. Ethernet ports of the same driver are unloaded with it, so connections (TCP,
+    connected UDP, SCTP) over any interface of such an adapter are users too, in containers as well, and so are UDP sockets that are bound to an address of one,
+    bridges, Open vSwitch, macvlan and interfaces of containers on top of one. DHCP clients and NTP follow the interfaces and do not count as users. While there
+    is any user, the driver stays loaded, and the module returns what is pending, with a way out for each user.
   - A loaded module of the kernel that is built for the kernel's own RDMA core, and is not part of the vendor's stack that is installed, can't be loaded again
     with it, such as C(irdma) or C(rpcrdma). It counts as a user, of the kind V(unfit), and is named before anything is unloaded. With O(policy=force) the
     reload goes on without it.
@@ -39,9 +38,9 @@ options:
   policy:
     description:
       - V(if_idle) loads the installed driver if the loaded one is idle, with O(allow_reload).
-      - V(force) always loads it, with O(allow_reload), and disconnects the users. It fails where the root file system, C(/usr) or swap comes over
-        the adapter, where C(openib.conf) says C(ALLOW_STOP=no), and where the connection runs over the adapter without
-        O(cut_ssh_connection). A module that the kernel does not release, for example because a process has a device open, stays.
+      - V(force) always loads it, with O(allow_reload), and disconnects the users. It fails where the root file system, C(/usr) or swap depends on the adapter,
+        where C(openib.conf) has C(ALLOW_STOP=no), and where the connection runs over the adapter without O(cut_ssh_connection). A module that the kernel does
+        not release, for example because a process has a device open, stays loaded.
       - V(reboot) unloads nothing, and reports that a reboot is required.
       - V(never) unloads nothing, and reports the new driver as pending.
     type: str

@@ -198,7 +198,7 @@ changes:
   sample: ["stack: inbox 44.0 -> mlnx_ofed 23.10-0.5.5.0"]
 pending:
   description:
-    - What is effective only after a reload of the driver, and with C(needs) V(upgrade) what takes O(allow_upgrade).
+    - What becomes effective only after a reload of the driver, and with C(needs) V(upgrade) what requires O(allow_upgrade).
     - Each entry has C(kind), C(subject), C(aspect), C(before), C(after), C(needs) and C(why).
     - Of C(openib.conf), there is one entry for each key, of the kind V(openib_conf).
   returned: success
@@ -232,7 +232,7 @@ stack:
       type: dict
       sample: {kind: mlnx_ofed, version: 23.10-0.5.5.0}
     withheld:
-      description: Whether a change of the stack takes O(allow_upgrade), and was left undone. It is in C(pending).
+      description: Whether a change of the stack requires O(allow_upgrade), and was not made. It is in C(pending).
       type: bool
       sample: false
     replaced:
@@ -240,7 +240,7 @@ stack:
       type: bool
       sample: true
 packages_changed:
-  description: Whether anything was changed besides C(openib.conf). In check mode, whether it would be.
+  description: Whether anything except C(openib.conf) was changed. In check mode, whether it would be.
   returned: success
   type: bool
   sample: true

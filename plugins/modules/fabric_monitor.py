@@ -47,7 +47,7 @@ options:
     default: true
   textfile_dir:
     description:
-      - The folder that node_exporter reads, C(--collector.textfile.directory). It is created where it is missing.
+      - The folder that node_exporter reads, C(--collector.textfile.directory). It is created if it is missing.
     type: str
     default: /var/lib/prometheus/node-exporter
   node_name_map:

@@ -14,7 +14,7 @@ description:
   - Records what uses the RDMA stack of the node before maintenance, and reports afterwards what of it is missing. That are file systems over RDMA or over
     an interface of an RDMA adapter (Lustre, BeeGFS, GPFS, NFS and others), storage sessions (NVMe over RDMA, iSER, SRP), and loaded modules that use the
     stack and are not of the kernel, such as C(ko2iblnd), C(beegfs) and C(nvidia_fs).
-  - The record is in C(/var/lib/rdma.ofed/storage.json) on the node. It goes once all is back. Until then, later runs add to it.
+  - The record is in C(/var/lib/rdma.ofed/storage.json) on the node. It is removed once everything is back. Until then, later runs add to it.
   - What is mounted by an automounter is left out.
 extends_documentation_fragment:
   - rdma.ofed.attributes.info

@@ -11,7 +11,7 @@ module: gpudirect
 short_description: Let RDMA adapters reach the memory of NVIDIA GPUs, now and at boot
 version_added: 1.0.0
 description:
-  - Decides how the adapters of a node reach GPU memory, says why, and sets up what that needs.
+  - Chooses how the adapters of a node reach GPU memory, reports why, and sets up what that needs.
   - V(nvidia_peermem) is a module of NVIDIA's driver from release 470 on, and stands on MLNX_OFED or DOCA-OFED. It is loaded, and a
     unit of systemd, C(rdma-ofed-gpudirect.service), loads it at boot and whenever C(openibd) starts, and unloads it before that stops.
   - V(dmabuf) needs no module, but the open kernel modules of NVIDIA's driver from release 515 (CUDA 11.7) on, a kernel from 5.12

@@ -43,7 +43,7 @@ options:
   sample_file:
     description:
       - Compare with the counters in this file of the host, and replace it. It is made by the first run, which compares nothing.
-      - Give each selection of nodes a file of its own. To write it is no change.
+      - Use a separate file for each selection of nodes. Writing it is not a change.
     type: path
     default: ""
   thresholds:

@@ -100,7 +100,8 @@ options:
     default: []
     suboptions:
       node:
-        description: The node at one end, by name. One that neither the fabric nor O(baseline) has is an error. Without it, all links are meant.
+        description: The node at one end, by name. A node that neither the fabric nor O(baseline) has is an error. Without a node, the entry applies to all
+          links.
         type: str
         default: ""
       port:
@@ -116,7 +117,7 @@ options:
         type: str
         default: ""
   gather:
-    description: What to find out besides nodes, ports and links, as in M(rdma.ofed.ib_fabric_info).
+    description: What to query in addition to nodes, ports and links, as in M(rdma.ofed.ib_fabric_info).
     type: list
     elements: str
     choices: [subnet_managers, partitions, switch_firmware]
@@ -237,7 +238,7 @@ compared:
   returned: always
   type: bool
 saved:
-  description: Whether it was told to save a baseline.
+  description: Whether a baseline was to be saved.
   returned: always
   type: bool
 differences:

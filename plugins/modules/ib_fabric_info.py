@@ -12,7 +12,7 @@ short_description: Shows an InfiniBand fabric as data, nodes, links, subnet mana
 version_added: 1.0.0
 description:
   - Returns the whole subnet that a port of this host is in. Run it on one host per fabric.
-  - Nodes, ports and links are known without a subnet manager. The rest is what the subnet administration of the master tells.
+  - Nodes, ports and links are known without a subnet manager. The rest comes from the subnet administration of the master.
   - What can't be had or read is in RV(problems), with the reason, and is no failure. So a result is complete where that list is empty.
 extends_documentation_fragment:
   - rdma.ofed.attributes.info
@@ -20,9 +20,9 @@ extends_documentation_fragment:
 options:
   gather:
     description:
-      - What to find out besides nodes, ports and links.
-      - V(switch_firmware) queries one switch after the other with C(vendstat), which switches of NVIDIA alone answer. After three in a row
-        that do not, it gives up.
+      - What to query in addition to nodes, ports and links.
+      - V(switch_firmware) queries one switch after the other with C(vendstat), which only switches of NVIDIA answer. It stops after three switches in a row
+        that do not answer.
     type: list
     elements: str
     choices: [subnet_managers, partitions, multicast_groups, switch_firmware]
@@ -90,7 +90,7 @@ nodes:
       description: The name in O(node_name_map), else the node description.
       type: str
     description:
-      description: What the node says of itself.
+      description: The node description.
       type: str
     port_count:
       description: How many ports it has, with a link or not.
@@ -164,7 +164,7 @@ ports:
       description: Active width, such as V(4X); empty while the port is down.
       type: str
     speed:
-      description: Active speed, such as V(EDR), likewise. What the tool prints where the speed has no name.
+      description: Active speed, such as V(EDR), likewise. If the speed has no name, what the tool prints.
       type: str
     peer_node_guid:
       description: Node GUID at the other end; empty without a link.

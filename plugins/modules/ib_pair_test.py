@@ -11,7 +11,7 @@ module: ib_pair_test
 short_description: One end of a measurement between two hosts with perftest, ibping and iperf3
 version_added: 1.0.0
 description:
-  - Tells how this host can take part, serves one client, measures as a client, or stops the servers. The playbook C(rdma.ofed.pair_test) uses it on all
+  - Reports how this host can take part, serves one client, measures as a client, or stops the servers. The playbook C(rdma.ofed.pair_test) uses it on all
     hosts, in rounds in which no host has two parts.
   - A server is a transient unit of systemd, C(rdma-ofed-pair-TEST.service). It ends by itself, whatever becomes of the controller.
   - A measurement saturates the link for some seconds.
@@ -19,7 +19,7 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.state
 attributes:
   check_mode:
-    description: Starts and stops nothing and measures nothing. RV(commands) says what would be run.
+    description: Starts and stops nothing and measures nothing. RV(commands) lists what would be run.
     support: full
   diff_mode:
     description: It changes nothing that stays, so there are no differences to show.

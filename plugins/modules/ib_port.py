@@ -46,7 +46,7 @@ options:
     description:
       - The speeds that the link may train to; V(SDR) always is one of them. Empty to leave them as they are.
       - The link is trained again where speeds or widths change. The slower of the two ends decides.
-      - Whether the port has taken them is read back. C(ibportstate) of many releases can't set V(XDR), and says so.
+      - The speeds of the port are read back afterwards. C(ibportstate) of many releases can't set V(XDR), and reports that.
     type: list
     elements: str
     choices: [SDR, DDR, QDR, FDR, EDR, HDR, NDR, XDR]

@@ -13,8 +13,8 @@ module: interpreter
 short_description: Finds or installs a Python that modules run with
 version_added: 1.0.0
 description:
-  - Finds the Python of a node that the modules of this collection run with, by a shell command. Nodes whose only Python is too old for
-    modules can be asked, too, like RHEL 8 and SLES 15 with Python 3.6.
+  - Finds the Python of a node that the modules of this collection run with, by a shell command. This also works on nodes whose only Python is too old for
+    modules, such as RHEL 8 and SLES 15 with Python 3.6.
   - Where C(ansible_python_interpreter) is not set, or V(auto), the tasks that follow use what was found. The C(python3) of the
     distribution comes first, where it is new enough, then Python 3.11, then later and earlier ones.
   - Where C(ansible_python_interpreter) is set, that one has to be new enough.

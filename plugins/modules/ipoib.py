@@ -15,9 +15,8 @@ description:
   - Interfaces that an earlier run configured and that are no longer declared return to the state in which the kernel
     creates them (datagram mode, no addresses, down); P_Key children and bonds are deleted. What others configured, such
     as bonds of Ethernet interfaces, is never touched.
-  - Addresses, routes and MTU are changed on the running interface, without taking it down. systemd-networkd takes the
-    addresses of an interface whose file has changed off and adds them again, within milliseconds. NetworkManager
-    takes an interface down for a moment to change its mode.
+  - Addresses, routes and MTU are changed on the running interface, without taking it down. systemd-networkd removes the addresses of an interface whose file
+    has changed and adds them again, within milliseconds. NetworkManager takes an interface down for a moment to change its mode.
   - Where the back-end of a node has changed, the files of the former one are removed.
   - All input is validated before the first change, and all problems are reported at once.
 options:
@@ -292,7 +291,7 @@ rollback:
       type: str
       sample: rdma-ofed-ipoib-rollback.timer
     seconds:
-      description: The time after which it goes off.
+      description: The time after which it fires.
       type: int
       sample: 60
     confirmed:

@@ -13,7 +13,7 @@ version_added: 1.0.0
 description:
   - Builds, with C(mlnx_add_kernel_support.sh) of a bundle, the bundle that has modules for one kernel. All nodes with this kernel can install it, so that
     the driver is built once and not on each of them.
-  - The result is kept on the node in C(/var/lib/rdma.ofed-built), under a name that tells release, distribution, processor and kernel. If it is there, nothing
+  - The result is kept on the node in C(/var/lib/rdma.ofed-built), under a name with the release, distribution, processor and kernel. If it is there, nothing
     is done. It stays until you remove it.
   - The stack of the node is left alone. The headers of the kernel and the compiler are installed where they are missing, and on RHEL and SUSE also
     the packages that the script of the vendor names as missing.
@@ -23,7 +23,7 @@ extends_documentation_fragment:
   - rdma.ofed.job
 options:
   state:
-    description: V(present) builds the bundle. V(query) tells its name, and its checksum if it is there.
+    description: V(present) builds the bundle. V(query) returns its name, and its checksum if it exists.
     type: str
     choices: [present, query]
     default: present

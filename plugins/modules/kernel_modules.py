@@ -16,8 +16,8 @@ description:
     or built into the kernel, is left as it is. What is missing is added as a block to C(/etc/rdma/modules/rdma.conf)
     where rdma-core loads its lists, and is put into C(/etc/modules-load.d/rdma-ofed.conf) elsewhere.
   - Keeps the options of modules in C(/etc/modprobe.d/rdma-ofed.conf), which belongs to the collection whole.
-  - Rebuilds those initramfs images that hold a module with changed options, and no others. Where dracut builds them,
-    C(/etc/dracut.conf.d/rdma-ofed.conf) makes it take the options along.
+  - Rebuilds those initramfs images that contain a module with changed options, and no others. Where dracut builds them, C(/etc/dracut.conf.d/rdma-ofed.conf)
+    makes it include the options.
   - Unknown modules and parameters, options of built-in modules, and modules that C(modprobe.d) switches off are found
     before anything is changed.
 extends_documentation_fragment:

@@ -91,7 +91,7 @@ reasons:
   elements: str
   sample: []
 kernel:
-  description: The kernel that was looked at, which is the one that boots next, or the running one where that can't be told. Empty for none.
+  description: The kernel that was looked at, which is the one that boots next, or the running one if that can't be determined. Empty for none.
   returned: success
   type: str
   sample: 6.1.0-51-amd64

@@ -61,7 +61,7 @@ options:
     description:
       - Consent to changing the link type of ports that are in use, by PCI function, RDMA device or interface of each port.
       - Without it, the module fails before anything is set where the interface of such a port is up with a link, has addresses, is a member of a bond
-        or bridge, carries the default route or the connection of the run. The next start of the card would take the interface away.
+        or bridge, carries the default route or the connection of the run. The next start of the card would remove the interface.
     type: list
     elements: str
     default: []

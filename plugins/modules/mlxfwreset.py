@@ -15,7 +15,7 @@ description:
     whether that needs a reset of the adapter, a reboot, or a cold boot.
   - With O(state=reset) it resets the adapters that a reset helps, with C(mlxfwreset) of MFT or C(mstfwreset) of mstflint,
     each card once however many functions it has. It never reboots, and uses no reset level that does.
-  - A reset takes the driver of all functions of the card down. It is refused while RDMA is in use on the card, while the
+  - A reset unloads the driver of all functions of the card. It is refused while RDMA is in use on the card, while the
     connection that manages the node runs over it, while opensm runs on the node, and in containers. All obstacles
     on all cards are found before the first reset.
   - In a virtual machine the tools refuse to work, so what is pending there needs a reboot.
@@ -43,7 +43,7 @@ options:
   foreseen:
     description:
       - What check mode of M(rdma.ofed.mstflint) and M(rdma.ofed.mlxconfig) would set, as their RV(rdma.ofed.mlxconfig#module:pending) has it.
-      - No adapter shows it yet. It counts as pending, so that what it needs is known before it is set. A real reset takes no notice of it.
+      - No adapter shows it yet. It counts as pending, so that what it needs is known before it is set. A real reset ignores it.
     type: list
     elements: dict
     default: []
@@ -124,7 +124,7 @@ reboot_required:
   returned: success
   type: bool
 reasons:
-  description: Why it takes more than a reset, why a reset would be refused now, what a reset takes down, what is unknown.
+  description: Why more than a reset is needed, why a reset would be refused now, what a reset takes down, and what is unknown.
   returned: success
   type: list
   elements: str
@@ -164,11 +164,11 @@ adapters:
       description: What makes it effective, V(device_reset), V(reboot) or V(cold_boot). Empty where nothing is pending.
       type: str
     why:
-      description: Why it takes more than a reset.
+      description: Why more than a reset is needed.
       type: list
       elements: str
     can_reset:
-      description: Whether the card says that it can be reset by a tool in its present state.
+      description: Whether the card reports that a tool can reset it in its current state.
       type: bool
     level:
       description: The level of the reset that is enough, 0 for a patch of the running firmware, 3 for a reset over PCI.

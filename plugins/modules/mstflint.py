@@ -16,9 +16,8 @@ description:
   - The image of a card is picked by its PSID. All PCI functions of a card are one card, which is burned once.
   - Unreadable and corrupt images, images of another PSID, downgrades, unsigned images for cards with secure firmware,
     and cards without an image are found on all cards before the first one is burned.
-  - Cards are burned one after the other, each under a lock, and asked afterwards what their flash holds. Where the tool
-    writes the flash by itself, because a card's firmware does not or a PSID is changed, the whole flash is read and checked
-    as well. This takes minutes on some cards.
+  - Cards are burned one after the other, each under a lock, and their flash is queried afterwards. Where the tool writes the flash itself, because a card's
+    firmware does not or a PSID is changed, the whole flash is read and checked as well. This takes minutes on some cards.
   - A card runs its old firmware until it is reset. Nothing is reset here. What is burned and does not run yet is
     returned in RV(pending), run after run, and is not burned again.
 extends_documentation_fragment:
@@ -76,7 +75,7 @@ options:
       - O(images) is the image itself, or maps the PSID that the card has now to it. The card is known by that PSID later
         on too, if it was made with it. Don't use the PSID in O(devices), because another run would not find the card.
       - The flash of each card is read for its PSID, which takes longer than a query of its firmware. Only this option does so.
-        A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and takes a reboot.
+        A new PSID of the same firmware version is not noticed by M(rdma.ofed.mlxfwreset), and needs a reboot.
     type: bool
     default: false
   burn_timeout:
@@ -212,11 +211,11 @@ adapters:
       elements: str
     psid:
       description:
-        - The PSID in the flash. Firmware that controls updates says the one that it runs, unless
+        - The PSID in the flash. Firmware that controls updates reports the one that it runs, unless
           O(allow_another_psid_that_may_destroy_the_adapter=true) has the flash read.
       type: str
     original_psid:
-      description: The PSID that the card was made with, where the tool tells it, else the same as RV(adapters[].psid).
+      description: The PSID that the card was made with, where the tool reports it, otherwise the same as RV(adapters[].psid).
       type: str
     part_number:
       description: The part number, where the firmware tells it.

@@ -345,11 +345,11 @@ deviations:
       type: str
       sample: port
     subject:
-      description: The object; empty where a node has but one of the kind.
+      description: The object; empty where a node has only one of the kind.
       type: str
       sample: mlx5_0/1
     aspect:
-      description: Which property of the object; empty where the object itself is meant.
+      description: The property of the object; empty if the finding is about the object itself.
       type: str
       sample: ""
     object:

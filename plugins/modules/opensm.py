@@ -28,7 +28,7 @@ options:
     description:
       - With V(present), exactly O(instances) run on the node. The package must be installed, except in check mode.
       - V(absent) removes what this module has set up and is on record for. The units of the packages that it masked can be started again.
-        Other subnet managers go on. It is refused where the fabric would have no subnet manager, unless O(allow_removal=true).
+        Other subnet managers keep running. It is refused where the fabric would have no subnet manager, unless O(allow_removal=true).
     type: str
     choices: [present, absent]
     default: present
@@ -123,7 +123,7 @@ options:
   node_names:
     description:
       - The names of nodes for opensm and the diagnostics, in C(/etc/rdma/ib-node-name-map). Other lines of that file stay.
-      - Without this option the file stays as it is.
+      - Without this option, the file is left unchanged.
     type: dict
     suboptions:
       hosts:
@@ -170,7 +170,7 @@ options:
     description:
       - How long to wait until the fabric of each instance has its designated master, in seconds.
       - A master that is to be stopped waits half of it for a standby.
-      - A standby may take up to 50 seconds to notice that a master that hands nothing over has ended. That time comes on top.
+      - A standby may take up to 50 seconds to notice that a master ended without handing over. That time is added.
     type: int
     default: 60
   known_hosts:

@@ -13,8 +13,8 @@ version_added: 1.0.0
 description:
   - Resolves purposes to the names that the packages have in the distribution of the host, and installs or removes them with its package manager,
     which is C(apt-get), C(dnf) or C(zypper). No Python bindings are needed.
-  - Previews the very transaction first. An installation that would remove anything is refused, and so is a removal that would take other packages
-    along, unless O(needed=remove).
+  - Previews the transaction first. An installation that would remove anything is refused, and so is a removal that would also remove other packages, unless
+    O(needed=remove).
   - Packages that are installed stay at their versions.
   - Executes nothing on the host if O(rdma.ofed.rdma_facts#module:keep_look) was used before, and found that there is nothing to do.
 extends_documentation_fragment:
@@ -130,11 +130,11 @@ missing_purposes:
   sample: [opensm]
 transaction:
   description: What the package manager did, or would do.
-  returned: success, unless the look of this run found all as it shall be
+  returned: success, unless the look of this run found everything as declared
   type: dict
   contains:
     installed:
-      description: The packages that are installed or upgraded, with their new versions. A version that is not told is empty.
+      description: The packages that are installed or upgraded, with their new versions. An unknown version is empty.
       type: dict
       sample: {opensm: 3.3.23-2}
     removed:

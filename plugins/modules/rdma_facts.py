@@ -186,8 +186,8 @@ ansible_facts:
               elements: str
             complete:
               description:
-                - Whether the installation of a vendor's stack came to its end. MLNX_OFED that was installed by its installer says
-                  C(OFED-internal) until then, and has no metapackage of a repository.
+                - Whether the installation of a vendor's stack was completed. MLNX_OFED that was installed by its installer reports C(OFED-internal) until then,
+                  and has no metapackage of a repository.
               type: bool
             protected:
               description:
@@ -204,7 +204,7 @@ ansible_facts:
               type: str
               sample: 6.1.0-50-amd64
             next_boot:
-              description: Release of the kernel that boots next, by the menu of GRUB or systemd-boot; empty where that can't be told.
+              description: Release of the kernel that boots next, by the menu of GRUB or systemd-boot; empty if that can't be determined.
               type: str
               sample: 6.1.0-51-amd64
             next_boot_evidence:
@@ -212,7 +212,7 @@ ansible_facts:
               type: str
               sample: "GRUB's entry 0 in /boot/grub/grub.cfg: Debian GNU/Linux"
             secure_boot:
-              description: Whether UEFI secure boot is on. The kernel takes only signed modules then.
+              description: Whether UEFI Secure Boot is on. The kernel then loads only signed modules.
               type: bool
             installed:
               description: The kernels below C(/lib/modules).
@@ -259,7 +259,7 @@ ansible_facts:
               description: Identity of the loaded build; empty for a module that has none, as in some distributions' kernels.
               type: str
             srcversion_disk:
-              description: Identity of what would be loaded now; empty where it can't be told or was not looked up.
+              description: Identity of what would be loaded now; empty if it can't be determined or was not looked up.
               type: str
             differs:
               description: Whether the two differ, so that a reload or reboot would change the driver.
@@ -417,7 +417,7 @@ ansible_facts:
             connected_capable:
               description:
                 - Whether IPoIB on this port can do connected mode. Without an interface the driver decides.
-                - Null where it can't be told before C(ib_ipoib) is loaded.
+                - Null if it can't be determined before C(ib_ipoib) is loaded.
               type: bool
             connected_reason:
               description: How that is known.
@@ -459,7 +459,7 @@ ansible_facts:
               type: str
               sample: "0xffff"
             mode:
-              description: V(datagram) or V(connected); empty where it is no IPoIB interface.
+              description: V(datagram) or V(connected); empty if it is not an IPoIB interface.
               type: str
             mtu:
               description: MTU.
@@ -530,7 +530,7 @@ ansible_facts:
               description:
                 - NVIDIA's kernel driver with C(version), C(flavour) (V(open), V(proprietary)) and whether it is C(loaded).
                 - C(dkms) is what DKMS builds it from, empty where it came otherwise, and C(cuda) the toolkit in C(/usr/local/cuda).
-                - C(unbuilt) says of a loaded one that DKMS has not installed it for the running kernel, so the next boot has none.
+                - C(unbuilt) means that DKMS has not installed the loaded one for the running kernel, so it will be missing after the next boot.
               type: dict
               sample: {version: 535.104.05, flavour: open, loaded: true, dkms: nvidia/535.104.05, cuda: 12.2.0, unbuilt: false}
             peers:
@@ -597,7 +597,7 @@ ansible_facts:
                   description: In what way, in words.
                   type: str
                 via:
-                  description: Network interfaces and files of C(/dev/infiniband) that it is known to use; empty where that can't be told.
+                  description: Network interfaces and files of C(/dev/infiniband) that it is known to use; empty if that can't be determined.
                   type: list
                   elements: str
         ssh:

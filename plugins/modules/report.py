@@ -58,15 +58,15 @@ options:
     default: ""
   variables:
     description:
-      - Of V(nodes) and V(summary), the variables in which each host has results with RV(rdma.ofed.validate_site#module:left_out). They tell why a host has
+      - Of V(nodes) and V(summary), the variables in which each host has results with RV(rdma.ofed.validate_site#module:left_out). They explain why a host has
         no result.
     type: list
     elements: str
     default: [rdma_site]
   failures:
     description:
-      - Of V(nodes) and V(summary), the variables in which a host that failed has what failed, in words. They tell the cause where another task than one of
-        the collection failed, and that the host failed where it is still in the play.
+      - Of V(nodes) and V(summary), the variables in which a failed host has the failure in words. They give the cause where a task outside the collection
+        failed, and show that the host failed where it is still in the play.
     type: list
     elements: str
     default: []
@@ -121,8 +121,8 @@ options:
     default: 0
   outlier:
     description:
-      - A pair with less than this part of the median bandwidth of all pairs with equal links is an outlier, and so is one whose latency is as many times the
-        median. It takes four pairs. V(0) turns it off.
+      - A pair with less than this part of the median bandwidth of all pairs with equal links is an outlier, and so is one whose latency is above the
+        median by the inverse factor. It needs four pairs. V(0) turns it off.
     type: float
     default: 0.7
   fail:

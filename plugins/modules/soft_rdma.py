@@ -12,7 +12,7 @@ short_description: Make software RDMA links on network interfaces, now and at bo
 version_added: 1.0.0
 description:
   - Takes the complete list of software RDMA links of a node. V(rxe) is RoCE and V(siw) is iWARP, both on any Ethernet
-    interface and without an adapter of its own.
+    interface and without an RDMA adapter.
   - Each link has a unit of systemd, C(rdma-ofed-link-NAME.service), that makes it when its interface appears.
   - Links that an earlier run created and that are no longer declared are deleted. Other links are never touched.
   - What is wrong, such as an interface that does not exist or a kernel without the driver, is found before anything is

@@ -14,7 +14,7 @@ description:
   - Loads the kernel modules of the declared protocols, now and at boot, and enables and starts their services.
   - Protocols that the module turned on and that are no longer declared are turned off. Their services are stopped and disabled,
     and their modules are not loaded at the next boot. Loaded modules stay loaded, because file systems may depend on them.
-  - Nothing else is changed. What is on by other means stays on.
+  - Nothing else is changed. Protocols that were turned on by other means stay on.
   - The role C(ofed) and M(rdma.ofed.driver_stack) install the packages.
 extends_documentation_fragment:
   - rdma.ofed.attributes.state

@@ -27,7 +27,7 @@ options:
     choices: [ofed, fabric]
   foresee:
     description:
-      - Whether to find out, too, what the roles would refuse to do on the node. It takes a look that M(rdma.ofed.rdma_facts) has kept.
+      - Whether to find the refusals of the roles on the node, too. It needs a look that M(rdma.ofed.rdma_facts) has kept.
       - With O(fail=false), the role is in RV(left_out).
     type: bool
     default: false
@@ -95,7 +95,7 @@ ask_fabric:
   sample: false
 stack_settled:
   description:
-    - Whether the look tells that the role C(ofed) has nothing to do. The node has the stack of its distribution, as declared, with all packages, and
+    - Whether the look shows that the role C(ofed) has nothing to do. The node has the stack of its distribution, as declared, with all packages, and
       nothing of a vendor.
   returned: with O(foresee), where nothing is wrong
   type: bool
