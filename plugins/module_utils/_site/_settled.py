@@ -9,9 +9,10 @@ from __future__ import annotations
 import typing as t
 
 from .._concern import Concern, Subject
+from .._concerns._registry import CONCERNS
 
-ORDER = ("ofed", "kernel_modules", "soft_rdma", "opensm", "ipoib", "gpudirect")
-"""The roles of playbook site that change hosts, in its order."""
+ORDER = tuple(name for name, concern in CONCERNS.items() if concern.settled or concern.unchanged or concern.idle)
+"""The roles that can tell, in the order of playbook site."""
 _TOLD = ("changes", "pending", "reasons", "warnings")
 
 

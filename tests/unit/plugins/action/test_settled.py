@@ -12,14 +12,15 @@ import typing as t
 from unittest import mock
 
 import pytest
+import yaml
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import validate_site
 from ansible_collections.rdma.ofed.plugins.module_utils._concern import Concern, Subject
-from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
 from ansible_collections.rdma.ofed.plugins.module_utils._site._settled import ORDER, settled
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
 from ansible_collections.rdma.ofed.plugins.plugin_utils._facts_of_run import marked
 
+PLAYBOOKS = pathlib.Path(__file__).resolve().parents[4] / "playbooks"
 RECORDED = json.loads((pathlib.Path(__file__).resolve().parents[4] / "tests/bench/recorded.json").read_text(encoding="utf-8"))
 IB0 = [{"name": "ib0", "addresses": ["10.20.0.2/24"], "mode": "auto"}]
 
@@ -87,5 +88,17 @@ def test_a_role_that_has_something_to_report_runs(told: str) -> None:
     assert settled(concerns, dict.fromkeys(ORDER, subject)) == list(ORDER)
 
 
-def test_the_order_is_that_of_the_site() -> None:
-    assert [role for role in CONCERNS if role in ORDER] == list(ORDER)
+def test_each_role_that_the_site_may_leave_out_can_tell() -> None:
+    """The site includes each file unless its last role is settled, and so all roles before that one."""
+    included = []
+    for name, last in (("install", "soft_rdma"), ("configure", "gpudirect")):
+        roles = [
+            task[how]["name"].rpartition(".")[2]
+            for task in yaml.safe_load((PLAYBOOKS / "shared" / (name + ".yml")).read_text())
+            for how in task
+            if "role" in how
+        ]
+        assert roles[-1] == last
+        included.append((PLAYBOOKS / "site.yml").read_text().count("include_tasks: shared/%s.yml\n          when: \"'%s' not in" % (name, last)))
+        assert set(roles) <= set(ORDER)
+    assert included == [1, 1]
