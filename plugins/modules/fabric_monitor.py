@@ -14,7 +14,7 @@ description:
   - With O(sampler), a timer of systemd looks at the fabrics of this host, and writes what it finds for the textfile collector of node_exporter.
   - With O(health_checks), the host gets a program that compares its ports and interfaces with what is declared.
   - Both programs are single files that need nothing but Python, the one that runs this module. The sampler needs infiniband-diags, too.
-  - What is no longer declared is removed. Files of others in these places are refused, and are not removed.
+  - What is no longer declared is removed. Files that others put in these places are refused, and are not removed.
 extends_documentation_fragment:
   - rdma.ofed.attributes.state
 options:
