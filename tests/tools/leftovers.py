@@ -92,6 +92,8 @@ def end_labs() -> None:
 
 
 def _interrupt(_number: int, _frame: t.Any) -> None:
+    # A second KeyboardInterrupt would interrupt whoever handles the first, and make passes a signal on that the terminal has sent to all.
+    ignore_signals()
     raise KeyboardInterrupt
 
 
@@ -105,6 +107,6 @@ def catch_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """Let nothing but SIGKILL interrupt the cleaning, which takes less than a minute. make passes a signal on that the terminal has sent to all."""
+    """Let nothing but SIGKILL interrupt the cleaning, which takes less than a minute."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)

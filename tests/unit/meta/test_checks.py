@@ -159,13 +159,33 @@ def start(tmp_path: pathlib.Path) -> collections.abc.Iterator[Start]:
 def test_a_run_that_is_ended_by_a_signal_leaves_no_process(tmp_path: pathlib.Path, start: Start, number: signal.Signals, patience: float, name: str) -> None:
     run = start(patience, name)
     assert len(of(run)) >= 2
-    run.send_signal(number)
-    # make passes a signal on that its process group has got already.
-    run.send_signal(number)
+    # make passes a signal on that its process group has got already, and people repeat theirs.
+    while run.poll() is None:
+        run.send_signal(number)
     output, _ = run.communicate()
     assert run.returncode, output
     assert of(run) == []
     assert (tmp_path / "took its lab down").exists() == (name == "kind")
+
+
+TWICE = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+import leftovers
+
+leftovers.catch_signals()
+try:
+    os.kill(os.getpid(), signal.SIGTERM)
+except KeyboardInterrupt:
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        os.kill(os.getpid(), number)
+    print("cleaned")
+"""
+
+
+def test_no_second_signal_interrupts_the_cleaning_at_its_beginning() -> None:
+    argv = [sys.executable, "-c", TWICE, str(ROOT / "tests/tools")]
+    assert subprocess.run(argv, capture_output=True, encoding="utf-8", check=False).stdout == "cleaned\n"
 
 
 def test_the_next_run_ends_what_a_killed_run_has_left(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
