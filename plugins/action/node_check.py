@@ -36,7 +36,11 @@ class ActionModule(CollectionAction):
             return arguments
         del arguments["from_variables"]
         known = {option: name for option, name in names.items() if name in task_vars and option not in arguments}
-        return {**{option: value_of(name, task_vars, self._templar) for option, name in known.items()}, **arguments}
+        found = {option: value_of(name, task_vars, self._templar) for option, name in known.items()}
+        if isinstance(found.get("fabrics"), list):
+            # As an argument of the filter that makes the list, all hosts of the play would be searched for templates, again for each host.
+            found["fabrics"] = [_marked(fabric, task_vars.get("ansible_play_hosts_all") or ()) for fabric in found["fabrics"]]
+        return {**found, **arguments}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         options = completed(OPTIONS, self._task.args)
@@ -47,6 +51,12 @@ class ActionModule(CollectionAction):
         answer = self._execute("rdma_facts", {"gather": [], "look": hints}, task_vars)
         result = _concern.unchanged(options, answer.get("look") or {})
         return None if result is None else {"changed": False, **_beside(answer), **result}
+
+
+def _marked(fabric: t.Any, run: t.Collection[str]) -> t.Any:
+    """A fabric, with a mark where its designated host is not one of the run. The module reports a malformed one."""
+    first = fabric.get("designated_host") if isinstance(fabric, dict) else None
+    return {**fabric, "designated_absent": True} if first and run and first not in run else fabric
 
 
 def _beside(answer: t.Mapping[str, t.Any]) -> dict[str, t.Any]:

@@ -231,15 +231,28 @@ def run(arguments: dict[str, t.Any], answer: dict[str, t.Any], **task: t.Any) ->
     return action.run(task_vars={"inventory_hostname": "node1"}), executions
 
 
-def test_options_come_from_variables_that_are_set() -> None:
+def filled(names: dict[str, str], *, wait: int = 0, **task_vars: t.Any) -> t.Any:
+    """Return the arguments of the module with options from variables."""
     templar = mock.Mock()
     templar.template = lambda value: value
     task: t.Any = mock.Mock(async_val=60, check_mode=False, delegate_to=None)
-    task.args = {"from_variables": {"cables": "node_check_cables", "ofed_version": "ofed_version", "wait": "node_check_wait"}, "wait": 0}
+    task.args = {"from_variables": names, "wait": wait}
     action = node_check.ActionModule(task, mock.Mock(), mock.Mock(), mock.Mock(), templar, mock.Mock())
     action._execute_module = mock.Mock(return_value={})
-    action.run(task_vars={"inventory_hostname": "node1", "node_check_cables": True, "node_check_wait": 10})
-    assert action._execute_module.call_args.kwargs["module_args"] == {"cables": True, "wait": 0}
+    action.run(task_vars={"inventory_hostname": "node1", **task_vars})
+    return action._execute_module.call_args.kwargs["module_args"]
+
+
+def test_options_come_from_variables_that_are_set() -> None:
+    names = {"cables": "node_check_cables", "ofed_version": "ofed_version", "wait": "node_check_wait"}
+    assert filled(names, node_check_cables=True, node_check_wait=10) == {"cables": True, "wait": 0}
+
+
+def test_a_designated_host_outside_of_the_run_is_marked() -> None:
+    fabrics = [{"fabric": "a", "designated_host": "node1"}, {"fabric": "b", "designated_host": "node9"}, {"fabric": "c", "designated_host": ""}]
+    found = filled({"fabrics": "node_check_fabrics"}, node_check_fabrics=fabrics, ansible_play_hosts_all=["node1", "node2"])["fabrics"]
+    assert [each.get("designated_absent", False) for each in found] == [False, True, False]
+    assert filled({"fabrics": "node_check_fabrics"}, node_check_fabrics=fabrics)["fabrics"] == fabrics
 
 
 def test_one_module_execution_where_all_is_well(tmp_path: pathlib.Path) -> None:
