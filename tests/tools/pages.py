@@ -17,7 +17,7 @@ from features import FEATURES, HOW, SYSTEMS
 
 RECORD = ROOT / "tests/proofs.json"
 DAYS = 7
-"""How long a change of code may wait for its proof: `make nightly` takes hours, and proves a commit that is not the last one any more when it ends."""
+"""How long a change of code may wait for its proof: `make nightly` takes hours, and proves a commit that is no longer the last one when it ends."""
 
 _DEFINITIONS = """- **real**: on that system, with its own packages.
 - **look-alike**: a Debian with the package manager, the names and the paths of that system, or packages that stand for those of a vendor.

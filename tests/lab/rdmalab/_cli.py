@@ -94,7 +94,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("nodes", type=int)
     sub.add_argument("--containers", type=int, default=0, metavar="N", help="run only the first N of them; the others are ports on the fabric")
     command("console", _console, "a command of ibsim's console, such as: help, dump, attached").add_argument("words", nargs=argparse.REMAINDER)
-    _add_faults(command("fault", lambda _s, _a: 0, "break something, or mend it"))
+    _add_faults(command("fault", lambda _s, _a: 0, "break something, or repair it"))
     return parser
 
 
@@ -126,7 +126,7 @@ def _add_faults(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_card_fault(kinds: t.Any) -> None:
-    sub = kinds.add_parser("card", help="break or mend the firmware side of an emulated adapter", epilog="An unknown KIND is answered with all that there are.")
+    sub = kinds.add_parser("card", help="break or repair the firmware side of an emulated adapter", epilog="An unknown KIND lists all kinds.")
     sub.add_argument("node")
     sub.add_argument("adapter", help="such as mlx5_0 or 0000:03:00.0, or all")
     sub.add_argument("kind", help="such as busy, slow=20, read-only=NUM_OF_VFS, or none: everything is whole again")

@@ -96,7 +96,7 @@ def take_back_refused(module: AnsibleModule, run: Runner, bound: Bound, *, told:
     # opensm keeps an existing group unchanged.
     again = Systemd(run).restart if regrouped(read_text(paths[0]), instance.files(found.template)[paths[0]]) else Systemd(run).reload
     again(instance.unit)
-    former = "The former file is back" if paths[0] in found.files else "The file is gone again: every port is in the default partition"
+    former = "The former file is back" if paths[0] in found.files else "The file is removed again: every port is in the default partition"
     raise CommandFailed(
         "opensm of fabric %s refuses the new %s: %s. %s, and opensm uses that. Next: correct opensm_partitions, or what opensm_adopt has kept, and run "
         "the role again" % (instance.fabric, paths[0], "; ".join(said), former)

@@ -42,7 +42,7 @@ def test_a_kernel_without_bonding(tmp_path: pathlib.Path, stack: str, check: boo
     node.write("proc/sys/kernel/osrelease", "6.1.0-9-cloud")
     node.write("lib/modules/6.1.0-9-cloud/modules.dep", "kernel/net/core/dummy.ko:")
     before = {path: path.read_text() for path in tmp_path.rglob("*rdma*") if path.is_file()}
-    with pytest.raises(Refused, match=r"bond0 can't be made: the kernel 6\.1\.0-9-cloud has no bonding driver"):
+    with pytest.raises(Refused, match=r"bond0 can't be made: kernel 6\.1\.0-9-cloud has no bonding driver"):
         node.call(check=check, interfaces=BOND)
     assert (node.argv, node.addresses["ib0"]) == ([], ["10.20.0.1/24"])
     assert {path: path.read_text() for path in tmp_path.rglob("*rdma*") if path.is_file()} == before

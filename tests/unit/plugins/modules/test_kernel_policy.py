@@ -301,7 +301,7 @@ def test_it_is_followed_while_it_runs(node: Node, monkeypatch: pytest.MonkeyPatc
     answer = ask(node)
     assert (answer["job"]["running"], answer["job"]["elapsed"], answer["changes"], answer["kernel"]) == (True, 61, ["kernel x: a -> b"], NEW)
     state = state._replace(running=False)
-    with pytest.raises(CommandFailed, match=r"building was interrupted\. The next run begins it again"):
+    with pytest.raises(CommandFailed, match=r"building was interrupted\. The next run starts it again"):
         ask(node, attach="a")
     state = state._replace(finished=True, failed="building", rc=124)
     with pytest.raises(CommandFailed, match="building failed, it did not finish in time; raise ofed_timeout"):
