@@ -162,7 +162,7 @@ def test_a_run_that_is_ended_by_a_signal_leaves_no_process(tmp_path: pathlib.Pat
     # make passes a signal on that its process group has got already, and people repeat theirs.
     while run.poll() is None:
         run.send_signal(number)
-    output, _ = run.communicate()
+    output = run.communicate()[0]
     assert run.returncode, output
     assert of(run) == []
     assert (tmp_path / "took its lab down").exists() == (name == "kind")
