@@ -9,7 +9,9 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._schema._report import OPTIONS
-from ..plugin_utils._actions import ControllerAction
+from ..plugin_utils import _looks
+from ..plugin_utils._actions import ControllerAction, host_of
+from ..plugin_utils._end_of_run import keep_failure
 from ..plugin_utils._tables import _gpus, _nodes, _pairs, _pending, _refusals, _summary, _support
 
 _KINDS = {
@@ -44,4 +46,9 @@ class ActionModule(ControllerAction):
         return super().work(task_vars)
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
+        if arguments["once_all_arrived"]:
+            keep_failure(host_of(task_vars), task_vars, arguments["failures"])
+            hosts = [str(host) for host in task_vars["ansible_play_hosts"]]
+            if not _looks.all_arrived(str(self._task._uuid), host_of(task_vars), hosts):
+                return {"skipped": True}
         return _KINDS[arguments["kind"]](arguments, task_vars, bool(self._task.check_mode))

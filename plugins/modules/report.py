@@ -159,6 +159,12 @@ options:
     type: list
     elements: str
     default: []
+  once_all_arrived:
+    description:
+      - Print once, when all hosts that are left in the play have come to the task, and skip the task on the others. Of V(summary), in a C(rescue), this is the
+        end of a run in which all hosts have failed. Do not combine it with C(run_once).
+    type: bool
+    default: false
   untouched:
     description: Of V(summary), those to which the run does not come, since it ends before their batch.
     type: list

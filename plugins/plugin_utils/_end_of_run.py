@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._plain import plain
-from ..module_utils._site._ends import FAILED, generic
+from ..module_utils._site._ends import FAILED, Record, generic
 from ..module_utils._site._leaving import WHOLE, leaves_of
 from ..module_utils._site._summary import Host
 from . import _looks
@@ -22,8 +22,25 @@ def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Ite
     leaves: dict[str, list[str]] = {}
     for name in variables:
         leaves.update(leaves_of(plain(dict(own.get(name) or {}))))
-    failure = next((str(plain(own[name])) for name in failures if own.get(name)), "")
+    said = _failure(own, failures)
+    return Host(host not in alive or WHOLE in leaves or bool(said), leaves, _record(host, said, task_vars))
+
+
+def keep_failure(host: str, task_vars: t.Mapping[str, t.Any], failures: t.Iterable[str]) -> None:
+    """Keep why the host of a task failed: with strategy free, another host does not know its variables of this moment."""
+    record = _record(host, _failure(task_vars, failures), task_vars)
+    if record.kind:
+        _looks.keep_record(host, kind=record.kind, task=record.task, said=record.said)
+
+
+def _failure(own: t.Mapping[str, t.Any], failures: t.Iterable[str]) -> str:
+    """The failure in words that one of the variables `failures` has."""
+    return next((str(plain(own[name])) for name in failures if own.get(name)), "")
+
+
+def _record(host: str, failure: str, task_vars: t.Mapping[str, t.Any]) -> Record:
+    """How the last task ended. The words count where no task of the collection has left a record of its failure."""
     record = _looks.recall_record(host)
-    if failure and not record.kind:
-        record = record._replace(kind=FAILED, said=generic(failure, [host, str(task_vars["hostvars"][host].get("ansible_host") or "")]))
-    return Host(host not in alive or WHOLE in leaves or bool(failure), leaves, record)
+    if not failure or record.kind:
+        return record
+    return record._replace(kind=FAILED, said=generic(failure, [host, str(task_vars["hostvars"][host].get("ansible_host") or "")]))

@@ -24,6 +24,7 @@ from ..module_utils._foreign import read_json
 from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
+_ARRIVALS = "rdma-ofed-arrivals"
 # Seconds. On a large site hours can pass between the look at a host and the last role, and others may change the node in between.
 _MAX_AGE = 3600
 
@@ -104,3 +105,19 @@ def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str =
 def recall_record(host: str) -> Record:
     found = _read(_path(_RECORDS, host))
     return Record(*found) if isinstance(found, list) else Record()
+
+
+def all_arrived(task: str, host: str, hosts: t.Collection[str]) -> bool:
+    """Note that a host has come to a task. Returns whether all `hosts` have by now, to the first host that learns it: with strategy free, no host is known to
+    be the last one. `task`: identifies the task in the run.
+    """
+    place = _path(_ARRIVALS, task)
+    _write(os.path.join(place, os.path.basename(_path(_ARRIVALS, host))), None)
+    here = set(os.listdir(place))
+    if len(here) < len(hosts) or not {os.path.basename(_path(_ARRIVALS, each)) for each in hosts} <= here:
+        return False
+    try:
+        os.close(os.open(place + ".told", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    return True

@@ -70,7 +70,7 @@ CASES = [
         {
             "node1": ("ipoib_interfaces[0].mode", "connected", "opensm"),
             "node2": ("ipoib_interfaces[0].addresses[0]", "10.20.0.2", "ipoib_interfaces[1].pkey is '0x0000'"),
-            "node3": ("opensm_priority", "not set", "ofed_ulps[1]", "'sdp'", "gone"),
+            "node3": ("opensm_priority", "not set", "ofed_ulps[1]", "'sdp'", "no supported kernel"),
         },
         id="connected mode where the port cannot, address, P_Key 0, null, protocol that is gone, no subnet manager",
     ),

@@ -29,6 +29,7 @@ OPTIONS: dict[str, t.Any] = {
     "keep_looks": {"type": "bool", "default": True},
     "hosts": {"type": "list", "elements": "str", "default": []},
     "alive": {"type": "list", "elements": "str", "default": []},
+    "once_all_arrived": {"type": "bool", "default": False},
     "untouched": {"type": "list", "elements": "str", "default": []},
     "deviations": {"type": "raw", "default": []},
     "output": {"type": "str", "default": ""},

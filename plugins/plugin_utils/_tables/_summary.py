@@ -14,7 +14,8 @@ from .._end_of_run import host_of_run
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
-    alive = {str(host) for host in arguments["alive"] or task_vars["ansible_play_hosts"]}
+    # Those that have come to a task of this kind have failed.
+    alive = set() if arguments["once_all_arrived"] else {str(host) for host in arguments["alive"] or task_vars["ansible_play_hosts"]}
     untouched = set(arguments["untouched"])
     named = arguments["deviations"]
     told = {str(host): [str(line) for line in lines] for host, lines in named.items()} if isinstance(named, dict) else {}

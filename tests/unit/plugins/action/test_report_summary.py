@@ -31,7 +31,7 @@ def run(plugin: t.Any, answer: t.Any = None, check: bool = False, **task_vars: t
     arguments = task_vars.pop("arguments", {})
     templar = mock.Mock()
     templar.template = lambda value: value
-    task: t.Any = mock.Mock(async_val=0, check_mode=check, diff=False, delegate_to=None, args=arguments, timeout=180)
+    task: t.Any = mock.Mock(async_val=0, check_mode=check, diff=False, delegate_to=None, args=arguments, timeout=180, _uuid="1")
     task.get_name.return_value = "Configure"
     connection = mock.Mock(transport="ssh")
     found = plugin.ActionModule(task, connection, mock.Mock(become=False), mock.Mock(), templar, mock.Mock())
@@ -129,3 +129,32 @@ def test_a_batch_that_ends_the_run_tells_which_hosts_it_did_not_come_to(capsys: 
         "node5": ["failed; see its error above"],
     }
     assert "Summary: 1 of 5 hosts done, 2 failed or unreachable, 2 not touched" in capsys.readouterr().out
+
+
+def test_of_hosts_that_come_one_by_one_the_last_one_is_told() -> None:
+    hosts = ["node1", "node2", "node3"]
+    assert [_looks.all_arrived("task", host, hosts) for host in hosts] == [False, False, True]
+    # A host that learns it at the same time, and a task that has the hosts of another batch.
+    assert not _looks.all_arrived("task", "node2", hosts)
+    assert _looks.all_arrived("other task", "node3", ["node3"])
+
+
+def test_a_host_that_fails_tells_the_others_why(capsys: pytest.CaptureFixture[str]) -> None:
+    """Each has the variables of the others as they were when its own task began."""
+    known: dict[str, dict[str, t.Any]] = {"node1": {}, "node2": {}}
+    arguments = {"kind": "summary", "once_all_arrived": True, "failures": ["__failure"]}
+    ends = [
+        run(
+            report,
+            arguments=arguments,
+            hostvars=known,
+            ansible_play_hosts=list(known),
+            ansible_play_hosts_all=list(known),
+            inventory_hostname=host,
+            __failure="full",
+        )
+        for host in known
+    ]
+    assert [end.get("skipped", False) for end in ends] == [True, False]
+    assert ends[1]["done"] == []
+    assert "node[1-2]: failed: full" in capsys.readouterr().out
