@@ -117,7 +117,7 @@ def all_arrived(task: str, host: str, hosts: t.Collection[str]) -> bool:
     if len(here) < len(hosts) or not {os.path.basename(_path(_ARRIVALS, each)) for each in hosts} <= here:
         return False
     try:
-        os.close(os.open(place + ".told", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        os.mkdir(place + ".told", 0o700)
     except FileExistsError:
         return False
     return True

@@ -208,6 +208,7 @@ def test_the_table_covers_hosts_that_were_lost(monkeypatch: pytest.MonkeyPatch) 
         "variable": "outcome",
         "variables": ["looked"],
         "failures": [],
+        "once_all_arrived": False,
         "foresee": False,
         "full": False,
         "quiet": False,
