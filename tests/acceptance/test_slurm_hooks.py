@@ -249,4 +249,4 @@ def test_tasks_of_ones_own(slurm: Slurm, tmp_path: pathlib.Path) -> None:
     run = slurm.firmware("--check", rdma_drain_tasks=str(tmp_path / "drain.yml"), rdma_undrain_tasks=str(tmp_path / "undrain.yml"))
     assert run.status == 0, run.output
     drained, rebooted, undrained = (run.output.index(word) for word in ("my drain of node2", "Reboot the node", "my undrain of node2"))
-    assert drained < rebooted < run.output.index("Check the node") < undrained
+    assert drained < rebooted < run.output.index("Check the node]") < undrained
