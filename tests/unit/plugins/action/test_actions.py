@@ -352,9 +352,9 @@ def test_ipoib_is_confirmed_over_a_new_connection() -> None:
 
 
 def test_ipoib_that_was_taken_back_has_failed() -> None:
-    result, _done = configure({"changed": True, "rollback": TIMER}, {"failed": True, "msg": "the timer is not there any more"})
+    result, _done = configure({"changed": True, "rollback": TIMER}, {"failed": True, "msg": "the timer no longer exists"})
     assert (result["failed"], result["rollback"]["confirmed"]) == (True, False)
-    assert "the node reverts it 60 s after its start: the timer is not there any more" in result["msg"]
+    assert "the node reverts it 60 s after its start: the timer no longer exists" in result["msg"]
 
 
 def broken_off(timeout: int, *answers: t.Any) -> dict[str, t.Any]:

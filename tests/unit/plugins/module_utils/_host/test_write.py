@@ -118,7 +118,7 @@ def test_a_fifo_blocks_nobody(shared: pathlib.Path, secret: pathlib.Path) -> Non
     assert _job.read_end(str(shared / "plain"), 100) == "text\n"
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="takes root")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_a_log_of_another_user_is_not_read(shared: pathlib.Path) -> None:
     (shared / "log").write_text("Installing evil\n", encoding="utf-8")
     os.chown(shared / "log", 65534, 65534)
