@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-LINES = 3
-"""Number of stages that run at a time: one per core of the machine, and one for the time in which those wait for their labs."""
+LINES = 2
+"""Number of stages that run at a time, one per core of the machine."""
 TOLERANCE = 1.02
 """The cheapest stage runs next as long as the total time grows at most by this factor."""
 

@@ -20,6 +20,8 @@ import leftovers
 from common import LOGS, ROOT
 from schedule import LINES, Stage, blocked, choose
 
+LISTENING = 1.0
+"""Seconds after which a signal is heard at the latest."""
 PATIENCE = 30.0
 """Seconds that interrupted stages have to end by themselves."""
 
@@ -142,7 +144,8 @@ def run_all(stages: t.Sequence[Stage], environ: t.Mapping[str, str], note: t.Cal
                 waiting.remove(stage)
                 begun[stage] = time.monotonic()
                 running[pool.submit(run_stage, stage, {**environ, leftovers.VARIABLE: run}, processes)] = stage
-            for future in concurrent.futures.wait(running, return_when=concurrent.futures.FIRST_COMPLETED).done:
+            # Without a limit, a signal that arrives right before the system call would be heard when a stage ends.
+            for future in concurrent.futures.wait(running, timeout=LISTENING, return_when=concurrent.futures.FIRST_COMPLETED).done:
                 del running[future]
                 ended.append(future.result())
                 note(ended[-1])
