@@ -41,7 +41,7 @@ help:
 	@printf '%s\n' \
 	  'make demo        a three-node cluster on a simulated fabric: up, provisioned, verified' \
 	  'make stop        take the demo down' \
-	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 11 minutes)' \
+	  'make test        lint, sanity, unit tests, and each promise once on nodes (about 25 minutes)' \
 	  'make test-all    all of that, then all but the longest scenarios and acceptance tests (about 80 minutes)' \
 	  'make unit        the unit tests only (about five minutes on two cores)' \
 	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
