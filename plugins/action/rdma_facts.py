@@ -46,6 +46,8 @@ class ActionModule(CollectionAction):
         # The result of an asynchronous task comes with another task.
         if not self._task.async_val and boolean(plain(arguments.get("keep_look", False)), strict=False):
             arguments["look"] = {IDENTITY: {}, **self._hints(host, task_vars)}
+        elif not self._task.async_val and boolean(plain(arguments.get("discover", False)), strict=False):
+            arguments["look"] = {name: dict(concern.discovery.hints) for name, concern in CONCERNS.items() if concern.discovery.hints is not None}
         # The facts are newer than what was kept.
         _looks.forget(str(owner))
         answer = self._heard(arguments, task_vars) if boolean(plain(arguments.get("keep_failure", False)), strict=False) else self._answer(arguments, task_vars)

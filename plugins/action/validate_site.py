@@ -21,14 +21,14 @@ from ..module_utils._site._leaving import ROLES, WHOLE, left_out, merged, takes_
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ..module_utils._site._problems import fabric_problems, host_problems, node_problems
+from ..module_utils._site._problems import host_problems, node_problems, playbook_problems
 from ..module_utils._site._settled import ORDER, settled
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
 from ..plugin_utils._facts_of_run import facts_of
 
-# The value of the option `role` for the playbook fabric, which uses no role.
-_FABRIC = "fabric"
+# The values of the option `role` for playbooks, which use no role.
+_PLAYBOOKS = ("fabric", "discover")
 _SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
 _HIDDEN = "(hidden)"
 
@@ -73,7 +73,7 @@ class ActionModule(ControllerAction):
         )
         result: dict[str, t.Any] = {}
         if role:
-            problems += fabric_problems(variables) if role == _FABRIC else CONCERNS[role].problems(subject)
+            problems += playbook_problems(variables, role) if role in _PLAYBOOKS else CONCERNS[role].problems(subject)
         else:
             parts = self._parts(subject, task_vars)
             problems += host_problems(subject if fails else subject._replace(facts=None), parts)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
+from ._discovered import Joined, Reading
+
 if t.TYPE_CHECKING:
     from ._errors import Problem
 
@@ -86,6 +88,23 @@ def _no_results(_subject: Subject) -> dict[str, t.Any]:
     return {}
 
 
+def _reads_nothing(_subject: Subject) -> Reading:
+    return Reading()
+
+
+class Discovery(t.NamedTuple):
+    """How a concern describes what is on the hosts by declarations. All functions are pure, and get hosts whose variables count for nothing."""
+
+    read: t.Callable[[Subject], Reading] = _reads_nothing
+    """The declarations of one host, from its facts and the look. It is called only after a look, if the discovery has a form."""
+    join: t.Callable[[t.Sequence[Subject]], Joined] | None = None
+    """The declarations that take several hosts to tell."""
+    hints: t.Mapping[str, t.Any] | None = None
+    """What the look needs to know. None: the facts tell all."""
+    seen: type | None = None
+    """The type of what the look found."""
+
+
 class Concern(t.NamedTuple):
     """One area that the collection manages on a node. All functions are pure."""
 
@@ -138,6 +157,9 @@ class Concern(t.NamedTuple):
     """From the module's options and a look: the result of the module where nothing is to be done on the node; None where it has to run there."""
     idle: t.Callable[[Variables, Variables], t.Mapping[str, t.Any] | None] | None = None
     """From the module's options and the facts of this run: the result where the node has nothing for the module; None where it has to run there."""
+
+    discovery: Discovery = Discovery()
+    """How what is on the hosts becomes declarations."""
 
     settled: t.Callable[[Subject], bool] | None = None
     """Whether the role certainly has nothing to do and nothing to report. None: `unchanged` or `idle` tells. Expects validated variables."""

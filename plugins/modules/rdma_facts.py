@@ -32,6 +32,13 @@ options:
       - What is kept is in no variable of the host and in no log.
     type: bool
     default: false
+  discover:
+    description:
+      - Whether to keep, in the same way, what the node has by declarations of the collection, whoever has set it up, for M(rdma.ofed.report) with
+        C(kind=discovery). It has no effect with O(keep_look).
+      - Values of secret settings stay on the node.
+    type: bool
+    default: false
   reuse:
     description:
       - Whether facts that this run has already gathered will do. Those of earlier runs, from a fact cache, never do.

@@ -14,6 +14,10 @@ short_description: Prints one table or list of what is known of all hosts
 version_added: 1.0.0
 description:
   - Takes what tasks before it have registered on each host of the play, and prints it for all hosts on one screen, equal lines once with their hosts.
+  - "V(discovery): what M(rdma.ofed.rdma_facts) with O(rdma.ofed.rdma_facts#module:discover) has kept of the hosts that are left in the play, as an inventory
+    that declares it. Values that all hosts of a group share go to the group. Most hosts are enough where the others can have the default or a value of their
+    own. The report has what is dangerous, the hosts that differ from most of their group, and what no variable expresses. It is in C(report.txt), too. Values
+    of secrets are in none of these files."
   - "V(gpus): what C(ib_write_bw) has measured between the memory of two GPUs. Fails where it ended without a result, or is slower than O(min_gbps)."
   - "V(nodes): the outcomes of M(rdma.ofed.node_check). Findings are printed below the table, each once with its hosts. What explains others comes first.
     What all hosts of a fabric see is one fault of the fabric: the designated host fails for it, or the first host that sees it, and the others wait.
@@ -39,13 +43,13 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 attributes:
   check_mode:
-    description: Does not write the files in O(report_dir), and no archive.
+    description: Does not write the files in O(report_dir) and O(dest), and no archive.
     support: full
 options:
   kind:
     description: What to print.
     type: str
-    choices: [gpus, nodes, pairs, pending, refusals, summary, support]
+    choices: [discovery, gpus, nodes, pairs, pending, refusals, summary, support]
     required: true
   variable:
     description:
@@ -184,6 +188,28 @@ options:
     description: Of V(gpus), the size of a write in bytes.
     type: int
     default: 65536
+  group:
+    description: Of V(discovery), the group of all hosts. If the inventory has no such group, it is C(rdma).
+    type: str
+    default: rdma
+  before:
+    description: Of V(discovery), whether to do nothing but refuse an O(dest) that has files already. It is for a task before the look at the hosts.
+    type: bool
+    default: false
+  overwrite:
+    description:
+      - Of V(discovery), whether files of an earlier discovery in O(dest) may be replaced. Those of hosts and groups without values are removed.
+      - Files of others are never replaced or removed.
+    type: bool
+    default: false
+  single_file:
+    description: Of V(discovery), whether all variables are written to one file, C(inventory.yml), not to a file for each group and host.
+    type: bool
+    default: false
+  explicit:
+    description: Of V(discovery), whether values that are the default of the collection are written, too.
+    type: bool
+    default: false
   parts:
     description:
       - Of V(support), the folder on the controller with an archive C(HOST/support.tar.gz) for each host. It is removed. Where this is empty, nothing is
@@ -191,7 +217,7 @@ options:
     type: path
     default: ""
   dest:
-    description: Of V(support), the folder that the archive is put into.
+    description: Of V(support), the folder that the archive is put into. Of V(discovery), the folder of the inventory.
     type: path
     default: "."
 notes:
@@ -256,6 +282,12 @@ EXAMPLES = r"""
     deviations: "{{ report.deviations }}"
   run_once: true
 
+- name: Write an inventory that declares what the hosts have
+  rdma.ofed.report:
+    kind: discovery
+    dest: discovered
+  run_once: true
+
 - name: Join the archives for support
   rdma.ofed.report:
     kind: support
@@ -265,6 +297,24 @@ EXAMPLES = r"""
 """
 
 RETURN = r"""
+files:
+  description: The files that were written.
+  returned: with O(kind=discovery)
+  type: list
+  elements: str
+  sample: [discovered/hosts.yml, discovered/group_vars/rdma.yml, discovered/report.txt]
+dangers:
+  description: What is there and does harm, in words by host. What concerns the site has an empty key.
+  returned: with O(kind=discovery)
+  type: dict
+  sample:
+    node2: ["memory locked by a session is limited to 8192 KiB"]
+not_expressed:
+  description: What no variable expresses, and why, likewise.
+  returned: with O(kind=discovery)
+  type: dict
+  sample:
+    "": ["partition old (0x0000) of /etc/opensm/partitions.conf: it has no P_Key of its own"]
 deviations:
   description: The findings in words, by host. A host that is as declared is left out.
   returned: with O(kind=nodes), on success

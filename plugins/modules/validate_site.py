@@ -21,10 +21,10 @@ description:
 options:
   role:
     description:
-      - The role whose variables to validate, as they are within it. V(fabric) are those of the playbook C(rdma.ofed.fabric). The default is all
-        roles, and the placement of the subnet managers.
+      - The role whose variables to validate, as they are within it. V(fabric) and V(discover) are those of the playbooks of these names.
+        The default is all roles, and the placement of the subnet managers.
     type: str
-    choices: [ofed, fabric]
+    choices: [ofed, fabric, discover]
   foresee:
     description:
       - Whether to find the refusals of the roles on the node, too. It needs a look that M(rdma.ofed.rdma_facts) has kept.

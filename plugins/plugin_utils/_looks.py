@@ -62,6 +62,12 @@ def recall(host: str, concern: str, *, ages: bool = True) -> t.Any:
     return looks.get(concern) if isinstance(looks, dict) else None
 
 
+def recall_all(host: str) -> dict[str, t.Any]:
+    """All that the look found on a host, by concern, however old."""
+    looks = _read(_path(_LOOKS, host))
+    return looks if isinstance(looks, dict) else {}
+
+
 def forget(*hosts: str | None) -> None:
     """Discard the looks: the nodes may have changed."""
     for host in hosts:

@@ -64,6 +64,7 @@ FEATURES = {
     "handmade": Feature("Interfaces that were configured by hand: refused, never overwritten", _IPOIB),
     "rollback": Feature("Rollback of a change that cuts the connection of the run", _IPOIB),
     "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),
+    "discovered": Feature("[Discovery](adopt.md) of what a cluster has, as an inventory", ("playbooks/discover.yml", "plugins/plugin_utils/_discovery")),
     "opensm": Feature("The subnet manager of the distribution, on the designated host", _OPENSM),
     "handover": Feature("Subnet manager: standbys, fail-over, and moves to another host", _OPENSM),
     "opensm_options": Feature("Subnet manager: options and partitions", _OPENSM),

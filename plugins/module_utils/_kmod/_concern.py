@@ -14,15 +14,13 @@ from .._schema._kernel_modules import OPTIONS, VARIABLES
 from . import _plan as planner
 from ._check import check, lasting, need_modules
 from ._config import LOAD_PATH, RDMA_PATH, parse_list
+from ._discovery import DISCOVERY
 from ._found import Found, Seen
 from ._input import problems
 from ._names import canonical
-from ._wanted import Wanted, wanted_of
+from ._wanted import USUAL, Wanted, wanted_of
 
 READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
-
-# The modules that the roles load if an inventory declares none.
-USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
@@ -101,4 +99,5 @@ CONCERN = Concern(
     refusals=planned(refusals),
     options=OPTIONS,
     unchanged=unchanged,
+    discovery=DISCOVERY,
 )

@@ -24,6 +24,7 @@ from . import _config as config
 from . import _limits as limits
 from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
+from ._handmade import SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
 
 if t.TYPE_CHECKING:
@@ -201,8 +202,11 @@ def with_limits(node: Node, seen: Seen) -> Seen:
     return seen._replace(limits=read_limits(node.run), daemons=read_daemons(node.root))
 
 
-def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen:
-    """The look of the concern, for the modules that `hints` names; see `_concern.hints`."""
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
+    """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
     found = look(node.run, node.release, options=hints["options"], root=node.root)
+    if hints.get("of_stack"):
+        of_stack = seen_of_stack(found, lambda module: read_live(node.root, module), root=node.root, usual=hints["names"])
+        return of_stack._replace(seen=with_limits(node, of_stack.seen))
     seen = Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
     return with_limits(node, seen) if hints.get("limits") else seen

@@ -13,6 +13,9 @@ from . import _limits as limits
 from ._input import value_text
 from ._names import canonical
 
+# The modules that the roles load if an inventory declares none.
+USUAL = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
+
 
 class Wanted(t.NamedTuple):
     """The declared state. Names are canonical, values are texts."""

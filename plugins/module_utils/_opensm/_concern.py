@@ -19,6 +19,7 @@ from .._foreign import is_true
 from .._plain import plain
 from .._schema._opensm import OPTIONS, VARIABLES
 from ._data import declared_for
+from ._discovery import DISCOVERY
 from ._fabrics import fabrics_of
 from ._found import Found
 from ._input import problems
@@ -172,5 +173,6 @@ CONCERN = Concern(
     foreseen=_foreseen,
     options=OPTIONS,
     unchanged=unchanged,
+    discovery=DISCOVERY,
     settled=_settled,
 )

@@ -11,7 +11,7 @@ import typing as t
 
 from .._errors import Refused
 from .._tools._node_names import BEGIN, END
-from ._conf import DECLARED
+from ._conf import ADOPTED, CONF, DECLARED, redact
 from ._options import HIDDEN, looks_secret
 from ._partitions._file import outline_of, refusal_of
 from ._places import PUBLIC, SETTINGS, SYSTEMD
@@ -109,13 +109,29 @@ class Found(t.NamedTuple):
         """The part that the plan of a host without a subnet manager depends on. It has no secrets, and its size does not depend on the fabric."""
         names = BEGIN + END if BEGIN in self.node_names else ""
         files = {path: _public(posixpath.basename(path), text) for path, text in self.files.items()}
-        shown = tuple(
+        return self._replace(files=files, node_names=names, template="", predecessors=self._shown)
+
+    def without_secrets(self) -> Found:
+        """All of it, with the values of secret keys hidden."""
+        files = {path: redact("", text)[1] if posixpath.basename(path) in (CONF, ADOPTED) else text for path, text in self.files.items()}
+        return self._replace(files=files, predecessors=self._shown)
+
+    @property
+    def _shown(self) -> tuple[Predecessor, ...]:
+        return tuple(
             predecessor._replace(keys={key: (HIDDEN,) if looks_secret(key) else own for key, own in predecessor.keys.items()})
             for predecessor in self.predecessors
         )
-        return self._replace(files=files, node_names=names, template="", predecessors=shown)
 
     def require_maskable(self) -> None:
         """Raise Refused where a unit file of an administrator prevents masking."""
         if self.unmaskable:
             raise Refused("%s/%s is your own unit file, so the unit can't be masked: remove or rename it, and run again" % (SYSTEMD, self.unmaskable[0]))
+
+
+class Whole(t.NamedTuple):
+    """What the look reports for a discovery."""
+
+    found: Found = Found()
+    named: t.Mapping[str, str] = {}
+    """The files with root GUIDs or a QoS policy that the keys of predecessors name."""

@@ -21,7 +21,7 @@ from .._tools._node_names import DEFAULT_PATH
 from . import _places
 from ._cmdline import CONFIG, keys_of
 from ._conf import CONF, same, values
-from ._found import Foreign, Found, Predecessor
+from ._found import Foreign, Found, Predecessor, Whole
 from ._options import HIDDEN, UNSET
 from ._processes import Process, read_processes
 
@@ -38,6 +38,8 @@ _LIBRARIES = ("libopensm", "libosm", "libib")
 _DELETED = " (deleted)"
 # Where builds of opensm look for their files: Debian and the vendor in the first, Red Hat and SUSE in the second. The template names the right one.
 FOLDERS = ("/etc/opensm", "/etc/rdma")
+# The keys that name a file without secrets, with settings of the fabric.
+_NAMING = ("root_guid_file", "qos_policy_file")
 # Suffixes under which package managers keep an administrator's modified files.
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
@@ -195,6 +197,10 @@ def look(run: Runner, root: str = "/", *, public: bool = False, stack_replaced: 
     return found.public() if public else found
 
 
-def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
-    """The look of the concern, reduced to what may leave the node."""
-    return look(node.run, node.root, public=True, manages=hints["manages"])
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Whole:
+    """The look of the concern, reduced to what may leave the node. For a discovery, that is all except secrets."""
+    if not hints.get("whole"):
+        return look(node.run, node.root, public=True, manages=hints["manages"])
+    found = look(node.run, node.root)
+    named = [own[-1] for predecessor in found.predecessors for key, own in predecessor.keys.items() if key in _NAMING]
+    return Whole(found.without_secrets(), {path: read_text(under(node.root, path)) for path in named if path.startswith("/")})

@@ -31,9 +31,9 @@ if t.TYPE_CHECKING:
 _OWN_TEXT = """
 guid sm_priority log_file log_max_size force_log_flush accum_log_file dump_files_dir daemon partition_config_file node_name_map_name config
 """
-_OWN = frozenset((*_OWN_TEXT.split(), MASTER_PRIORITY))
+OWN = frozenset((*_OWN_TEXT.split(), MASTER_PRIORITY))
 # Keys that none of our instances may have: RESERVED in _input.py says why.
-_NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
+NEVER = frozenset(("ignore_other_sm", "sm_inactive", UNKNOWN))
 
 
 # Keys that a variable of another name declares.
@@ -76,9 +76,9 @@ def _keys(predecessor: Predecessor, instance: Instance | None, declared: t.Colle
     """The keys that are not declared and differ from what the instance will have anyway."""
     ours = values("".join("%s %s\n" % pair for pair in instance.values().items())) if instance is not None else {}
     return [
-        Setting(key, ", ".join(own), predecessor.source, key not in _NEVER)
+        Setting(key, ", ".join(own), predecessor.source, key not in NEVER)
         for key, own in predecessor.keys.items()
-        if key not in _OWN and key not in declared and not same(own, ours.get(key, ()))
+        if key not in OWN and key not in declared and not same(own, ours.get(key, ()))
     ]
 
 
@@ -185,7 +185,7 @@ def _require_none(settings: t.Sequence[Setting], *, adopt: bool, here: bool) -> 
     if not settings:
         return
     shown = ", ".join("'%s'" % setting.name if " " in setting.name else setting.name for setting in settings)
-    declare = ", ".join(dict.fromkeys(setting.variable() for setting in settings if setting.name not in _NEVER))
+    declare = ", ".join(dict.fromkeys(setting.variable() for setting in settings if setting.name not in NEVER))
     keep = ""
     if not here:
         keep = ". opensm_adopt can't keep them: the designated host is another one"

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from .._concern import Concern, Variables
+from .._concern import Concern, Discovery, Variables
 
 READ = ("ofed_extra_packages",)
 
@@ -17,4 +17,4 @@ def hints(variables: Variables) -> dict[str, list[str]]:
     return {"names": [name for name in names if isinstance(name, str)] if isinstance(names, list) else []}
 
 
-CONCERN = Concern("packages", reads=READ, hints=lambda subject: hints(subject.variables))
+CONCERN = Concern("packages", reads=READ, hints=lambda subject: hints(subject.variables), discovery=Discovery(hints={"names": []}))

@@ -16,6 +16,7 @@ OPTIONS: dict[str, t.Any] = {
         "default": ["stack", "kernels", "modules", "hcas", "ports", "netdevs", "usage", "ssh", "machine", "soft_links", "gpu"],
     },
     "keep_look": {"type": "bool", "default": False},
+    "discover": {"type": "bool", "default": False},
     "reuse": {"type": "bool", "default": False},
     "require_root": {"type": "bool", "default": False},
     "find_python": {"type": "bool", "default": False},

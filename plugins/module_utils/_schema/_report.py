@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["gpus", "nodes", "pairs", "pending", "refusals", "summary", "support"], "required": True},
+    "kind": {"type": "str", "choices": ["discovery", "gpus", "nodes", "pairs", "pending", "refusals", "summary", "support"], "required": True},
     "variable": {"type": "str", "default": ""},
     "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
     "failures": {"type": "list", "elements": "str", "default": []},
@@ -34,6 +34,11 @@ OPTIONS: dict[str, t.Any] = {
     "deviations": {"type": "raw", "default": []},
     "output": {"type": "str", "default": ""},
     "size": {"type": "int", "default": 65536},
+    "group": {"type": "str", "default": "rdma"},
+    "before": {"type": "bool", "default": False},
+    "overwrite": {"type": "bool", "default": False},
+    "single_file": {"type": "bool", "default": False},
+    "explicit": {"type": "bool", "default": False},
     "parts": {"type": "path", "default": ""},
     "dest": {"type": "path", "default": "."},
 }

@@ -9,6 +9,10 @@ from __future__ import annotations
 import typing as t
 
 VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
+    "discover_explicit": {"type": "bool", "default": False},
+    "discover_output": {"type": "path", "default": "discovered"},
+    "discover_overwrite": {"type": "bool", "default": False},
+    "discover_single_file": {"type": "bool", "default": False},
     "fabric": {"type": "str", "default": "ib"},
     "fabric_adapters": {"type": "bool"},
     "fabric_baseline": {"type": "path"},

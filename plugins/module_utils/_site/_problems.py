@@ -48,9 +48,9 @@ def _site_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     return [*value_problems(TABLES[SITE], variables), *accepted]
 
 
-def fabric_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
-    """Problems of the variables of the playbook fabric, which uses no role."""
-    found = {problem.variable: problem for problem in (*misspelt(variables, "fabric_"), *unknown(variables))}
+def playbook_problems(variables: Mapping[str, t.Any], playbook: str) -> list[Problem]:
+    """Problems of the variables of a playbook that uses no role."""
+    found = {problem.variable: problem for problem in (*misspelt(variables, playbook + "_"), *unknown(variables))}
     return [*found.values(), *_site_problems(variables)]
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._concern import Concern, Subject, judged
 from .._schema._ofed import VARIABLES
+from ._discovery import DISCOVERY
 from ._input import distribution_notes, problems, settled, unknown_distribution
 
 
@@ -23,5 +24,6 @@ CONCERN = Concern(
     unserved=judged(unknown_distribution),
     remarks=judged(distribution_notes),
     foreseen=lambda subject: {"stack_settled": _settled(subject)},
+    discovery=DISCOVERY,
     settled=_settled,
 )

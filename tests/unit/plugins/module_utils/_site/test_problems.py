@@ -13,7 +13,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._survey import placement
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import fabric_problems, serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import playbook_problems, serial_problems
 from hypothesis import given
 from hypothesis import strategies as st
 from support.subjects import host_problems, node_problems
@@ -298,15 +298,22 @@ def test_ports_need_an_infiniband_link_layer() -> None:
     ],
 )
 def test_misspelt_variables_of_the_playbook_fabric(name: str, meant: str) -> None:
-    (problem,) = fabric_problems({name: "x"})
+    (problem,) = playbook_problems({name: "x"}, "fabric")
     assert problem.variable == name
     assert meant in problem.allowed
-    assert fabric_problems({name: "x", "rdma_own_variables": [name]}) == []
+    assert playbook_problems({name: "x", "rdma_own_variables": [name]}, "fabric") == []
+
+
+def test_misspelt_variables_of_the_playbook_discover() -> None:
+    for name, meant in (("discover_ouput", "discover_output"), ("discover_over_write", "discover_overwrite"), ("discover_singlefile", "discover_single_file")):
+        (problem,) = playbook_problems({name: "x"}, "discover")
+        assert problem.variable == name and meant in problem.allowed
+    assert [problem.variable for problem in playbook_problems({"discover_explicit": "perhaps"}, "discover")] == ["discover_explicit"]
 
 
 def test_what_is_not_like_a_variable_of_the_playbook_fabric_is_of_the_site() -> None:
-    assert fabric_problems({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "node_check_fail": True}) == []
-    assert [problem.variable for problem in fabric_problems({"fabric_save_baseline": "perhaps"})] == ["fabric_save_baseline"]
+    assert playbook_problems({"fabric_name": "x", "fabric_vendor": "x", "fabric_baseline": "ib.json", "node_check_fail": True}, "fabric") == []
+    assert [problem.variable for problem in playbook_problems({"fabric_save_baseline": "perhaps"}, "fabric")] == ["fabric_save_baseline"]
 
 
 PORT = {

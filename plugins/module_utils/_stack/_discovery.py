@@ -1,0 +1,64 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Describe the RDMA stack of a host by declarations. Pure."""
+
+from __future__ import annotations
+
+from .._concern import Discovery, Subject
+from .._discovered import Left, Reading, Value
+from .._distro._registry import by_name
+from .._foreign import part
+
+_BUNDLE = (
+    "the node does not tell where it was installed from: set ofed_bundle, or ofed_method: repository with ofed_repository. "
+    "A stack of the declared release is left as it is"
+)
+_REPOSITORY = (
+    "the node does not tell where it was installed from: set ofed_repository and ofed_repository_key. A stack of the declared release is left as it is"
+)
+
+
+def _packages(subject: Subject) -> Reading:
+    """What of the distribution's stack is not installed: a run would install it."""
+    installed = dict(subject.recall("packages") or ())
+    family = by_name(part(subject.facts, "os").get("family"))
+    if family is None or not installed:
+        return Reading()
+    missing = {purpose: [name for name in family.names([purpose]) if name not in installed] for purpose in ("core", "tools")}
+    values = [Value("ofed_tools", False, "not installed: %s" % ", ".join(missing["tools"]))] if missing["tools"] else []
+    left = [Left("a stack without %s" % ", ".join(missing["core"]), "a run of rdma.ofed.site installs what is missing")] if missing["core"] else []
+    return Reading(values, left)
+
+
+def read(subject: Subject) -> Reading:
+    """The declarations of one host."""
+    stack = part(subject.facts, "stack")
+    kind, version, evidence = (str(stack.get(name) or "") for name in ("kind", "version", "evidence"))
+    values: list[Value] = []
+    left: list[Left] = []
+    dangers: list[str] = []
+    if kind == "none":
+        left.append(Left("the RDMA stack", "there is none, and a run of rdma.ofed.site installs that of the distribution"))
+    elif kind == "inbox":
+        packages = _packages(subject)
+        values += packages.values
+        left += packages.left
+    elif kind:
+        values.append(Value("ofed_source", kind, evidence))
+        values += [Value("ofed_version", version, evidence)] if version else []
+        left.append(Left("the source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
+    ulps = [str(name) for name in stack.get("ulps") or ()]
+    values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
+    if kind and not stack.get("complete", True):
+        dangers.append("the installation of %s %s was not completed" % (kind, version))
+    loaded = stack.get("loaded")
+    if kind not in ("", "none") and loaded and loaded != ("inbox" if kind == "inbox" else "ofed"):
+        dangers.append(
+            "the stack is %s, and the loaded drivers are %s: a reload or reboot is due" % (kind, "the distribution's" if loaded == "inbox" else "of OFED")
+        )
+    return Reading(values, left, dangers)
+
+
+DISCOVERY = Discovery(read)

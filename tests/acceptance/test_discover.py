@@ -1,0 +1,127 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A fabric that somebody set up by hand is described, taken over, and described again: no setting of it is lost or changed on the way."""
+
+from __future__ import annotations
+
+import collections.abc
+import pathlib
+import re
+import typing as t
+
+import pytest
+import records
+import yaml
+from cluster import Cluster, Run
+from conftest import converge
+from proofs import REAL
+
+NODES = ("node1", "node2", "node3")
+MANAGER = """
+set -e
+apt-get -q -y install opensm infiniband-diags
+modprobe ib_umad
+cat > /etc/opensm/opensm.conf <<'END'
+routing_engine updn
+max_wire_smps 16
+sm_key 0x0000000000001234
+END
+cat > /etc/opensm/partitions.conf <<'END'
+Default=0x7fff, ipoib : ALL=full;
+storage=0x8001, ipoib, mtu=5 : ALL=full;
+gpu=0x8002 : %s=full, %s=limited;
+END
+systemctl restart opensm
+"""
+MODULES = """
+set -e
+apt-get -q -y install rdma-core ibverbs-utils infiniband-diags
+printf 'options ib_ipoib send_queue_size=512\\nblacklist ib_srpt\\noptions ib_core what="{{ 7 * 7 }}"\\n' > /etc/modprobe.d/site.conf
+printf 'ib_ipoib\\nib_umad\\n' > /etc/modules-load.d/site.conf
+modprobe ib_ipoib
+modprobe ib_umad
+"""
+SECRET = "vault_opensm_sm_key=0x0000000000001234"
+# What the collection owns from then on, and nothing else.
+OWNED = (
+    r"/etc/(modprobe\.d/rdma-ofed\.conf|rdma-ofed/opensm/.*|logrotate\.d/rdma-opensm|systemd/system/rdma-opensm@.*|rdma/ib-node-name-map"
+    r"|systemd/system/opensm.*)|settings"
+)
+
+
+def guid_of(cluster: Cluster, node: str) -> str:
+    gid = cluster.shell(node, "cat /sys/class/infiniband/*/ports/1/gids/0").stdout.strip()
+    return "0x" + gid.replace(":", "")[16:]
+
+
+@pytest.fixture(scope="module")
+def handmade() -> collections.abc.Iterator[Cluster]:
+    cluster = Cluster("rdma-discovered")
+    try:
+        cluster.command("up", "--topology", "3-nodes")
+        for node in NODES:
+            done = cluster.shell(node, MODULES)
+            assert done.returncode == 0, done.stdout + done.stderr
+        done = cluster.shell("node1", MANAGER % (guid_of(cluster, "node1"), guid_of(cluster, "node2")))
+        assert done.returncode == 0, done.stdout + done.stderr
+        done = cluster.shell("node1", "for i in $(seq 600); do grep -q 0x8001 /sys/class/infiniband/*/ports/1/pkeys/* && exit; sleep 0.1; done; exit 1")
+        assert done.returncode == 0, "no master"
+        yield cluster
+    finally:
+        cluster.command("down")
+
+
+def names(cluster: Cluster, folder: pathlib.Path) -> pathlib.Path:
+    """Return the inventory that an administrator begins with: how to reach the hosts, and nothing else."""
+    inventory = yaml.safe_load(cluster.inventory.read_text(encoding="utf-8"))
+    hosts = inventory["all"]["children"]["rdma"]["hosts"]
+    inventory["all"]["children"] = {"rdma": {"hosts": {host: {"ansible_host": own["ansible_host"]} for host, own in hosts.items()}}}
+    path = folder / "inventory.yml"
+    path.write_text(yaml.safe_dump(inventory), encoding="utf-8")
+    return path
+
+
+def declared(folder: pathlib.Path) -> dict[str, t.Any]:
+    """Return all that was written, by file, without the comments."""
+    return {path.stem: yaml.safe_load(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*_vars/*.yml"))}
+
+
+def files_of(run: Run) -> set[str]:
+    return set(re.findall(r"^\+\+\+ after: (\S+)", run.output, re.MULTILINE))
+
+
+@pytest.mark.proves("discovered", debian12=REAL)
+def test_what_was_set_up_by_hand_is_declared_and_taken_over(handmade: Cluster, tmp_path: pathlib.Path) -> None:
+    inventory, first, second = names(handmade, tmp_path), tmp_path / "first", tmp_path / "second"
+    run = handmade.play("discover", "-e", "discover_output=%s" % first, inventory=inventory)
+    assert run.status == 0 and records.changes(run.events) == [], run.output
+    found = declared(first)
+    assert found["node1"]["opensm_routing_engine"] == ["updn"] and found["node1"]["opensm_options"] == {"max_wire_smps": 16}
+    partitions = {entry["name"]: entry for entry in found["node1"]["opensm_partitions"]}
+    assert partitions["gpu"]["members"] == [{"host": "node1"}, {"host": "node2", "membership": "limited"}]
+    assert partitions["storage"]["mtu"] == 4096
+    assert found["rdma"]["kernel_modules_options"] == {"ib_ipoib": {"send_queue_size": 512}}
+    written = "".join(path.read_text(encoding="utf-8") for path in first.rglob("*") if path.is_file())
+    assert "1234" not in written and "vault_opensm_sm_key" in written
+    for words in ("option what of ib_core", "blacklist ib_srpt"):
+        assert words in (first / "report.txt").read_text(encoding="utf-8")
+
+    # Only files of the collection, and nothing that the fabric would notice.
+    both = ("-i", str(first), "-e", SECRET)
+    run = handmade.play("site", "--check", "--diff", *both, inventory=inventory)
+    assert run.status == 0, run.output
+    assert [path for path in files_of(run) if not re.fullmatch(OWNED, path)] == [], run.output
+    converge(handmade, *both, inventory=inventory)
+    assert handmade.shell("node1", "pgrep -c -x opensm").stdout.strip() == "1"
+
+    # The same again, from what the collection has set up.
+    run = handmade.play("discover", "-e", "discover_output=%s" % first, inventory=inventory)
+    assert run.status != 0 and "Nothing was looked at" in " ".join(run.output.split())
+    run = handmade.play("discover", "-e", "discover_output=%s" % second, inventory=inventory)
+    assert run.status == 0, run.output
+    again = declared(second)
+    assert again["node1"] == found["node1"] and again["rdma"] == found["rdma"]
+    run = handmade.play("site", "--check", "-i", str(second), "-e", SECRET, inventory=inventory)
+    assert run.status == 0 and records.changes(run.events) == [], run.output
