@@ -23,6 +23,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _linkplan,
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Record
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._file import Absentee
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import Inventory
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._bundle import Layout, Needed, check_content
 from ansible_collections.rdma.ofed.plugins.module_utils._stack._installer_options import Installer
@@ -47,6 +48,7 @@ WORDS: t.Mapping[str, str] = {"byteorder": "little", "path": "/etc/x.conf", "kin
 OBJECTS: t.Mapping[str, t.Any] = {
     "Identity": Identity("ib0", "0x0002c903000f0001"),
     "Instance": Instance("ib", "0x0002c903000f0001", 13, adopted={"routing_engine": ("updn", "minhop"), "max_wire_smps": ("4",)}),
+    "Inventory": Inventory({"all": ["node1"]}, {"node1": ["0x0002c903000f0001"]}),
     "OperatingSystem": OperatingSystem("Debian", "debian", "12"),
     "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
