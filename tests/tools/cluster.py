@@ -13,6 +13,7 @@ import tempfile
 import time
 import typing as t
 
+import ansible_runs
 import records
 from common import BUILD, ROOT, SetupError
 
@@ -35,6 +36,7 @@ def environment(record: pathlib.Path | None = None) -> dict[str, str]:
     collections = [BUILD / "collections", *ROOT.glob(".venv/lib/python3*/site-packages")]
     env = dict(os.environ, ANSIBLE_COLLECTIONS_PATH=os.pathsep.join(map(str, collections)), ANSIBLE_CONFIG=str(ROOT / "ansible.cfg"))
     env["PATH"] = "%s%s%s" % (BIN, os.pathsep, env.get("PATH", os.defpath))
+    env[ansible_runs.CONNECTIONS] = "community.docker.docker"
     if record:
         env["ANSIBLE_CALLBACK_PLUGINS"] = str(ROOT / "tests/tools/callback_plugins")
         env["ANSIBLE_CALLBACKS_ENABLED"] = "task_record"
@@ -70,26 +72,23 @@ class Cluster:
     def inventory(self) -> pathlib.Path:
         return pathlib.Path(self.command("inventory").strip())
 
-    def play(self, playbook: str, *arguments: str, inventory: pathlib.Path | None = None, timeout: float = 1800) -> Run:
-        """Run a playbook of the collection or a playbook file. Returns its output and events."""
+    def play(self, playbook: str, *arguments: str, inventory: pathlib.Path | None = None, timeout: int = 1800) -> Run:
+        """Run a playbook of the collection or a playbook file. Returns its output and events. At the time limit, it ends by SIGALRM."""
         with tempfile.TemporaryDirectory() as folder:
             record = pathlib.Path(folder)
             name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
-            argv = [str(self.programs / "ansible-playbook"), "-i", str(inventory or self.inventory), name, *arguments]
             start = time.monotonic()
-            done = subprocess.run(
-                argv,
-                cwd=ROOT,
-                env=dict(environment(record), ANSIBLE_NOCOLOR="1"),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                encoding="utf-8",
-                timeout=timeout,
-                check=False,
+            done = ansible_runs.run(
+                "playbook",
+                ["-i", str(inventory or self.inventory), name, *arguments],
+                folder=ROOT,
+                environ=dict(environment(record), ANSIBLE_NOCOLOR="1"),
+                python=str(self.programs / "python"),
+                merged=True,
+                seconds=timeout,
             )
             files = sorted(record.iterdir())
-            return Run(done.returncode, done.stdout, records.read(files[0]) if files else [], time.monotonic() - start)
+            return Run(done.status, done.shown, records.read(files[0]) if files else [], time.monotonic() - start)
 
     def show_play(self, playbook: str) -> None:
         """Run a playbook with its output on the terminal."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import tempfile
 import typing as t
+
+import ansible_runs
 
 Task = t.Dict[str, t.Any]
 Result = t.Dict[str, t.Any]
@@ -51,10 +52,9 @@ def run(
     with tempfile.TemporaryDirectory() as folder:
         playbook = pathlib.Path(folder, "tasks.json")
         playbook.write_text(json.dumps([play]), encoding="utf-8")
-        argv = ["ansible-playbook", "-i", str(inventory), str(playbook)]
-        done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-    found = parse(done.stdout)
-    assert {host: len(results) for host, results in found.items()} == dict.fromkeys(hosts, len(tasks)), done.stdout
+        done = ansible_runs.run("playbook", ["-i", str(inventory), str(playbook)], folder=pathlib.Path.cwd(), environ=env, seconds=1800)
+    assert done.status == 0, done.shown + done.errors
+    assert "Traceback" not in done.shown + done.errors, done.shown + done.errors
+    found = parse(done.shown)
+    assert {host: len(results) for host, results in found.items()} == dict.fromkeys(hosts, len(tasks)), done.shown
     return found

@@ -47,7 +47,7 @@ def preload() -> None:
         loader.init_plugin_loader()
         # Each run would try to do the same.
         warnings.filterwarnings("ignore", message="AnsibleCollectionFinder has already been configured")
-    own = os.path.join(os.environ["ANSIBLE_COLLECTIONS_PATH"], "ansible_collections/rdma/ofed/plugins")
+    own = os.path.join(os.environ["ANSIBLE_COLLECTIONS_PATH"].split(os.pathsep)[0], "ansible_collections/rdma/ofed/plugins")
     for kind in ("action", "filter", "lookup"):
         for name in os.listdir(os.path.join(own, kind)):
             # An ansible-core too old for a plugin refuses it in the run as well.
@@ -55,6 +55,8 @@ def preload() -> None:
                 getattr(loader, kind + "_loader").get("rdma.ofed." + name[: -len(".py")])
     for kind in ("action", "become", "cache", "callback", "connection", "filter", "inventory", "shell", "strategy", "test", "vars"):
         list(getattr(loader, kind + "_loader").all(class_only=True))
+    for name in os.environ.get("RDMA_CONNECTIONS", "").split():
+        loader.connection_loader.get(name, class_only=True)
     # Garbage collection would copy the memory that the runs share.
     gc.collect()
     gc.freeze()
@@ -66,7 +68,9 @@ def become(request: Request) -> t.NoReturn:
     os.chdir(request.folder)
     os.environ.clear()
     os.environ.update(request.environ)
-    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, request.output, os.O_WRONLY), (2, request.errors, os.O_WRONLY)):
+    # Both may go to the same file.
+    written = os.O_WRONLY | os.O_APPEND
+    for number, path, flags in ((0, os.devnull, os.O_RDONLY), (1, request.output, written), (2, request.errors, written)):
         os.dup2(os.open(path, flags), number)
     # The collection identifies a run by this directory. All runs share the modules in their transferred form.
     shared = str(constants.DEFAULT_LOCAL_TMP)
