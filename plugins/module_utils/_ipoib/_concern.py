@@ -12,6 +12,7 @@ from .._concern import Address, Concern, judged, planned
 from .._errors import RdmaError, Undecided, require_none
 from .._schema._ipoib import OPTIONS, VARIABLES
 from . import _wanted
+from ._discovery import DISCOVERY
 from ._found import Found
 from ._input import problems
 from ._linkplan import canonical, unborn
@@ -147,4 +148,5 @@ CONCERN = Concern(
     options=OPTIONS,
     elsewhere={"allow_removal": "rdma_allow_removal"},
     unchanged=unchanged,
+    discovery=DISCOVERY,
 )

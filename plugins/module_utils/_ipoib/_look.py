@@ -26,6 +26,7 @@ from ._backend import Backend, Evidence
 from ._found import BondState, Found, Place, Presence
 from ._identity import coming
 from ._ipv6 import ipv6_refused
+from ._readers import Described, described
 from ._wanted import Route
 
 if t.TYPE_CHECKING:
@@ -188,6 +189,8 @@ def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.M
     return {name: where for name, where in places.items() if where}
 
 
-def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found:
-    """The look of the concern."""
-    return condensed(node.once(whole), hints["names"])
+def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Described:
+    """The look of the concern. For a discovery, it has what the files say about the interfaces that exist."""
+    found = node.once(whole)
+    reduced = condensed(found, hints["names"])
+    return described(found, reduced) if hints.get("files") else reduced

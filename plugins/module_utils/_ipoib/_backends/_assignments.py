@@ -33,18 +33,25 @@ class Assignment(t.NamedTuple):
         return "%s=%s" % (self.key, self.value)
 
 
-def assigned(text: str) -> t.Iterator[Assignment]:
-    """The assignments of a file with sections, in order."""
-    section = ""
+def blocks(text: str) -> list[tuple[str, list[Assignment]]]:
+    """The sections of a file in order, each with its assignments. A repeated section is another one."""
+    found: list[tuple[str, list[Assignment]]] = [("", [])]
     for number, raw in enumerate(text.splitlines(), 1):
         line = raw.strip()
         if not line or line[0] in "#;":
             continue
         if line.startswith("[") and line.endswith("]"):
-            section = line[1:-1]
+            found.append((line[1:-1], []))
         elif "=" in line:
             key, value = line.split("=", 1)
-            yield Assignment(section, key.strip(), value.strip(), number)
+            section, own = found[-1]
+            own.append(Assignment(section, key.strip(), value.strip(), number))
+    return found
+
+
+def assigned(text: str) -> list[Assignment]:
+    """The assignments of a file with sections, in order."""
+    return [each for _section, own in blocks(text) for each in own]
 
 
 def sections(text: str) -> dict[str, list[tuple[str, str]]]:

@@ -1,0 +1,82 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What the files of each back-end say about the interfaces of a node, for a discovery. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from . import _registry
+from ._backend import Backend
+from ._backends import _ifcfg_reader, _ifupdown_reader, _netplan_reader, _networkd_reader, _networkmanager_reader, _wicked_reader
+from ._found import Found
+from ._parsed import Parsed
+
+READERS: t.Mapping[str, t.Callable[[str, t.Iterable[str], t.Mapping[str, str]], Parsed]] = {
+    "systemd-networkd": _networkd_reader.parse,
+    "ifupdown": _ifupdown_reader.parse,
+    "netplan": _netplan_reader.parse,
+    "networkmanager": _networkmanager_reader.parse,
+    "ifcfg": _ifcfg_reader.parse,
+    "wicked": _wicked_reader.parse,
+}
+
+
+# The back-ends that write files of others, too.
+_THROUGH = frozenset(backend.name for backend in _registry.BACKENDS if backend.renders_through)
+
+
+class Said(t.NamedTuple):
+    """What one back-end says about one interface."""
+
+    backend: str
+    paths: tuple[str, ...]
+    ours: bool
+    parsed: Parsed
+
+
+class Described(t.NamedTuple):
+    """What the look reports for a discovery."""
+
+    found: Found = Found()
+    """In the form in which it may leave the node."""
+    static: t.Mapping[str, tuple[str, ...]] = {}
+    """The addresses of each interface that others have not assigned to it for a time."""
+    said: t.Mapping[str, tuple[Said, ...]] = {}
+    """What files say, by interface."""
+
+
+def _own_paths(backend: Backend, name: str, found: Found) -> tuple[str, ...]:
+    """The files of this collection for the interface."""
+    ours = {path: text for path, text in found.files.items() if backend.format.is_ours(path, text)}
+    return tuple(path for path, text in ours.items() if name in backend.format.records({path: text}) or _is_named(path, name))
+
+
+def _is_named(path: str, name: str) -> bool:
+    base = path.rpartition("/")[2]
+    return any(base == form % name for form in ("route-%s", "route6-%s", "ifroute-%s"))
+
+
+def said_of(name: str, found: Found) -> tuple[Said, ...]:
+    """What all back-ends say about an interface. `found`: with complete files."""
+    answers = []
+    for backend in _registry.BACKENDS:
+        own = _own_paths(backend, name, found)
+        paths = own or _registry.conflicts(backend, name, found)
+        # What another back-end has generated repeats what that says.
+        paths = tuple(path for path in paths if not path.startswith("/run/"))
+        if paths:
+            answers.append(Said(backend.name, paths, bool(own), READERS[backend.name](name, paths, found.files)))
+    # A back-end that renders through another one also names the files of that.
+    return tuple(
+        each for each in answers if not any(other is not each and set(each.paths) <= set(other.paths) and each.backend in _THROUGH for other in answers)
+    )
+
+
+def described(whole: Found, condensed: Found) -> Described:
+    """What is known about the interfaces of ib_ipoib, and bonds. `whole`: with complete files."""
+    netdevs = {name: netdev for name, netdev in whole.netdevs.items() if netdev.kind in ("ipoib", "ipoib_child", "bond")}
+    static = {name: tuple(address for address in netdev.addresses if address not in netdev.dynamic_addresses) for name, netdev in netdevs.items()}
+    return Described(condensed, static, {name: said_of(name, whole) for name in netdevs})
