@@ -42,12 +42,17 @@ printf 'options ib_ipoib send_queue_size=512\\nblacklist ib_srpt\\noptions ib_co
 printf 'ib_ipoib\\nib_umad\\n' > /etc/modules-load.d/site.conf
 modprobe ib_ipoib
 modprobe ib_umad
+printf '[Match]\\nName=ib0\\n[Network]\\nAddress=%s/24\\nDNS=10.20.0.9\\n[Route]\\nDestination=10.30.0.0/16\\nGateway=10.20.0.254\\n' \\
+    > /etc/systemd/network/20-ib.network
+systemctl enable --now systemd-networkd
+networkctl reload
 """
+FORGET = "rm /etc/systemd/network/20-ib.network"
 SECRET = "vault_opensm_sm_key=0x0000000000001234"
 # What the collection owns from then on, and nothing else.
 OWNED = (
     r"/etc/(modprobe\.d/rdma-ofed\.conf|rdma-ofed/opensm/.*|logrotate\.d/rdma-opensm|systemd/system/rdma-opensm@.*|rdma/ib-node-name-map"
-    r"|systemd/system/opensm.*)|settings"
+    r"|systemd/system/opensm.*|systemd/network/50-rdma-ib0\.network|udev/.*)|settings"
 )
 
 
@@ -61,8 +66,8 @@ def handmade() -> collections.abc.Iterator[Cluster]:
     cluster = Cluster("rdma-discovered")
     try:
         cluster.command("up", "--topology", "3-nodes")
-        for node in NODES:
-            done = cluster.shell(node, MODULES)
+        for number, node in enumerate(NODES, 1):
+            done = cluster.shell(node, MODULES % ("10.20.0.%d" % number))
             assert done.returncode == 0, done.stdout + done.stderr
         done = cluster.shell("node1", MANAGER % (guid_of(cluster, "node1"), guid_of(cluster, "node2")))
         assert done.returncode == 0, done.stdout + done.stderr
@@ -104,12 +109,16 @@ def test_what_was_set_up_by_hand_is_declared_and_taken_over(handmade: Cluster, t
     assert partitions["gpu"]["members"] == [{"host": "node1"}, {"host": "node2", "membership": "limited"}]
     assert partitions["storage"]["mtu"] == 4096
     assert found["rdma"]["kernel_modules_options"] == {"ib_ipoib": {"send_queue_size": 512}}
+    assert found["rdma"]["ipoib_interfaces"][0]["routes"] == [{"to": "10.30.0.0/16", "via": "10.20.0.254"}]
+    assert [found[node]["found_ib0_address"] for node in NODES] == ["10.20.0.%d/24" % number for number in (1, 2, 3)]
     written = "".join(path.read_text(encoding="utf-8") for path in first.rglob("*") if path.is_file())
     assert "1234" not in written and "vault_opensm_sm_key" in written
-    for words in ("option what of ib_core", "blacklist ib_srpt"):
+    for words in ("option what of ib_core", "blacklist ib_srpt", "Network.DNS (/etc/systemd/network/20-ib.network line 5)"):
         assert words in (first / "report.txt").read_text(encoding="utf-8")
 
     # Only files of the collection, and nothing that the fabric would notice.
+    for node in NODES:
+        assert handmade.shell(node, FORGET).returncode == 0
     both = ("-i", str(first), "-e", SECRET)
     run = handmade.play("site", "--check", "--diff", *both, inventory=inventory)
     assert run.status == 0, run.output

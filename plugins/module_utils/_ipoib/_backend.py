@@ -21,6 +21,7 @@ if t.TYPE_CHECKING:
     from .._plan import Change
     from ._identity import Identity
     from ._kernel import Kernel
+    from ._parsed import Parsed
     from ._wanted import Interface
 
 Files = t.Mapping[str, str]
@@ -102,9 +103,17 @@ class Format(t.Protocol):
         """The foreign files that configure an interface, under any of its names."""
 
 
+class Reader(t.Protocol):
+    """What the files of a back-end say, ours or those of others: a module of functions, for a discovery."""
+
+    def parse(self, name: str, paths: t.Sequence[str], files: Files) -> Parsed:
+        """The settings of an interface. `paths`: its files, among all `files`."""
+
+
 class Backend:
     name = ""
     format: Format
+    reader: Reader
     driver: type[Driver] = Driver
     see = "'ip address' and 'journalctl'"
     """Where it logs why something did not work."""

@@ -13,6 +13,7 @@ from .._discovered import Left, Reading, Reference, Value, variable_name
 from .._errors import RdmaError
 from .._facts._netdevs import Netdev
 from .._hosts import natural
+from ._entry import entry_problems
 from ._found import Found
 from ._input import problems
 from ._parsed import Parsed
@@ -71,13 +72,14 @@ class _Host:
         """Whether the interface has its name from a rule of ours."""
         return 'NAME="%s"' % netdev.name in self._names
 
-    def refer(self, name: str) -> t.Any:
-        """An interface that another one is on: by the GUID of its port, whatever its name."""
-        netdev = self.found.netdevs.get(name)
-        if netdev is None or netdev.kind != "ipoib" or not netdev.port_guid:
-            return name
-        variable = variable_name(name, "port")
-        self.variables.append(Value(variable, netdev.port_guid, "the port of %s" % name))
+    def carries(self, name: str) -> bool:
+        """Whether another interface is on it: its children are called by its name, so that is declared."""
+        return any(name == netdev.parent or name in netdev.members for netdev in self.found.netdevs.values())
+
+    def port(self, netdev: Netdev) -> Reference:
+        """The GUID of its port, in a variable of the host."""
+        variable = variable_name(netdev.name, "port")
+        self.variables.append(Value(variable, netdev.port_guid, "the port of %s" % netdev.name))
         return Reference(variable)
 
     def addresses(self, name: str, texts: t.Sequence[str], source: str) -> list[Reference]:
@@ -145,12 +147,14 @@ def _settings(host: _Host, netdev: Netdev, said: Said | None) -> dict[str, t.Any
 def _identity(host: _Host, netdev: Netdev) -> dict[str, t.Any]:
     """What the interface is called, or on which port it is."""
     if netdev.kind == "ipoib_child":
-        return {"parent": host.refer(netdev.parent), "pkey": netdev.pkey}
+        return {"parent": netdev.parent, "pkey": netdev.pkey}
     if netdev.kind == "bond" or not netdev.port_guid:
         return {"name": netdev.name}
-    named = {"name": netdev.name} if host.is_named(netdev) else {}
     place = host.place(netdev)
-    return {**named, **({"pci": place} if place else {"port_guid": host.refer(netdev.name)})}
+    if host.carries(netdev.name) and not host.is_named(netdev):
+        return {"name": netdev.name}
+    named = {"name": netdev.name} if host.is_named(netdev) else {}
+    return {**named, **({"pci": place} if place else {"port_guid": host.port(netdev)})}
 
 
 def _bond(host: _Host, netdev: Netdev) -> dict[str, t.Any]:
@@ -158,8 +162,8 @@ def _bond(host: _Host, netdev: Netdev) -> dict[str, t.Any]:
     state = host.found.bonds[netdev.name]
     if (state.mode, state.fail_over_mac) != (BOND_MODE, BOND_POLICY):
         host.left.append(Left("mode %s of the bond %s" % (state.mode, netdev.name), "the collection sets up active-backup only"))
-    bond: dict[str, t.Any] = {"ports": [host.refer(port) for port in netdev.members]}
-    bond.update({"primary": host.refer(state.primary)} if state.primary else {})
+    bond: dict[str, t.Any] = {"ports": list(netdev.members)}
+    bond.update({"primary": state.primary} if state.primary else {})
     bond.update({"miimon": state.miimon} if state.miimon != BOND_MIIMON else {})
     mode = host.found.netdevs[netdev.members[0]].mode
     return {**({"mode": mode} if mode not in ("", KERNEL_MODE) else {}), "bond": bond}
@@ -197,11 +201,12 @@ def _entry(host: _Host, netdev: Netdev) -> dict[str, t.Any] | None:
     if said is not None:
         _report(host, netdev.name, said)
     settings = {} if netdev.master else _settings(host, netdev, said)
-    # A bond names its ports. Only children among them have more to declare.
-    if netdev.kind == "ipoib" and (netdev.master or not (settings or said)):
+    # A bond names its ports. Only children among them have more to declare, and the parents of children.
+    is_parent = any(other.parent == netdev.name for other in host.found.netdevs.values())
+    if netdev.kind == "ipoib" and not is_parent and (netdev.master or not (settings or said)):
         return None
     entry = {**_identity(host, netdev), **settings, **(_bond(host, netdev) if netdev.kind == "bond" else {})}
-    wrong = problems({_VARIABLE: [_plain(host, entry)]})
+    wrong = entry_problems(_VARIABLE, _plain(host, entry))
     if wrong:
         host.left.append(Left("the interface %s" % netdev.name, "no declaration can have it: %s" % str(wrong[0])))
     return None if wrong else entry
@@ -219,6 +224,8 @@ def read(subject: Subject) -> Reading:
     values = [Value(_VARIABLE, entries, source)] if entries else []
     if entries and len(backends) == 1 and host.chosen() != backends[0]:
         values.append(Value("ipoib_backend", backends[0], "it has the files of these interfaces"))
+    wrong = problems({_VARIABLE: _plain(host, entries)})
+    host.left += [Left("the interfaces together", "a run refuses them until you correct it: %s" % str(problem)) for problem in wrong]
     used = repr(entries)
     values += [value for value in dict.fromkeys(host.variables) if entries and repr(Reference(value.variable)) in used]
     return Reading(values, host.left, host.dangers)

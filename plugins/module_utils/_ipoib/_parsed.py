@@ -29,6 +29,17 @@ class Parsed(t.NamedTuple):
     """The settings without a variable, with file and line, without their values: those may be secret."""
 
 
+class Where(t.NamedTuple):
+    """The place of a setting."""
+
+    setting: str
+    path: str
+    line: int = 0
+
+    def __str__(self) -> str:
+        return "%s (%s%s)" % (self.setting, self.path, " line %d" % self.line if self.line else "")
+
+
 class Parser:
     """Collects the settings of one interface."""
 
@@ -40,40 +51,40 @@ class Parser:
         self.mode = ""
         self.dynamic = False
 
-    def leave(self, what: str, path: str, line: int = 0) -> None:
-        self._left.append("%s (%s%s)" % (what, path, " line %d" % line if line else ""))
+    def leave(self, where: Where) -> None:
+        self._left.append(str(where))
 
-    def address(self, text: str, where: str, path: str, line: int = 0) -> None:
+    def address(self, text: str, where: Where) -> None:
         """An address with its prefix length; one without has that of a host."""
         whole = text if "/" in text else "%s/%d" % (text, 128 if ":" in text else 32)
         if is_address(whole):
             self._addresses.append(parse_address(whole))
         else:
-            self.leave(where, path, line)
+            self.leave(where)
 
-    def size(self, text: str, where: str, path: str, line: int = 0) -> None:
+    def size(self, text: str, where: Where) -> None:
         """An MTU in bytes."""
         self.mtu = decimal(text, 0)
         if not self.mtu and text not in NO:
-            self.leave(where, path, line)
+            self.leave(where)
 
-    def route(self, to: str, via: str, metric: str, where: tuple[str, str, int]) -> None:
-        """A route; `where`: its name, and the file with the line."""
+    def route(self, to: str, *, via: str, metric: str, where: Where) -> None:
+        """A route. The texts are those of the file."""
         gateway = "" if via in ("-", "0.0.0.0", "::") else via
         item = {"to": to, **({"via": gateway} if gateway else {}), **({"metric": metric} if metric not in ("", "0", "-") else {})}
         try:
             route = parse_route(item)
         except (TypeError, ValueError):
-            self.leave(*where)
+            self.leave(where)
             return
         if version(route.to) == 6 and not gateway and to == "default":
             route = route._replace(to="::/0")
         self._routes.append(route)
 
-    def gateway(self, via: str, where: tuple[str, str, int]) -> None:
+    def gateway(self, via: str, where: Where) -> None:
         """A default route."""
         if via not in ("", "0.0.0.0", "::"):
-            self.route("default", via, "", where)
+            self.route("default", via=via, metric="", where=where)
 
     def parsed(self) -> Parsed:
         return Parsed(

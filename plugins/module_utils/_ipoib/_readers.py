@@ -10,19 +10,8 @@ import typing as t
 
 from . import _registry
 from ._backend import Backend
-from ._backends import _ifcfg_reader, _ifupdown_reader, _netplan_reader, _networkd_reader, _networkmanager_reader, _wicked_reader
 from ._found import Found
 from ._parsed import Parsed
-
-READERS: t.Mapping[str, t.Callable[[str, t.Iterable[str], t.Mapping[str, str]], Parsed]] = {
-    "systemd-networkd": _networkd_reader.parse,
-    "ifupdown": _ifupdown_reader.parse,
-    "netplan": _netplan_reader.parse,
-    "networkmanager": _networkmanager_reader.parse,
-    "ifcfg": _ifcfg_reader.parse,
-    "wicked": _wicked_reader.parse,
-}
-
 
 # The back-ends that write files of others, too.
 _THROUGH = frozenset(backend.name for backend in _registry.BACKENDS if backend.renders_through)
@@ -68,7 +57,7 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
         # What another back-end has generated repeats what that says.
         paths = tuple(path for path in paths if not path.startswith("/run/"))
         if paths:
-            answers.append(Said(backend.name, paths, bool(own), READERS[backend.name](name, paths, found.files)))
+            answers.append(Said(backend.name, paths, bool(own), backend.reader.parse(name, paths, found.files)))
     # A back-end that renders through another one also names the files of that.
     return tuple(
         each for each in answers if not any(other is not each and set(each.paths) <= set(other.paths) and each.backend in _THROUGH for other in answers)

@@ -11,7 +11,7 @@ import typing as t
 from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from .._found import Claim, Found, Place
 from .._wanted import FULL_MEMBER
-from . import _ifcfg
+from . import _ifcfg, _ifcfg_reader
 from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
 if t.TYPE_CHECKING:
@@ -47,6 +47,7 @@ class NetworkScriptsDriver(Driver):
 class Ifcfg(Backend):
     name = "ifcfg"
     format = _ifcfg
+    reader = _ifcfg_reader
     see = "'ip address', and 'nmcli device' where NetworkManager runs"
     units = (UNIT,)
     tools = ("ifup",)

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ..._host._sourced import assignments
-from .._parsed import NO, Parsed, Parser, with_netmask
+from .._parsed import NO, Parsed, Parser, Where, with_netmask
 
 _ADDRESS = re.compile(r"IPADDR([0-9]*)\Z")
 _FIELDS = re.compile(r"(ADDRESS|NETMASK|GATEWAY|METRIC)([0-9]+)\Z")
@@ -22,40 +22,40 @@ _SILENT = re.compile(
 )
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface. `paths`: its ifcfg, route and route6 files."""
     parser = Parser()
     for path in paths:
         kind = posixpath.basename(path).partition("-")[0]
         if kind == "ifcfg":
-            _variables(parser, assignments(files[path]), path)
+            _variables(parser, assignments(files.get(path, "")), path)
         elif kind in ("route", "route6"):
-            _routes(parser, files[path], path)
+            _routes(parser, files.get(path, ""), path)
     return parser.parsed()
 
 
 def _variables(parser: Parser, variables: t.Mapping[str, str], path: str) -> None:
     for key, value in variables.items():
-        address = _ADDRESS.match(key)
+        where, address = Where(key, path), _ADDRESS.match(key)
         if address:
             prefix = variables.get("PREFIX" + address.group(1)) or variables.get("NETMASK" + address.group(1), "")
-            parser.address(with_netmask(value, prefix), key, path)
+            parser.address(with_netmask(value, prefix), where)
         elif key in ("IPV6ADDR", "IPV6ADDR_SECONDARIES"):
             for each in value.split():
-                parser.address(each, key, path)
+                parser.address(each, where)
         elif key in ("GATEWAY", "IPV6_DEFAULTGW"):
-            parser.gateway(value.partition("%")[0], (key, path, 0))
+            parser.gateway(value.partition("%")[0], where)
         elif key == "MTU":
-            parser.size(value, key, path)
+            parser.size(value, where)
         elif key == "CONNECTED_MODE":
             parser.mode = "datagram" if value.lower() in NO else "connected"
         elif key == "BOOTPROTO":
             parser.dynamic = parser.dynamic or value.lower() in ("dhcp", "bootp", "autoip")
         elif key == "IPV6_AUTOCONF":
             if value.lower() not in NO:
-                parser.leave(key, path)
+                parser.leave(where)
         elif not _SILENT.match(key):
-            parser.leave(key, path)
+            parser.leave(where)
 
 
 def _routes(parser: Parser, text: str, path: str) -> None:
@@ -70,9 +70,10 @@ def _routes(parser: Parser, text: str, path: str) -> None:
         if words and not fields:
             rest = dict(zip(words[1::2], words[2::2]))
             default = "::/0" if posixpath.basename(path).startswith("route6") else "default"
-            parser.route(default if words[0] == "default" else words[0], rest.get("via", ""), rest.get("metric", ""), ("route", path, number))
+            where = Where("route", path, number)
+            parser.route(default if words[0] == "default" else words[0], via=rest.get("via", ""), metric=rest.get("metric", ""), where=where)
             for word in sorted(set(rest) - {"via", "dev", "metric"}):
-                parser.leave("route ... %s" % word, path, number)
+                parser.leave(where._replace(setting="route ... %s" % word))
     for fields_of in numbered.values():
         to = with_netmask(fields_of.get("ADDRESS", ""), fields_of.get("NETMASK", ""))
-        parser.route(to, fields_of.get("GATEWAY", ""), fields_of.get("METRIC", ""), ("ADDRESS", path, 0))
+        parser.route(to, via=fields_of.get("GATEWAY", ""), metric=fields_of.get("METRIC", ""), where=Where("ADDRESS", path))

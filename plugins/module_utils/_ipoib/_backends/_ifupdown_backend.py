@@ -12,7 +12,7 @@ import typing as t
 from ..._host._files import read_text, under
 from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files
 from .._found import Active, Claim, Found, Presence
-from . import _ifupdown
+from . import _ifupdown, _ifupdown_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
@@ -62,6 +62,7 @@ class IfupdownDriver(Driver):
 class Ifupdown(Backend):
     name = "ifupdown"
     format = _ifupdown
+    reader = _ifupdown_reader
     driver = IfupdownDriver
     see = "'ifquery --state' and 'ip address'"
     tool = "ifup"

@@ -10,7 +10,7 @@ import re
 import typing as t
 
 from ..._host._files import HEADER
-from .._parsed import Parsed, Parser, with_netmask
+from .._parsed import Parsed, Parser, Where, with_netmask
 
 _STANZA = re.compile(r"^(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template)\b")
 _ROUTE = re.compile(
@@ -47,14 +47,14 @@ def _stanzas(name: str, path: str, text: str) -> t.Iterator[_Stanza]:
         yield current
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface. `paths`: the files with its stanzas."""
     parser = Parser()
     for path in paths:
-        for stanza in _stanzas(name, path, files[path]):
+        for stanza in _stanzas(name, path, files.get(path, "")):
             _read(parser, stanza)
     parsed = parser.parsed()
-    ours = all(files[path].startswith(HEADER) for path in paths)
+    ours = all(files.get(path, "").startswith(HEADER) for path in paths)
     # The commands of our own files do what the declaration says.
     return parsed._replace(left=()) if ours else parsed
 
@@ -65,23 +65,23 @@ def _read(parser: Parser, stanza: _Stanza) -> None:
         if stanza.family == "inet":
             parser.dynamic = True
         else:
-            parser.leave("iface %s %s" % (stanza.family, stanza.method), stanza.path)
+            parser.leave(Where("iface %s %s" % (stanza.family, stanza.method), stanza.path))
     if stanza.method == "static" and "address" in options:
         line, address = options["address"]
-        parser.address(with_netmask(address, options.get("netmask", (0, ""))[1]), "address", stanza.path, line)
+        parser.address(with_netmask(address, options.get("netmask", (0, ""))[1]), Where("address", stanza.path, line))
     for line, words in stanza.options:
-        _option(parser, words, stanza, line)
+        _option(parser, words, stanza, where=Where(words.partition(" ")[0], stanza.path, line))
 
 
-def _option(parser: Parser, words: str, stanza: _Stanza, line: int) -> None:
+def _option(parser: Parser, words: str, stanza: _Stanza, *, where: Where) -> None:
     key, _blank, value = words.partition(" ")
     route, mode, mtu = _ROUTE.match(words), _CONNECTED.match(words), _MTU.match(words)
     if key in ("address", "netmask") and stanza.method == "static":
         return
     if key == "mtu" or mtu:
-        parser.size(mtu.group("mtu") if mtu else value, "mtu", stanza.path, line)
+        parser.size(mtu.group("mtu") if mtu else value, where)
     elif key == "gateway":
-        parser.gateway(value, ("gateway", stanza.path, line))
+        parser.gateway(value, where)
     elif key == "mode" or mode:
         parser.mode = mode.group("mode") if mode else value
     elif route:
@@ -89,6 +89,6 @@ def _option(parser: Parser, words: str, stanza: _Stanza, line: int) -> None:
         rest = dict(zip(given[::2], given[1::2]))
         to = route.group("to")
         default = "::/0" if stanza.family == "inet6" else "default"
-        parser.route(default if to == "default" else to, rest.get("via", ""), rest.get("metric", ""), ("up ip route", stanza.path, line))
+        parser.route(default if to == "default" else to, via=rest.get("via", ""), metric=rest.get("metric", ""), where=where)
     elif not _UP.match(words) and key not in _SILENT:
-        parser.leave(key, stanza.path, line)
+        parser.leave(where)

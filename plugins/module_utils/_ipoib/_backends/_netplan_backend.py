@@ -25,7 +25,7 @@ from ..._host._files import under
 from ..._plan import Change, Kind
 from .._backend import Backend, Driver, Evidence, Files, Interfaces, Tools
 from .._found import Claim, Found, Place, Presence
-from . import _netplan, _networkd, _networkmanager
+from . import _netplan, _netplan_reader, _networkd, _networkmanager
 from ._networkd_backend import NETWORKD, NetworkdDriver
 from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
 
@@ -96,6 +96,7 @@ def _content(path: str) -> bytes | None:
 class Netplan(Backend):
     name = "netplan"
     format = _netplan
+    reader = _netplan_reader
     see = "'netplan get', 'networkctl status' or 'nmcli device'"
     tool = "netplan"
     patterns = (*(directory + "/*.yaml" for directory in _netplan.DIRECTORIES), _networkd.DIRECTORY + "/*.network.d/50-rdma-ofed.conf")

@@ -13,7 +13,7 @@ from . import _networkd_reader, _networkmanager_reader
 from ._networkd import is_of
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface, as netplan hands them to the service that it generates files for. `paths`: its own files, and those for that service."""
     generated = [path for path in files if path.startswith("/run/")]
     networks = [path for path in generated if path.endswith(".network") and is_of(name, path)]

@@ -12,7 +12,7 @@ from ..._host._units import Systemd
 from .._backend import Backend, Driver, Evidence
 from .._found import Claim, Found, Place, Presence, Standing
 from .._runtime import by_interface, settings
-from . import _networkd
+from . import _networkd, _networkd_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
@@ -78,6 +78,7 @@ def is_read(paths: t.Iterable[str]) -> bool:
 class Networkd(Backend):
     name = "systemd-networkd"
     format = _networkd
+    reader = _networkd_reader
     driver = NetworkdDriver
     see = "'networkctl status' and 'journalctl -u systemd-networkd'"
     service = UNIT

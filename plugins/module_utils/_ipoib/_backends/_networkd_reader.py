@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import typing as t
 
-from .._parsed import NO, Parsed, Parser
+from .._parsed import NO, Parsed, Parser, Where
 from ._assignments import Assignment, blocks, sections
 
 # Settings of the files that the collection writes, and those that change nothing of an interface.
@@ -19,6 +19,7 @@ _SILENT = {
     "Network.ConfigureWithoutCarrier",
     "Network.Description",
     "Network.IPoIB",
+    "Network.LinkLocalAddressing",
     "Network.PrimarySlave",
     "NetDev.Description",
     "NetDev.Kind",
@@ -31,50 +32,43 @@ _SILENT = {
 }
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface. `paths`: its .network files."""
     parser = Parser()
     netdevs = [path for path, text in files.items() if path.endswith(".netdev") and ("Name", name) in sections(text).get("NetDev", ())]
     for path in (*(path for path in paths if path.endswith(".network")), *netdevs):
-        for section, found in blocks(files[path]):
-            _section(parser, section, found, path)
+        for section, found in blocks(files.get(path, "")):
+            if section == "Route":
+                _route(parser, found, path)
+            elif section != "Match":
+                for each in found:
+                    _one(parser, each.value, Where("%s.%s" % (section, each.key), path, each.line))
     return parser.parsed()
 
 
-def _section(parser: Parser, section: str, found: t.Sequence[Assignment], path: str) -> None:
-    if section == "Match":
-        return
-    if section == "Route":
-        _route(parser, found, path)
-        return
-    for each in found:
-        _one(parser, "%s.%s" % (section, each.key), each, path)
-
-
-def _one(parser: Parser, where: str, each: Assignment, path: str) -> None:
-    value = each.value
-    if where in ("Network.Address", "Address.Address"):
-        parser.address(value, where, path, each.line)
-    elif where == "Link.MTUBytes":
-        parser.size(value, where, path, each.line)
-    elif where == "IPoIB.Mode":
+def _one(parser: Parser, value: str, where: Where) -> None:
+    key = where.setting
+    if key in ("Network.Address", "Address.Address"):
+        parser.address(value, where)
+    elif key == "Link.MTUBytes":
+        parser.size(value, where)
+    elif key == "IPoIB.Mode":
         parser.mode = value
-    elif where == "Network.Gateway":
-        parser.gateway(value, (where, path, each.line))
-    elif where == "Network.DHCP":
+    elif key == "Network.Gateway":
+        parser.gateway(value, where)
+    elif key == "Network.DHCP":
         parser.dynamic = parser.dynamic or value.lower() not in NO
-    elif where == "Network.IPv6AcceptRA" or (where == "Network.LinkLocalAddressing"):
-        if where == "Network.IPv6AcceptRA" and value.lower() not in NO:
-            parser.leave(where, path, each.line)
-    elif where not in _SILENT:
-        parser.leave(where, path, each.line)
+    elif key == "Network.IPv6AcceptRA":
+        if value.lower() not in NO:
+            parser.leave(where)
+    elif key not in _SILENT:
+        parser.leave(where)
 
 
 def _route(parser: Parser, found: t.Sequence[Assignment], path: str) -> None:
     values = {each.key: each.value for each in found}
-    line = found[0].line if found else 0
-    where = ("Route.Destination", path, line)
-    parser.route(values.get("Destination", "default"), values.get("Gateway", ""), values.get("Metric", ""), where)
+    where = Where("Route.Destination", path, found[0].line if found else 0)
+    parser.route(values.get("Destination", "default"), via=values.get("Gateway", ""), metric=values.get("Metric", ""), where=where)
     for each in found:
         if each.key not in ("Destination", "Gateway", "Metric"):
-            parser.leave("Route.%s" % each.key, path, each.line)
+            parser.leave(Where("Route.%s" % each.key, path, each.line))

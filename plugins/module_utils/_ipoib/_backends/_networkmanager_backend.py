@@ -16,7 +16,7 @@ from ..._host._files import read_text, under
 from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
 from .._found import Active, Claim, Found, Place, Presence, Standing
 from .._runtime import by_interface, settings
-from . import _networkmanager, _networkmanager_conf
+from . import _networkmanager, _networkmanager_conf, _networkmanager_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
@@ -139,6 +139,7 @@ class NetworkManagerDriver(Driver):
 class NetworkManager(Backend):
     name = "networkmanager"
     format = _networkmanager
+    reader = _networkmanager_reader
     driver = NetworkManagerDriver
     see = "'nmcli device' and 'journalctl -u NetworkManager'"
     service = "NetworkManager.service"

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 import typing as t
 
-from .._parsed import Parsed, Parser
-from ._assignments import Assignment, assigned
+from .._parsed import Parsed, Parser, Where
+from ._assignments import assigned
 
 _ADDRESS = re.compile(r"ipv[46]\.address(es)?[0-9]*\Z")
 _ROUTE = re.compile(r"ipv[46]\.routes?[0-9]*\Z")
@@ -25,42 +25,42 @@ _SILENT = re.compile(
 )
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface. `paths`: its keyfiles."""
     parser = Parser()
     for path in paths:
-        for each in assigned(files[path]):
-            _one(parser, "%s.%s" % (each.section, each.key), each, path)
+        for each in assigned(files.get(path, "")):
+            _one(parser, each.value.rstrip(";"), Where("%s.%s" % (each.section, each.key), path, each.line))
     return parser.parsed()
 
 
-def _one(parser: Parser, where: str, each: Assignment, path: str) -> None:
-    value = each.value.rstrip(";")
-    if where in ("infiniband.mtu", "ethernet.mtu"):
-        parser.size(value, where, path, each.line)
-    elif where == "infiniband.transport-mode":
+def _one(parser: Parser, value: str, where: Where) -> None:
+    key = where.setting
+    if key in ("infiniband.mtu", "ethernet.mtu"):
+        parser.size(value, where)
+    elif key == "infiniband.transport-mode":
         parser.mode = value
-    elif _METHOD.match(where):
-        _method(parser, where, each, path)
-    elif _ADDRESS.match(where):
+    elif _METHOD.match(key):
+        _method(parser, value, where)
+    elif _ADDRESS.match(key):
         for item in filter(None, value.split(";")):
             # A gateway may follow.
             address, _comma, gateway = item.replace(" ", "").partition(",")
-            parser.address(address, where, path, each.line)
-            parser.gateway(gateway, (where, path, each.line))
-    elif where in ("ipv4.gateway", "ipv6.gateway"):
-        parser.gateway(value, (where, path, each.line))
-    elif _ROUTE.match(where):
+            parser.address(address, where)
+            parser.gateway(gateway, where)
+    elif key in ("ipv4.gateway", "ipv6.gateway"):
+        parser.gateway(value, where)
+    elif _ROUTE.match(key):
         fields = [*value.replace(" ", "").split(","), "", ""]
-        parser.route(fields[0], fields[1], fields[2], (where, path, each.line))
-    elif not _SILENT.match(where):
-        parser.leave(where, path, each.line)
+        parser.route(fields[0], via=fields[1], metric=fields[2], where=where)
+    elif not _SILENT.match(key):
+        parser.leave(where)
 
 
-def _method(parser: Parser, where: str, each: Assignment, path: str) -> None:
-    if each.value in _STATIC:
+def _method(parser: Parser, value: str, where: Where) -> None:
+    if value in _STATIC:
         return
-    if where == "ipv4.method":
+    if where.setting == "ipv4.method":
         parser.dynamic = True
     else:
-        parser.leave("%s=%s" % (where, "auto"), path, each.line)
+        parser.leave(where._replace(setting="%s=%s" % (where.setting, value)))

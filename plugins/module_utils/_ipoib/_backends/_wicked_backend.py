@@ -11,7 +11,7 @@ import typing as t
 from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
 from .._found import Claim, Found, Presence, Standing
 from .._wanted import FULL_MEMBER
-from . import _wicked
+from . import _wicked, _wicked_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
@@ -61,6 +61,7 @@ class WickedDriver(Driver):
 class Wicked(Backend):
     name = "wicked"
     format = _wicked
+    reader = _wicked_reader
     driver = WickedDriver
     see = "'wicked show all' and 'journalctl -u wickedd'"
     service = "wickedd.service"

@@ -11,7 +11,7 @@ import re
 import typing as t
 
 from ..._host._sourced import assignments
-from .._parsed import Parsed, Parser, with_netmask
+from .._parsed import Parsed, Parser, Where, with_netmask
 
 _ADDRESS = re.compile(r"IPADDR(_?\w*)\Z")
 _SILENT = re.compile(
@@ -20,35 +20,35 @@ _SILENT = re.compile(
 )
 
 
-def parse(name: str, paths: t.Iterable[str], files: t.Mapping[str, str]) -> Parsed:
+def parse(name: str, paths: t.Sequence[str], files: t.Mapping[str, str]) -> Parsed:
     """The settings of an interface. `paths`: its ifcfg and ifroute files, and the file of all routes."""
     parser = Parser()
     for path in paths:
         base = posixpath.basename(path)
         if base.startswith("ifcfg-"):
-            _variables(parser, assignments(files[path]), path)
+            _variables(parser, assignments(files.get(path, "")), path)
         elif base.startswith("ifroute-") or base == "routes":
-            _routes(parser, name, path, files[path])
+            _routes(parser, name, path, text=files.get(path, ""))
     return parser.parsed()
 
 
 def _variables(parser: Parser, variables: t.Mapping[str, str], path: str) -> None:
     for key, value in variables.items():
-        address = _ADDRESS.match(key)
+        where, address = Where(key, path), _ADDRESS.match(key)
         if address and value:
             prefix = variables.get("PREFIXLEN" + address.group(1)) or variables.get("NETMASK" + address.group(1), "")
-            parser.address(with_netmask(value, prefix), key, path)
+            parser.address(with_netmask(value, prefix), where)
         elif key == "MTU":
-            parser.size(value, key, path)
+            parser.size(value, where)
         elif key == "IPOIB_MODE":
             parser.mode = value
         elif key == "BOOTPROTO":
             parser.dynamic = parser.dynamic or any(word in value for word in ("dhcp", "auto"))
         elif value and not _SILENT.match(key):
-            parser.leave(key, path)
+            parser.leave(where)
 
 
-def _routes(parser: Parser, name: str, path: str, text: str) -> None:
+def _routes(parser: Parser, name: str, path: str, *, text: str) -> None:
     """Destination, gateway, netmask, interface, options."""
     for number, line in enumerate(text.splitlines(), 1):
         words = line.split("#")[0].split()
@@ -58,6 +58,7 @@ def _routes(parser: Parser, name: str, path: str, text: str) -> None:
         options = words[4:]
         rest = dict(zip(options[::2], options[1::2]))
         to = with_netmask(fields[0], "" if fields[2] == "-" else fields[2])
-        parser.route(to, fields[1], rest.get("metric", ""), ("route", path, number))
+        where = Where("route", path, number)
+        parser.route(to, via=fields[1], metric=rest.get("metric", ""), where=where)
         for word in sorted(set(rest) - {"metric"}):
-            parser.leave("route ... %s" % word, path, number)
+            parser.leave(where._replace(setting="route ... %s" % word))

@@ -13,32 +13,9 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
+from support.ipoib_declared import BOND, CHILDREN, STACKS, WANTED
 from support.ipoib_node import CAPABLE, FakeNode
 from support.module_results import pending_words
-
-STACKS = ["systemd-networkd", "ifupdown", "networkmanager"]
-ROUTES = [{"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": 100}, {"to": "default", "via": "10.20.0.253"}]
-BOND: dict[str, t.Any] = {
-    "name": "bond0",
-    "mode": "connected",
-    "addresses": ["10.20.0.1/24"],
-    "routes": ROUTES,
-    "bond": {"ports": ["ib0", "ib1"], "primary": "ib1"},
-}
-CHILDREN: list[dict[str, t.Any]] = [
-    {"name": "ib0", "mode": "datagram"},
-    {"name": "ib1", "mode": "connected"},
-    {"parent": "ib0", "pkey": 0x8001},
-    {"parent": "ib1", "pkey": 0x8001},
-    {"name": "bond1", "addresses": ["10.21.0.1/24"], "mtu": 65520, "mode": "connected", "bond": {"ports": ["ib0.8001", "ib1.8001"]}},
-]
-WANTED: dict[str, list[dict[str, t.Any]]] = {
-    "route": [{"name": "ib0", "mode": "connected", "addresses": ["10.20.0.1/24"], "routes": ROUTES}],
-    "bond": [BOND],
-    "datagram bond": [{**BOND, "mode": "datagram", "routes": [], "bond": {"ports": ["ib0", "ib1"], "miimon": 50}}],
-    "children": CHILDREN,
-    "smaller bond": [{**BOND, "bond": {"ports": ["ib0"]}}, {"name": "ib1", "mode": "connected", "addresses": ["10.22.0.1/24"]}],
-}
 
 
 @pytest.fixture(autouse=True)
