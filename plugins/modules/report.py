@@ -198,7 +198,8 @@ options:
     default: false
   overwrite:
     description:
-      - Of V(discovery), whether files of an earlier discovery in O(dest) may be replaced. Those of hosts and groups without values are removed.
+      - Of V(discovery), whether files of an earlier discovery in O(dest) may be replaced. Those of groups and hosts without values are removed, except
+        of hosts that are not in the play.
       - Files of others are never replaced or removed.
     type: bool
     default: false

@@ -13,6 +13,7 @@ from .._errors import RdmaError, Undecided
 from .._expectations import EXPECTATIONS
 from .._record import decode
 from .._schema._node_check import VARIABLES
+from ._discovery import DISCOVERY
 from ._expect import fabric_port, scope_of
 from ._found import Found
 from ._input import problems, role_problems, variables_of, wanted_of
@@ -65,4 +66,4 @@ def unchanged(params: t.Mapping[str, t.Any], looks: t.Mapping[str, t.Any]) -> di
     return None if outcome.errors or [manager.asked for manager in live.managers] != asked else outcome.result()
 
 
-CONCERN = Concern(OWN, VARIABLES, problems=judged(role_problems), reports=True, seen=Live)
+CONCERN = Concern(OWN, VARIABLES, problems=judged(role_problems), reports=True, seen=Live, discovery=DISCOVERY)

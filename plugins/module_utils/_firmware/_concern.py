@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._concern import Concern, judged
 from .._schema._hca_firmware import VARIABLES
+from ._discovery import DISCOVERY
 from ._input import problems
 
-CONCERN = Concern("hca_firmware", VARIABLES, problems=judged(problems))
+CONCERN = Concern("hca_firmware", VARIABLES, problems=judged(problems), discovery=DISCOVERY)

@@ -14,6 +14,7 @@ from .._foreign import part, rows_of
 from .._plan import Plan
 from .._record import read_row
 from .._schema._gpudirect import VARIABLES
+from ._discovery import DISCOVERY
 from ._found import Found
 from ._input import foreseen, problems
 from ._method import decide
@@ -39,6 +40,7 @@ CONCERN = Concern(
     problems=judged(problems),
     refusals=lambda subject: foreseen(subject.variables, subject.facts or {}),
     idle=idle,
+    discovery=DISCOVERY,
     # On a node with a GPU, the module always runs.
     settled=lambda subject: (subject.variables.get("gpudirect_state", "present"), subject.variables.get("gpudirect_method", "none")) == ("present", "none"),
 )

@@ -11,6 +11,7 @@ import typing as t
 from .._concern import Concern, Variables, judged
 from .._plan import Plan
 from .._schema._soft_rdma import OPTIONS, VARIABLES
+from ._discovery import DISCOVERY
 from ._input import problems
 
 
@@ -22,4 +23,4 @@ def idle(options: Variables, facts: Variables) -> dict[str, t.Any] | None:
     return {**Plan().result(), "links": []}
 
 
-CONCERN = Concern("soft_rdma", VARIABLES, needs=("ofed", "kernel_modules"), problems=judged(problems), options=OPTIONS, idle=idle)
+CONCERN = Concern("soft_rdma", VARIABLES, needs=("ofed", "kernel_modules"), problems=judged(problems), options=OPTIONS, idle=idle, discovery=DISCOVERY)

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import typing as t
+
 from .._concern import Discovery, Subject
 from .._discovered import Left, Reading, Value
 from .._distro._registry import by_name
-from .._foreign import part
+from .._foreign import part, rows_of
+from .._protocols._catalogue import PROTOCOLS
 
 _BUNDLE = (
     "the node does not tell where it was installed from: set ofed_bundle, or ofed_method: repository with ofed_repository. "
@@ -32,6 +35,16 @@ def _packages(subject: Subject) -> Reading:
     return Reading(values, left)
 
 
+def _protocols(subject: Subject, ulps: t.Collection[str]) -> list[Left]:
+    """Upper-layer protocols that others have set up. Lists of rdma-core load some of their modules on all nodes."""
+    family = by_name(part(subject.facts, "os").get("family"))
+    usual = (*family.rdma_modules, *family.infiniband_modules) if family else ()
+    loaded = {str(row.get("name")) for row in rows_of(subject.facts, "modules")}
+    why = "the collection has not set it up: declare it in ofed_ulps, or leave it as it is"
+    found = [(protocol.name, [module for module in protocol.modules if module in loaded and module not in usual]) for protocol in PROTOCOLS.values()]
+    return [Left("the protocol %s, whose module %s is loaded" % (name, modules[0]), why) for name, modules in found if modules and name not in ulps]
+
+
 def read(subject: Subject) -> Reading:
     """The declarations of one host."""
     stack = part(subject.facts, "stack")
@@ -51,6 +64,7 @@ def read(subject: Subject) -> Reading:
         left.append(Left("the source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
     ulps = [str(name) for name in stack.get("ulps") or ()]
     values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
+    left += _protocols(subject, ulps)
     if kind and not stack.get("complete", True):
         dangers.append("the installation of %s %s was not completed" % (kind, version))
     loaded = stack.get("loaded")

@@ -29,6 +29,11 @@ def is_name(name: str) -> bool:
     return _FILE.match(name) is not None
 
 
+def host_file(host: str) -> str:
+    """The path of the file of a host below the output."""
+    return "host_vars/%s.yml" % host
+
+
 def _variables(values: t.Iterable[Value], indent: str = "") -> list[str]:
     return [line for value in values for line in _yaml.entry(value.variable, value.value, comment=value.source, indent=indent)]
 
@@ -59,5 +64,5 @@ def files(placed: Placed, *, top: str, groups: t.Mapping[str, t.Sequence[str]], 
     found = {SINGLE if single else HOSTS: _file(lines)}
     if not single:
         found.update({"group_vars/%s.yml" % name: _file(_variables(values)) for name, values in placed.groups.items()})
-        found.update({"host_vars/%s.yml" % host: _file(_variables(placed.hosts[host])) for host in sorted(apart, key=natural)})
+        found.update({host_file(host): _file(_variables(placed.hosts[host])) for host in sorted(apart, key=natural)})
     return found

@@ -37,8 +37,11 @@ def require_place(folder: str, *, overwrite: bool) -> None:
         raise Refused((words + "-e discover_overwrite=true, or name another folder with -e discover_output=FOLDER") % folder)
 
 
-def write(folder: str, files: t.Mapping[str, str]) -> None:
-    """Write all files, and remove those of an earlier discovery that are not among them. Raises Refused before the first one for a file of others."""
+def write(folder: str, files: t.Mapping[str, str], kept: t.Iterable[str] = ()) -> None:
+    """Write all files, and remove those of an earlier discovery that are neither among them nor `kept`. Raises Refused before the first one for a file of
+    others.
+    """
+    stays = {os.path.join(folder, name) for name in kept}
     there = [path for place in _PLACES for path in sorted(glob.glob(os.path.join(glob.escape(folder), place)))]
     wanted = {os.path.join(folder, name): text for name, text in files.items()}
     foreign = [path for path in wanted if os.path.lexists(path) and not _is_ours(path)]
@@ -47,5 +50,5 @@ def write(folder: str, files: t.Mapping[str, str]) -> None:
     for path, text in wanted.items():
         write_file(path, text)
     for path in there:
-        if path not in wanted and _is_ours(path):
+        if path not in wanted and path not in stays and _is_ours(path):
             os.unlink(path)

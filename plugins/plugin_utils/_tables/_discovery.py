@@ -58,7 +58,9 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     missing += [host for host in listed.get(top, ()) if host not in hosts and host not in missing]
     report = _words.Report(hosts, missing, found.left, found.dangers, placed.outliers, folder, () if predicted else (*texts, _files.REPORT))
     if not predicted:
-        _write.write(folder, {**texts, _files.REPORT: "%s\n%s\n" % (_files.HEADER, _words.render(report, full=True))})
+        whole = {**texts, _files.REPORT: "%s\n%s\n" % (_files.HEADER, _words.render(report, full=True))}
+        # Of hosts that were not looked at, what an earlier discovery has found is all that is known.
+        _write.write(folder, whole, kept=[_files.host_file(host) for host in missing])
     show(_words.render(report, full=False))
     return {
         "files": [] if predicted else [os.path.join(folder, name) for name in (*texts, _files.REPORT)],

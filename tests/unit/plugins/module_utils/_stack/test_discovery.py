@@ -48,3 +48,10 @@ def test_what_is_half_done() -> None:
         "the installation of mlnx_ofed 1 was not completed",
         "the stack is mlnx_ofed, and the loaded drivers are the distribution's: a reload or reboot is due",
     ]
+
+
+def test_protocols_that_others_have_set_up() -> None:
+    modules = [{"name": name} for name in ("ib_srp", "nvme_rdma", "ib_iser")]
+    found = read(Subject("node1", facts={"os": {"family": "Debian"}, "stack": {"kind": "inbox", "ulps": ["srp"]}, "modules": modules}))
+    # rdma-core of Debian loads that of iSER everywhere.
+    assert [left.what for left in found.left] == ["the protocol nvmf, whose module nvme_rdma is loaded"]

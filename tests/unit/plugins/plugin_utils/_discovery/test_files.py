@@ -56,6 +56,8 @@ def test_nothing_of_others_is_replaced(tmp_path: pathlib.Path) -> None:
     with pytest.raises(Refused, match="discover_overwrite=true"):
         require_place(str(folder), overwrite=False)
     require_place(str(folder), overwrite=True)
+    write(str(folder), {"hosts.yml": HEADER + "\n"}, kept=["host_vars/a.yml"])
+    assert (folder / "host_vars/a.yml").is_file()
     (folder / "host_vars/mine.yml").write_text("x: 1\n", encoding="utf-8")
     write(str(folder), {"hosts.yml": HEADER + "\n---\n"})
     assert sorted(path.name for path in folder.rglob("*.yml")) == ["hosts.yml", "mine.yml"]
