@@ -24,7 +24,7 @@ from ..module_utils._foreign import read_json
 from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
-_ARRIVALS = "rdma-ofed-arrivals"
+_ARRIVALS, _JUDGED = "rdma-ofed-arrivals", "rdma-ofed-judged"
 # Seconds. On a large site hours can pass between the look at a host and the last role, and others may change the node in between.
 _MAX_AGE = 3600
 
@@ -98,6 +98,17 @@ def keep_silent(host: str, reason: str) -> None:
 def recall_silent(host: str) -> str:
     """Why the look of this run has no result for a host; "" where it has."""
     return str(_read(_path(_SILENT, host)) or "")
+
+
+def keep_judged(host: str, judged: t.Mapping[str, t.Any]) -> None:
+    """Keep what the validation found that a host needs, so that plays can leave out hosts without variables of each."""
+    _write(_path(_JUDGED, host), judged)
+
+
+def recall_judged(host: str) -> dict[str, t.Any] | None:
+    """What the validation found that a host needs; None where this run has not validated it."""
+    judged = _read(_path(_JUDGED, host))
+    return judged if isinstance(judged, dict) else None
 
 
 def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str = "", said: str = "") -> None:

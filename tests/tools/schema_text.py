@@ -37,8 +37,9 @@ Beside these modules, there are the inventory plugin `rdma.ofed.fabric` ([fabric
 %s
 ## For the playbooks and roles of the collection
 
-The options of these modules may change with those playbooks and roles. The same holds for the lookup `rdma.ofed.declared` and for the
-filters of the fact `rdma_pending`: `rdma.ofed.merge_pending`, `rdma.ofed.activation` and `rdma.ofed.pending_words`.
+The options of these modules may change with those playbooks and roles. The same holds for the lookups `rdma.ofed.declared` and
+`rdma.ofed.hosts_to_serve`, and for the filters of the fact `rdma_pending`: `rdma.ofed.merge_pending`, `rdma.ofed.activation` and
+`rdma.ofed.pending_words`.
 
 %s"""
 _ORDER = ("description", "type", "elements", "required", "choices", "default")

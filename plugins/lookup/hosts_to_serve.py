@@ -1,0 +1,83 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The hosts that a play of playbook site has work for."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: hosts_to_serve
+short_description: The hosts that a play has work for
+version_added: 1.0.0
+author:
+  - The rdma.ofed engineers (@rdma-ofed)
+description:
+  - Returns those of the given hosts that a play of playbook P(rdma.ofed.site#playbook) must serve, as M(rdma.ofed.validate_site) found in this run. A task
+    costs a process for each host of its play, also where it is skipped.
+  - A host that was not validated in this run is served.
+  - One host without work is added where there is any. It waits, because Ansible ends the whole run where all hosts of a play fail.
+options:
+  _terms:
+    description: Names of hosts.
+    type: list
+    elements: str
+    required: true
+  role:
+    description: The last role of the play. Hosts where RV(rdma.ofed.validate_site#module:settled) has it have no work.
+    type: str
+    default: ""
+  having:
+    description: The name of a value that the validation returned. Hosts where it is false have no work.
+    type: str
+    default: ""
+  lacking:
+    description: The name of a value that the validation returned. Hosts where it is true have no work.
+    type: str
+    default: ""
+"""
+
+EXAMPLES = r"""
+- name: Configure IPoIB and GPUDirect
+  hosts: "{{ query('rdma.ofed.hosts_to_serve', groups['rdma'], role='gpudirect') }}"
+  tasks: []
+"""
+
+RETURN = r"""
+_raw:
+  description: Names of hosts, or V(!all) where there are none.
+  type: list
+  elements: str
+"""
+
+import typing as t
+
+from ansible.plugins.lookup import LookupBase
+
+from ..plugin_utils import _looks
+
+NONE = "!all"
+
+
+class LookupModule(LookupBase):
+    """Reads what the validation has kept."""
+
+    def run(self, terms: t.Sequence[t.Any], variables: t.Mapping[str, t.Any] | None = None, **options: t.Any) -> list[t.Any]:
+        hosts = [str(host) for term in terms for host in (term if isinstance(term, list) else [term])]
+        judged = {host: _looks.recall_judged(host) for host in hosts}
+        served = [host for host in hosts if _has_work(judged[host], options)]
+        known = set(served)
+        # What a host is settled in is the measure: one with work elsewhere may have failed there.
+        waiting = sorted((host for host in hosts if host not in known and not _looks.recall_record(host).kind), key=lambda host: -len(_settled(judged[host])))
+        return [*served, *waiting[:1]] or [NONE]
+
+
+def _settled(judged: t.Mapping[str, t.Any] | None) -> t.Sequence[str]:
+    return (judged or {}).get("settled") or ()
+
+
+def _has_work(judged: t.Mapping[str, t.Any] | None, options: t.Mapping[str, t.Any]) -> bool:
+    if judged is None:
+        return True
+    role, having, lacking = (options.get(name) for name in ("role", "having", "lacking"))
+    return not (role in _settled(judged) or (having and not judged.get(having)) or (lacking and judged.get(lacking)))
