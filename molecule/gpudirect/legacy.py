@@ -13,9 +13,9 @@ import json
 import os
 import pathlib
 import shutil
-import subprocess
 import typing as t
 
+import ansible_runs
 import records
 import tasks
 from tasks import Result, Task, shell
@@ -50,11 +50,11 @@ def module(host: Host, check: bool = False, **options: t.Any) -> Result:
 
 
 def role(host: Host, record: pathlib.Path, *arguments: str, **variables: t.Any) -> None:
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, str(PROJECT / "molecule/gpudirect/converge.yml"), "--limit", host.backend.host]
+    argv = ["-i", host.backend.ansible_inventory, str(PROJECT / "molecule/gpudirect/converge.yml"), "--limit", host.backend.host]
     argv += ["--extra-vars", json.dumps({"gpudirect_" + name: value for name, value in variables.items()}), *arguments]
-    env = {**os.environ, "ANSIBLE_NOCOLOR": "1", "RDMA_RECORD": str(record)}
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout
+    environ = {**os.environ, "ANSIBLE_NOCOLOR": "1", "RDMA_RECORD": str(record)}
+    done = ansible_runs.run("playbook", argv, folder=pathlib.Path.cwd(), environ=environ, merged=True, seconds=3600)
+    assert done.status == 0, done.shown
 
 
 def as_predicted(host: Host, name: str, **variables: t.Any) -> list[str]:

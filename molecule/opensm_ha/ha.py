@@ -20,6 +20,7 @@ import typing as t
 PROJECT = pathlib.Path(os.environ["MOLECULE_PROJECT_DIRECTORY"])
 sys.path.insert(0, str(PROJECT / "tests/tools"))
 
+import ansible_runs
 import tasks
 
 INVENTORY = os.environ["MOLECULE_INVENTORY_FILE"]
@@ -75,21 +76,33 @@ def _start(*argv: str) -> subprocess.Popen[str]:
     return subprocess.Popen(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8")
 
 
+def _name(playbook: str) -> str:
+    return playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
+
+
 def begin(inventory: str, playbook: str, *arguments: str) -> subprocess.Popen[str]:
     """Start a run of a playbook, of the collection or from a file, in the background."""
-    name = playbook if playbook.endswith(".yml") else "rdma.ofed.%s" % playbook
-    return _start("ansible-playbook", "-i", inventory, name, *arguments)
+    return _start("ansible-playbook", "-i", inventory, _name(playbook), *arguments)
 
 
-def end(process: subprocess.Popen[str], fails: bool = False) -> str:
-    """Wait for a run and return its output. The run must succeed or fail as expected."""
+def play(inventory: str, playbook: str, *arguments: str, fails: bool = False) -> str:
+    """Run a playbook, of the collection or from a file, and return its output. It must succeed or fail as expected."""
+    argv = ["-i", inventory, _name(playbook), *arguments]
+    environ = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
+    done = ansible_runs.run("playbook", argv, folder=pathlib.Path.cwd(), environ=environ, merged=True)
+    assert (done.status != 0) == fails, done.shown
+    return done.shown
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """Wait for a run, which must succeed, and return its output."""
     output, _nothing = process.communicate(timeout=600)
-    assert (process.returncode != 0) == fails, output
+    assert process.returncode == 0, output
     return output
 
 
 def site(*arguments: str, inventory: str = INVENTORY, fails: bool = False) -> str:
-    return end(begin(inventory, "site", *arguments), fails)
+    return play(inventory, "site", *arguments, fails=fails)
 
 
 def designated(folder: pathlib.Path, *order: str) -> str:

@@ -13,6 +13,7 @@ import pathlib
 import subprocess
 import typing as t
 
+import ansible_runs
 import tasks
 from tasks import Result, Task
 
@@ -87,13 +88,11 @@ def site(host: Host, record: pathlib.Path, variables: Options, *arguments: str) 
 def play(host: Host, playbook: str, record: pathlib.Path, variables: Options, *arguments: str) -> str:
     """Run a playbook on localhost and one node and return its output."""
     limit = "localhost," + host.backend.host
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "--limit", limit, "--extra-vars", json.dumps(variables)]
-    env = _environment(RDMA_RECORD=str(record))
-    done = subprocess.run(
-        [*argv, *arguments], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False
-    )
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+    argv = ["-i", host.backend.ansible_inventory, playbook, "--limit", limit, "--extra-vars", json.dumps(variables), *arguments]
+    environ = _environment(RDMA_RECORD=str(record))
+    done = ansible_runs.run("playbook", argv, folder=pathlib.Path.cwd(), environ=environ, merged=True, seconds=3600)
+    assert done.status == 0, done.shown
+    return done.shown
 
 
 @contextlib.contextmanager

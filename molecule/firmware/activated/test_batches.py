@@ -9,9 +9,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
-import subprocess
 import typing as t
 
+import ansible_runs
 import pytest
 from firmware import CONNECTX5, CONNECTX7, RESTORE, Host, card, configure, module, run
 
@@ -24,10 +24,10 @@ def play(host: Host, *options: str, playbook: str = "rdma.ofed.firmware", drain:
     """Run a playbook with cards reset where possible. Returns exit status and output."""
     hooks = {"rdma_drain_tasks": str(TASKS / drain), "rdma_undrain_tasks": str(TASKS / "undrain.yml")}
     given = json.dumps({"rdma_allow_reset": True, **hooks, **variables})
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, playbook, "-e", given, *options]
-    env = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-    return done.returncode, done.stdout + done.stderr
+    argv = ["-i", host.backend.ansible_inventory, playbook, "-e", given, *options]
+    environ = {**os.environ, "ANSIBLE_STDOUT_CALLBACK": "ansible.builtin.default", "ANSIBLE_CALLBACK_RESULT_FORMAT": "json"}
+    done = ansible_runs.run("playbook", argv, folder=pathlib.Path.cwd(), environ=environ, seconds=3600)
+    return done.status, done.shown + done.errors
 
 
 def service(node: Host) -> list[str]:

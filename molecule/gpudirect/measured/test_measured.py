@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import json
 import os
+import pathlib
 import subprocess
 import typing as t
 
+import ansible_runs
 import pytest
 from legacy import Host
 
@@ -22,14 +24,14 @@ DRIVER = "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  535.104.05  R
 
 
 def measure(host: Host, *arguments: str) -> tuple[int, str]:
-    argv = ["ansible-playbook", "-i", host.backend.ansible_inventory, "rdma.ofed.gpudirect_test"]
+    argv = ["-i", host.backend.ansible_inventory, "rdma.ofed.gpudirect_test"]
     for argument in arguments:
         argv += ["-e", argument] if "=" in argument else [argument]
-    env = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
-    done = subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", check=False)
-    assert "Traceback" not in done.stdout
+    environ = {**os.environ, "ANSIBLE_NOCOLOR": "1"}
+    done = ansible_runs.run("playbook", argv, folder=pathlib.Path.cwd(), environ=environ, merged=True, seconds=3600)
+    assert "Traceback" not in done.shown
     # Ansible wraps long lines.
-    return done.returncode, " ".join(done.stdout.split())
+    return done.status, " ".join(done.shown.split())
 
 
 def copy(host: Host, **arguments: str) -> None:
