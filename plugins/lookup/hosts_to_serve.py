@@ -13,13 +13,14 @@ version_added: 1.0.0
 author:
   - The rdma.ofed engineers (@rdma-ofed)
 description:
-  - Returns those of the given hosts that a play of playbook P(rdma.ofed.site#playbook) must serve, as M(rdma.ofed.validate_site) found in this run. A task
-    costs a process for each host of its play, also where it is skipped.
+  - Returns those hosts of a pattern that a play of the playbook C(site) must serve, as M(rdma.ofed.validate_site) found in this run. A task costs a process
+    for each host of its play, also where it is skipped.
   - A host that was not validated in this run is served.
   - One host without work is added where there is any. It waits, because Ansible ends the whole run where all hosts of a play fail.
+  - Where a host has a name that a pattern could take for something else, such as one with a blank, the pattern itself is returned.
 options:
   _terms:
-    description: Names of hosts.
+    description: A pattern of hosts.
     type: list
     elements: str
     required: true
@@ -39,23 +40,26 @@ options:
 
 EXAMPLES = r"""
 - name: Configure IPoIB and GPUDirect
-  hosts: "{{ query('rdma.ofed.hosts_to_serve', groups['rdma'], role='gpudirect') }}"
+  hosts: "{{ query('rdma.ofed.hosts_to_serve', 'rdma', role='gpudirect') }}"
   tasks: []
 """
 
 RETURN = r"""
 _raw:
-  description: Names of hosts, or V(!all) where there are none.
+  description: Names of hosts, the pattern, or V(!all) where it has no host.
   type: list
   elements: str
 """
 
+import re
 import typing as t
 
+from ansible.plugins.loader import lookup_loader
 from ansible.plugins.lookup import LookupBase
 
 from ..plugin_utils import _looks
 
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\Z")
 NONE = "!all"
 
 
@@ -63,13 +67,15 @@ class LookupModule(LookupBase):
     """Reads what the validation has kept."""
 
     def run(self, terms: t.Sequence[t.Any], variables: t.Mapping[str, t.Any] | None = None, **options: t.Any) -> list[t.Any]:
-        hosts = [str(host) for term in terms for host in (term if isinstance(term, list) else [term])]
+        names = lookup_loader.get("inventory_hostnames", loader=self._loader, templar=self._templar)
+        hosts = [str(host) for host in names.run(list(terms), variables=variables)]
         judged = {host: _looks.recall_judged(host) for host in hosts}
         served = [host for host in hosts if _has_work(judged[host], options)]
         known = set(served)
         # What a host is settled in is the measure: one with work elsewhere may have failed there.
         waiting = sorted((host for host in hosts if host not in known and not _looks.recall_record(host).kind), key=lambda host: -len(_settled(judged[host])))
-        return [*served, *waiting[:1]] or [NONE]
+        found = [*served, *waiting[:1]]
+        return (found if all(map(_NAME.match, found)) else list(terms)) or [NONE]
 
 
 def _settled(judged: t.Mapping[str, t.Any] | None) -> t.Sequence[str]:

@@ -23,8 +23,8 @@ def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
 
 
-def served(**options: str) -> t.List[str]:
-    return LookupModule().run([list(HOSTS)], {}, **options)
+def served(*hosts: str, **options: str) -> t.List[str]:
+    return LookupModule().run(["rdma"], {"groups": {"rdma": hosts or HOSTS}}, **options)
 
 
 def judged(**others: t.Mapping[str, t.Any]) -> None:
@@ -35,7 +35,7 @@ def judged(**others: t.Mapping[str, t.Any]) -> None:
 def test_hosts_that_were_not_validated_are_served() -> None:
     assert served(role="ipoib") == list(HOSTS)
     judged()
-    assert LookupModule().run(["node9", "node1"], {}, role="ipoib") == ["node9", "node1"]
+    assert served("node9", "node1", role="ipoib") == ["node9", "node1"]
 
 
 def test_hosts_with_work_come_first_and_one_waits() -> None:
@@ -64,4 +64,13 @@ def test_a_host_with_work_in_another_play_waits_last() -> None:
 def test_nothing_to_do_is_a_play_of_the_host_that_waits() -> None:
     judged()
     assert served(role="ipoib") == ["node1"]
-    assert LookupModule().run([[]], {}, role="ipoib") == ["!all"]
+
+
+def test_without_hosts_the_play_has_none() -> None:
+    assert LookupModule().run(["rdma"], {"groups": {"rdma": []}}, role="ipoib") == ["!all"]
+
+
+@pytest.mark.parametrize("name", ["web server", "fd00::1", "a,b", "!node2", "~node", "node[1:2]"])
+def test_names_that_are_no_names_in_a_pattern_are_served_by_the_pattern(name: str) -> None:
+    judged(node3={"settled": []})
+    assert served(name, *HOSTS, role="ipoib") == ["rdma"]
