@@ -180,6 +180,12 @@ options:
         to the table where it is given a list of hosts.
     type: raw
     default: []
+  findings:
+    description:
+      - Of V(summary), the variables in which a host has its findings in words, for findings that no table has named. They count for O(alive) hosts.
+    type: list
+    elements: str
+    default: []
   output:
     description: Of V(gpus), the output of C(ib_write_bw --report_gbits) on the writing host.
     type: str

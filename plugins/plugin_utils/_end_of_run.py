@@ -26,6 +26,12 @@ def host_of_run(host: str, task_vars: t.Mapping[str, t.Any], *, variables: t.Ite
     return Host(host not in alive or WHOLE in leaves or bool(said), leaves, _record(host, said, task_vars))
 
 
+def findings_of(host: str, task_vars: t.Mapping[str, t.Any], names: t.Iterable[str]) -> list[str] | None:
+    """The findings of a host in the first of these variables that it has; None where it has none of them."""
+    own = as_set(task_vars["hostvars"], host)
+    return next(([str(line) for line in plain(own[name])] for name in names if name in own), None)
+
+
 def keep_failure(host: str, task_vars: t.Mapping[str, t.Any], failures: t.Iterable[str]) -> None:
     """Keep why the host of a task failed: with strategy free, another host does not know its variables of this moment."""
     record = _record(host, _failure(task_vars, failures), task_vars)

@@ -32,6 +32,7 @@ OPTIONS: dict[str, t.Any] = {
     "once_all_arrived": {"type": "bool", "default": False},
     "untouched": {"type": "list", "elements": "str", "default": []},
     "deviations": {"type": "raw", "default": []},
+    "findings": {"type": "list", "elements": "str", "default": []},
     "output": {"type": "str", "default": ""},
     "size": {"type": "int", "default": 65536},
     "group": {"type": "str", "default": "rdma"},

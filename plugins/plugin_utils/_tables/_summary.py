@@ -10,7 +10,7 @@ import typing as t
 
 from ...module_utils._site._summary import render
 from .._actions import show
-from .._end_of_run import host_of_run
+from .._end_of_run import findings_of, host_of_run
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
@@ -20,9 +20,13 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     named = arguments["deviations"]
     told = {str(host): [str(line) for line in lines] for host, lines in named.items()} if isinstance(named, dict) else {}
     hosts = {}
+    for host in alive.difference(map(str, named)):
+        found = findings_of(host, task_vars, arguments["findings"])
+        if found is not None:
+            told[host] = found
     for host in map(str, arguments["hosts"] or task_vars["ansible_play_hosts_all"]):
         own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=alive)
-        hosts[host] = own._replace(deviates=host in named, deviations=told.get(host, ()), untouched=host in untouched)
+        hosts[host] = own._replace(deviates=host in told or host in named, deviations=told.get(host, ()), untouched=host in untouched)
     show(render(hosts, predicted=predicted))
     return {
         "done": [host for host, own in hosts.items() if own.is_done],

@@ -158,3 +158,15 @@ def test_a_host_that_fails_tells_the_others_why(capsys: pytest.CaptureFixture[st
     assert [end.get("skipped", False) for end in ends] == [True, False]
     assert ends[1]["done"] == []
     assert "node[1-2]: failed: full" in capsys.readouterr().out
+
+
+def test_findings_that_no_table_has_named_come_from_the_variables_of_living_hosts(capsys: pytest.CaptureFixture[str]) -> None:
+    known: dict[str, dict[str, t.Any]] = {"node%d" % number: {"found": ["link down"]} for number in range(1, 4)}
+    known["node4"] = {}
+    arguments = {"kind": "summary", "findings": ["other", "found"], "deviations": {"node1": ["no master"]}}
+    playing = {"ansible_play_hosts": ["node1", "node2", "node4"], "ansible_play_hosts_all": list(known)}
+    found = run(report, arguments=arguments, hostvars=known, **playing)
+    assert found["done"] == ["node4"]
+    assert {host: "link down" in str(reasons) for host, reasons in found["reasons"].items()} == {"node1": False, "node2": True, "node3": False}
+    assert "no master" in str(found["reasons"]["node1"])
+    capsys.readouterr()
