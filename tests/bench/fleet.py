@@ -43,6 +43,7 @@ def inventory(cases: t.Sequence[str], answers: pathlib.Path) -> dict[str, t.Any]
             "ipoib_interfaces": [{"name": "ib0", "addresses": [address], "mode": "auto"}],
         }
     common = {"ansible_connection": "recorded", "ansible_python_interpreter": "/usr/bin/python3", "bench_answers": str(answers)}
+    common["discover_output"] = str(answers / "discovered")
     return {"all": {"vars": common, "children": {"rdma": {"hosts": hosts}, "opensm": {"hosts": {"n00000": {}}}}}}
 
 

@@ -50,13 +50,13 @@ def templates(lines: list[str]) -> dict[str, dict[str, list[str]]]:
     return found
 
 
-def play(cluster: Cluster, playbook: str) -> dict[str, dict[str, list[str]]]:
+def play(cluster: Cluster, playbook: str, *arguments: str) -> dict[str, dict[str, list[str]]]:
     """Run a playbook and return the answers."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "answers")
         env = {**environment(), "ANSIBLE_CALLBACK_PLUGINS": str(pathlib.Path(__file__).with_name("callback_plugins"))}
         env.update(ANSIBLE_CALLBACKS_ENABLED="answer_record", RDMA_ANSWERS=str(path))
-        if subprocess.call([str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), playbook], cwd=ROOT, env=env, stdin=subprocess.DEVNULL):
+        if subprocess.call([str(BIN / "ansible-playbook"), "-i", str(cluster.inventory), playbook, *arguments], cwd=ROOT, env=env, stdin=subprocess.DEVNULL):
             raise SetupError("%s failed" % playbook)
         return templates(path.read_text(encoding="utf-8").splitlines())
 
@@ -70,6 +70,8 @@ def record() -> None:
         found = {
             name: play(cluster, playbook) for name, playbook in (("first", "rdma.ofed.site"), ("unchanged", "rdma.ofed.site"), ("verify", "rdma.ofed.verify"))
         }
+        with tempfile.TemporaryDirectory() as folder:
+            found["discover"] = play(cluster, "rdma.ofed.discover", "-e", "discover_output=" + folder)
         cluster.shell("node2", DRIFT)
         found["drifted"] = play(cluster, "rdma.ofed.site")
     finally:

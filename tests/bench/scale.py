@@ -40,6 +40,7 @@ CASES = {
     "broken": Case("rdma.ofed.site", "unchanged", "broken", 2),
     "first": Case("rdma.ofed.site", "first", "first", 0),
     "verify": Case("rdma.ofed.verify", "verify", "verify", 0),
+    "discover": Case("rdma.ofed.discover", "discover", "discover", 0),
 }
 
 
