@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import pathlib
+import random
 import typing as t
 
 import pytest
@@ -28,7 +29,11 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Foun
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack, parse_dracut, read_early, seen_of_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import USUAL
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import USUAL, wanted_of
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
 from support import hostile
 
 LOADED = dict.fromkeys(USUAL, False)
@@ -168,3 +173,43 @@ def test_a_look_for_whatever_module_of_the_stack_there_is(tmp_path: pathlib.Path
     assert seen.found.live == {"mlx5_core": {"of": "mlx5_core"}}
     assert [each.module for each in seen.found.directives] == ["mlx5_core"]
     assert [each.name for each in seen.found.entries] == ["ib_srpt"]
+
+
+MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srpt", "mlx5_core", "rds_rdma")
+
+
+def drawn(chance: random.Random) -> dict[str, t.Any]:
+    """Return random options of the module."""
+    options: dict[str, t.Any] = {name: entry["default"] for name, entry in OPTIONS.items()}
+    options["load"] = chance.sample(MODULES, chance.randrange(len(MODULES)))
+    options["options"] = {
+        module: {"a": chance.choice([1, "x", "0x10", "007"]), "b": chance.choice(["2,2", "{{x}}", 0])} for module in chance.sample(MODULES, chance.randrange(3))
+    }
+    options["memlock"] = chance.choice(["unlimited", "keep", 65536])
+    options["mechanism"] = chance.choice(["auto", "rdma-core", "modules-load.d"])
+    options["initramfs_drivers"] = chance.sample(MODULES, chance.randrange(3))
+    options["initramfs_cmdline"] = chance.choice([[], ["rd.neednet=1", "ip=ib0:dhcp"]])
+    options["device_names"] = chance.choice(["unmanaged", "kernel", "persistent"])
+    return options
+
+
+def test_what_was_declared_applied_and_forgotten_is_declared_again() -> None:
+    """In the world of the planner: the files of its plan are those of the node."""
+    chance = random.Random(3)
+    for _round in range(1000):
+        wanted = wanted_of(drawn(chance))
+        node = Found(rdma_core=chance.random() < 0.5, dracut=chance.random() < 0.5, may_raise=True, catalogue=Catalogue(frozenset(MODULES)))
+        node = node._replace(initramfs_tools=not node.dracut)
+        if not node.rdma_core:
+            wanted = wanted._replace(mechanism="auto")
+        if not node.dracut:
+            wanted = wanted._replace(initramfs_cmdline=())
+        done = plan(wanted, node)
+        files = {change.subject: change.after for change in done.about(Kind.FILE)}
+        node = node._replace(files=files, loaded=dict.fromkeys(wanted.load, False))
+        assert not plan(wanted, node)
+        declared = values(node)
+        options = {name: declared.get("kernel_modules_" + name, entry["default"]) for name, entry in OPTIONS.items()}
+        again = wanted_of(options)
+        assert not plan(again, node), (wanted, again)
+        assert again._replace(mechanism="") == wanted._replace(mechanism="")
