@@ -17,9 +17,10 @@ from .._foreign import decimal, part
 from . import _config as config
 from . import _limits as limits
 from . import _plan as planner
+from ._check import check
 from ._found import Found, Seen
 from ._handmade import SeenOfStack
-from ._input import problems
+from ._input import problems, value_text
 from ._wanted import USUAL, Wanted
 
 # Files of rdma-core and of vendors, with lines that nobody has to know of.
@@ -28,6 +29,11 @@ _DRIVER = "force_load "
 _FORCED = 'force_drivers+=" '
 _CMDLINE = 'kernel_cmdline+=" '
 _RULE = "rdma_rename"
+
+
+def _obstacle(wanted: Wanted, found: Found) -> str:
+    """Why a run would refuse to set this up on the node; "" where it would not."""
+    return "; ".join(map(str, check(wanted, found)))
 
 
 def _of_package(found: Found, facts: t.Mapping[str, t.Any]) -> frozenset[str]:
@@ -45,6 +51,9 @@ def _load(found: Found, facts: t.Mapping[str, t.Any]) -> Reading:
     left = [Left("%s, which %s lists" % (name, where), "it is not loaded now, and a declared module would be") for name, where in sorted(idle.items())]
     own = {name: where for name, where in listed.items() if name not in idle}
     own.update({name: "a list of this collection" for name in found.ours if name not in USUAL})
+    refused = {name: _obstacle(Wanted(load=frozenset([name])), found) for name in (*there, *own)}
+    left += [Left("the loaded module %s" % name, "a run would refuse it: %s" % why) for name, why in refused.items() if why]
+    there, own = [name for name in there if not refused[name]], {name: where for name, where in own.items() if not refused[name]}
     loaded = "loaded: %s" % ", ".join(there) if there else "none of %s is loaded" % ", ".join(USUAL)
     values = [Value("kernel_modules_load", [*there, *sorted(own)], "; ".join([loaded, *("%s in %s" % (name, own[name]) for name in sorted(own))]))]
     if found.text(config.LOAD_PATH) and found.rdma_core:
@@ -79,8 +88,9 @@ def _foreign_options(found: Found) -> _Options:
         for name, written in config.parse_assignments(directive.rest).items():
             value = _typed(written.strip('"'))
             wrong: list[Problem] = problems({"kernel_modules_options": {directive.module: {name: value}}})
-            if wrong:
-                why = "no declaration can have it (allowed: %s); the line stays and keeps its effect" % wrong[0].allowed
+            why = "allowed: %s" % wrong[0].allowed if wrong else _obstacle(Wanted(options={directive.module: {name: value_text(value)}}), found)
+            if why:
+                why = "no declaration can have it (%s); the line stays and keeps its effect" % why
                 read.left.append(Left("%s: option %s of %s" % (where, name, directive.module), why))
             else:
                 good[name] = value
@@ -110,14 +120,18 @@ def _words_after(text: str, start: str) -> list[str]:
     return [word for line in text.splitlines() if line.startswith(start) for word in line[len(start) :].rstrip('" ').split()]
 
 
-def _initramfs(found: Found, early: t.Sequence[config.Entry]) -> list[Value]:
+def _initramfs(found: Found, early: t.Sequence[config.Entry]) -> Reading:
     dracut = found.text(config.DRACUT_PATH)
     own = {*_words_after(dracut, _FORCED), *_words_after(found.text(config.HOOK_PATH), _DRIVER)}
     listed = {entry.name: "%s line %d" % (entry.path, entry.line) for entry in early}
+    drivers = sorted({*own, *listed})
     sources = [*(path for path in (config.DRACUT_PATH, config.HOOK_PATH) if own and found.text(path)), *dict.fromkeys(listed.values())]
     cmdline = _words_after(dracut, _CMDLINE)
-    values = [Value("kernel_modules_initramfs_drivers", sorted({*own, *listed}), ", ".join(sources))] if own or listed else []
-    return values + ([Value("kernel_modules_initramfs_cmdline", cmdline, config.DRACUT_PATH)] if cmdline else [])
+    values = [Value("kernel_modules_initramfs_cmdline", cmdline, config.DRACUT_PATH)] if cmdline else []
+    refused = _obstacle(Wanted(initramfs_drivers=frozenset(drivers)), found)
+    if refused:
+        return Reading(values, [Left("drivers of the initramfs (%s)" % ", ".join(drivers), "a run would refuse them: %s" % refused)])
+    return Reading([*values, *([Value("kernel_modules_initramfs_drivers", drivers, ", ".join(sources))] if drivers else [])])
 
 
 def _own_limit(found: Found) -> str:
@@ -174,7 +188,7 @@ def read(subject: Subject) -> Reading:
     parts = [
         _load(found, subject.facts or {}),
         _options(found),
-        Reading(_initramfs(found, of_stack.early)),
+        _initramfs(found, of_stack.early),
         _limits(seen),
         _device_names(found),
     ]

@@ -51,13 +51,24 @@ def read_early(root: str) -> tuple[config.Entry, ...]:
     return tuple(entry for entry in found if is_ours(entry.name))
 
 
-def seen_of_stack(found: Found, live: t.Callable[[str], dict[str, str]], *, root: str, usual: t.Iterable[str]) -> SeenOfStack:
-    """What a look has found of the modules of the stack. `live`: reads the parameters of a loaded module. `usual`: further modules."""
+class Reader(t.NamedTuple):
+    """Reads the parameters of modules."""
+
+    live: t.Callable[[str], dict[str, str]]
+    """The values of a loaded module."""
+    known: t.Callable[[str], t.Optional[t.Dict[str, str]]]
+    """The types of those that a module has; None if unknown."""
+
+
+def seen_of_stack(found: Found, reader: Reader, *, root: str, usual: t.Iterable[str]) -> SeenOfStack:
+    """What a look has found of the modules of the stack. `usual`: further modules."""
     configured = frozenset(directive.module for directive in found.directives if is_ours(directive.module))
+    configured |= frozenset(config.parse_options(found.text(config.OPTIONS_PATH)))
     listed = {entry.name for entry in found.entries if is_ours(entry.name)}
-    ours = frozenset(config.parse_options(found.text(config.OPTIONS_PATH)))
-    names = frozenset({*usual, *configured, *listed, *ours, *(name for name in found.loaded if is_ours(name))})
-    read = {module: live(module) for module in configured | ours if module in found.loaded}
-    kept = narrowed(found._replace(live=read), names)
+    names = frozenset({*usual, *configured, *listed, *(name for name in found.loaded if is_ours(name))})
+    live = {module: reader.live(module) for module in configured if module in found.loaded}
+    known = {module: reader.known(module) for module in configured if module in found.catalogue.loadable}
+    parameters = {module: {**dict.fromkeys(live.get(module, ()), ""), **types} for module, types in known.items() if types is not None}
+    kept = narrowed(found._replace(live=live, parameters=parameters), names)
     kept = kept._replace(entries=tuple(entry for entry in kept.entries if is_ours(entry.name)))
-    return SeenOfStack(Seen(names, configured | ours, kept), read_early(root))
+    return SeenOfStack(Seen(names, configured, kept), read_early(root))

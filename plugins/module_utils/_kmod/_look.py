@@ -24,7 +24,7 @@ from . import _config as config
 from . import _limits as limits
 from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
-from ._handmade import SeenOfStack, seen_of_stack
+from ._handmade import Reader, SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
 
 if t.TYPE_CHECKING:
@@ -206,7 +206,8 @@ def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
     found = look(node.run, node.release, options=hints["options"], root=node.root)
     if hints.get("of_stack"):
-        of_stack = seen_of_stack(found, lambda module: read_live(node.root, module), root=node.root, usual=hints["names"])
+        reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))
+        of_stack = seen_of_stack(found, reader, root=node.root, usual=hints["names"])
         return of_stack._replace(seen=with_limits(node, of_stack.seen))
     seen = Seen(frozenset(hints["names"]), frozenset(hints["options"]), narrowed(found, hints["names"]))
     return with_limits(node, seen) if hints.get("limits") else seen

@@ -26,7 +26,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
 )
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._discovery import read
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack, parse_dracut, read_early, seen_of_stack
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import Reader, SeenOfStack, parse_dracut, read_early, seen_of_stack
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SERVICES_PATH, SESSIONS_PATH, Daemon, Line, services_text, sessions_text
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
@@ -91,7 +91,7 @@ def test_an_option_that_nobody_can_declare_is_named(text: str) -> None:
 
 def test_other_lines_of_others_are_named_and_those_of_packages_are_not() -> None:
     assert "/etc/modprobe.d/site.conf line 3: blacklist ib_ipoib" in left(option("", kind="blacklist"))
-    assert left(option("", kind="blacklist", path="/etc/modprobe.d/mlx4.conf")) == ""
+    assert left(option("pre: x", kind="softdep", path="/etc/modprobe.d/mlx4.conf")) == ""
     assert "kernel_modules_options" not in values(option("a=1", path="/usr/lib/modprobe.d/x.conf"))
 
 
@@ -101,10 +101,36 @@ def test_a_running_module_with_another_value() -> None:
     assert danger == "ib_ipoib runs with send_queue_size=128, and the files say 512: the next load of the driver changes it"
 
 
+def test_what_a_run_would_refuse_is_named_and_not_declared() -> None:
+    catalogue = Catalogue(frozenset(["ib_umad", "ib_ipoib", "ib_srpt"]))
+    blacklist = Directive("blacklist", "ib_srpt", "", "/etc/modprobe.d/a.conf", 1)
+    options = Directive("options", "ib_ipoib", "what=1 send_queue_size=big recv_queue_size=9", "/etc/modprobe.d/a.conf", 2)
+    gone = Directive("options", "ib_old", "a=1", "/etc/modprobe.d/a.conf", 3)
+    found = Found(
+        loaded={"ib_umad": False, "ib_srpt": False},
+        catalogue=catalogue,
+        entries=(Entry("ib_srpt", "/etc/modules-load.d/x.conf", 1),),
+        directives=(blacklist, options, gone),
+        parameters={"ib_ipoib": {"send_queue_size": "int", "recv_queue_size": "int"}},
+        files={HOOK_PATH: hook_text(["ib_ipoib"])},
+    )
+    declared = values(found)
+    assert declared == {"kernel_modules_load": ["ib_umad"], "kernel_modules_options": {"ib_ipoib": {"recv_queue_size": 9}}, "kernel_modules_memlock": "keep"}
+    for words in (
+        "the loaded module ib_srpt: a run would refuse it",
+        "option what of ib_ipoib",
+        "option send_queue_size of ib_ipoib",
+        "option a of ib_old",
+        "drivers of the initramfs (ib_ipoib): a run would refuse them",
+    ):
+        assert words in left(found)
+
+
 def test_drivers_and_arguments_of_the_initramfs() -> None:
     ours = {DRACUT_PATH: dracut_text(False, ["mlx5_ib"], ["rd.neednet=1"]), HOOK_PATH: hook_text(["ib_ipoib"])}
     early = (Entry("ib_iser", "/etc/initramfs-tools/modules", 4),)
-    reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=Found(loaded=LOADED, files=ours)), early)))
+    node = Found(loaded=LOADED, files=ours, dracut=True, dracut_network=True)
+    reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=node), early)))
     declared = {value.variable: value.value for value in reading.values}
     assert declared["kernel_modules_initramfs_drivers"] == ["ib_ipoib", "ib_iser", "mlx5_ib"]
     assert declared["kernel_modules_initramfs_cmdline"] == ["rd.neednet=1"]
@@ -168,7 +194,7 @@ def test_a_look_for_whatever_module_of_the_stack_there_is(tmp_path: pathlib.Path
         ),
         entries=(Entry("ib_srpt", "/etc/modules-load.d/a.conf", 1), Entry("loop", "/etc/modules-load.d/a.conf", 2)),
     )
-    seen = seen_of_stack(found, lambda module: {"of": module}, root=str(tmp_path), usual=USUAL).seen
+    seen = seen_of_stack(found, Reader(lambda module: {"of": module}, lambda module: {"a": "int"}), root=str(tmp_path), usual=USUAL).seen
     assert {"mlx5_core", "ib_srpt", *USUAL} == seen.names
     assert seen.found.live == {"mlx5_core": {"of": "mlx5_core"}}
     assert [each.module for each in seen.found.directives] == ["mlx5_core"]
@@ -198,7 +224,9 @@ def test_what_was_declared_applied_and_forgotten_is_declared_again() -> None:
     chance = random.Random(3)
     for _round in range(1000):
         wanted = wanted_of(drawn(chance))
-        node = Found(rdma_core=chance.random() < 0.5, dracut=chance.random() < 0.5, may_raise=True, catalogue=Catalogue(frozenset(MODULES)))
+        node = Found(
+            rdma_core=chance.random() < 0.5, dracut=chance.random() < 0.5, dracut_network=True, may_raise=True, catalogue=Catalogue(frozenset(MODULES))
+        )
         node = node._replace(initramfs_tools=not node.dracut)
         if not node.rdma_core:
             wanted = wanted._replace(mechanism="auto")
