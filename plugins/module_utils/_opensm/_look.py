@@ -202,5 +202,7 @@ def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Whole:
     if not hints.get("whole"):
         return look(node.run, node.root, public=True, manages=hints["manages"])
     found = look(node.run, node.root)
+    if found.fabrics or any(predecessor.runs for predecessor in found.predecessors):
+        found = found._replace(template=_read_template(node.run))
     named = [own[-1] for predecessor in found.predecessors for key, own in predecessor.keys.items() if key in _NAMING]
     return Whole(found.without_secrets(), {path: read_text(under(node.root, path)) for path in named if path.startswith("/")})

@@ -44,6 +44,8 @@ class Manager(t.NamedTuple):
     partitions_source: str = ""
     root_guids: str = ""
     qos_policy: str = ""
+    template: str = ""
+    """The configuration that the installed opensm generates; "" where it is not known."""
 
     @property
     def is_master(self) -> bool:
@@ -107,6 +109,7 @@ def _ours(found: Found, host: str, ports: t.Sequence[Port]) -> list[Manager]:
                 file_path(fabric, PARTITIONS),
                 texts[ROOT_GUIDS],
                 texts[QOS_POLICY],
+                found.template,
             )
         )
     return managers
@@ -135,6 +138,7 @@ def managers_of(whole: Whole, host: str, facts: t.Mapping[str, t.Any] | None) ->
                     predecessor.partitions_source,
                     _named(whole, predecessor.keys, "root_guid_file"),
                     _named(whole, predecessor.keys, "qos_policy_file"),
+                    whole.found.template,
                 )
             )
     return managers

@@ -13,7 +13,8 @@ from .._discovered import Left, Reading, Reference, Value
 from .._foreign import decimal, is_boolean, is_true
 from ._fabrics import is_path
 from ._input import RESERVED, problems
-from ._options import HIDDEN, UNSET, looks_secret, variable_of, words
+from ._options import FIRST_CLASS, HIDDEN, UNSET, looks_secret, parse_template, variable_of, words
+from ._options import problems as template_problems
 from ._predecessor import NEVER, OWN
 from ._running import Manager
 
@@ -30,6 +31,12 @@ class _Read:
         self.dangers: list[str] = []
         self.options: dict[str, t.Any] = {}
         self.secrets: dict[str, t.Any] = {}
+        self._known = parse_template(manager.template)
+
+    def obstacle(self, key: str, value: t.Any) -> str:
+        """Why the installed opensm does not take a value, in words; "" where it does, or where that is not known."""
+        wrong = template_problems({key: value}, self._known) if self._known else []
+        return "the installed opensm does not take it (allowed: %s)" % wrong[0].allowed if wrong else ""
 
     def declare(self, variable: str, value: t.Any) -> None:
         wrong = problems({variable: value})
@@ -64,7 +71,10 @@ def _secret(read: _Read, key: str) -> None:
 
 def _first_class(read: _Read, key: str, text: str) -> bool:
     """Declare a key that has a variable of its own. Returns whether it has one."""
-    if key == "routing_engine":
+    why = read.obstacle(key, text) if key in FIRST_CLASS else ""
+    if why:
+        read.leave(key, "%s; discard it with opensm_give_up: [%s]" % (why, key))
+    elif key == "routing_engine":
         read.declare(variable_of(key), words(text))
     elif key == "qos" and is_boolean(text):
         read.declare(variable_of(key), is_true(text))
@@ -93,8 +103,9 @@ def _key(read: _Read, key: str, own: t.Sequence[str]) -> None:
     else:
         value = _typed(own[0]) if len(own) == 1 else [_typed(text) for text in own]
         wrong = problems({"opensm_options": {key: value}})
-        if wrong:
-            read.leave(key, "not what opensm_options allows (%s); %s" % (wrong[0].allowed, _STAYS))
+        why = "not what opensm_options allows (%s)" % wrong[0].allowed if wrong else read.obstacle(key, value)
+        if why:
+            read.leave(key, "%s; %s" % (why, _STAYS if wrong else "opensm ignores it, and so does the collection with opensm_give_up: [%s]" % key))
         else:
             read.options[key] = value
 

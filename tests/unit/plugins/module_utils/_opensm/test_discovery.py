@@ -152,6 +152,15 @@ def test_what_no_instance_may_have() -> None:
     assert "opensm_give_up: [ignore_other_sm]" in left(joined) and "opensm_give_up: [command_line]" in left(joined)
 
 
+def test_what_the_installed_opensm_does_not_take() -> None:
+    template = "# Supported engines: minhop, updn\nrouting_engine (null)\n# x\nmax_wire_smps 4\n"
+    found = handmade(routing_engine="magic", max_wire_smps="16", max_wire_smpz="16")._replace(template=template)
+    joined = join([host("node1", found, port(1, lid=1))])
+    assert values(joined) == {"opensm_priority": 0, "opensm_options": {"max_wire_smps": 16}}
+    assert "max_wire_smpz of the running opensm, /etc/opensm/opensm.conf: the installed opensm does not take it (allowed: max_wire_smps)" in left(joined)
+    assert "routing_engine of the running opensm" in left(joined) and "opensm_give_up: [routing_engine]" in left(joined)
+
+
 def test_the_files_that_keys_name() -> None:
     named = {"/etc/roots": "# x\n0x10 spine\n\n0x20\n", "/etc/qos": "# Managed\nqos-ulps\nend-qos-ulps\n"}
     found = Whole(handmade(routing_engine="updn", qos="TRUE", root_guid_file="/etc/roots", qos_policy_file="/etc/qos"), named)
