@@ -53,7 +53,8 @@ def preload() -> None:
             # An ansible-core too old for a plugin refuses it in the run as well.
             with contextlib.suppress(Exception):
                 getattr(loader, kind + "_loader").get("rdma.ofed." + name[: -len(".py")])
-    for kind in ("action", "become", "cache", "callback", "connection", "filter", "inventory", "shell", "strategy", "test", "vars"):
+    # Not those of kind vars: ansible-core makes objects of them when it first lists them, and would then read no group_vars and host_vars.
+    for kind in ("action", "become", "cache", "callback", "connection", "filter", "inventory", "shell", "strategy", "test"):
         list(getattr(loader, kind + "_loader").all(class_only=True))
     for name in os.environ.get("RDMA_CONNECTIONS", "").split():
         loader.connection_loader.get(name, class_only=True)
