@@ -14,7 +14,8 @@ from .._parsed import Parsed, Parser, Where, with_netmask
 
 _STANZA = re.compile(r"^(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template)\b")
 _ROUTE = re.compile(
-    r"^(?:post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+(?:-[46]\s+)?r(?:oute)?\s+(?:add|replace)\s+(?P<to>\S+)(?P<rest>(?:\s+(?:via|dev|metric)\s+\S+)*)\s*(?:\|\|.*)?$"
+    r"^(?:post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+(?:-[46]\s+)?r(?:oute)?\s+(?:add|replace)\s+(?P<to>\S+)"
+    r"(?P<rest>(?:\s+(?:via|dev|metric)\s+\S+)*)\s*(?:\|\|.*)?$"
 )
 _CONNECTED = re.compile(r"^(?:pre-)?up\s+echo\s+(?P<mode>connected|datagram)\s*>\s*/sys/class/net/\S+/mode\s*(?:\|\|.*)?$")
 _MTU = re.compile(r"^(?:pre-|post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+link\s+set\s+(?:dev\s+)?\S+\s+mtu\s+(?P<mtu>[0-9]+)$")
