@@ -219,6 +219,11 @@ def read(subject: Subject) -> Reading:
     own = [netdev for netdev in host.found.netdevs.values() if netdev.kind in kinds and _is_ipoib(host, netdev)]
     order = sorted(own, key=lambda each: (kinds.index(each.kind), natural(each.name)))
     entries = [entry for entry in (_entry(host, netdev) for netdev in order) if entry is not None]
+    host.dangers += [
+        "%s is configured in %s, and does not exist, so it was not declared" % (name, ", ".join(path for each in answers for path in each.paths))
+        for name, answers in host.described.said.items()
+        if name not in host.found.netdevs
+    ]
     backends = sorted(set(host.backends))
     source = "the files of %s" % ", ".join(backends) if backends else "the kernel"
     values = [Value(_VARIABLE, entries, source)] if entries else []

@@ -6,11 +6,13 @@
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 from . import _registry
 from ._backend import Backend
 from ._found import Found
+from ._identity import coming
 from ._parsed import Parsed
 
 # The back-ends that write files of others, too.
@@ -64,8 +66,17 @@ def said_of(name: str, found: Found) -> tuple[Said, ...]:
     )
 
 
+def _missing(found: Found) -> set[str]:
+    """Interfaces that files may configure and that do not exist: children of those that do, and the next ones of the driver."""
+    parents = sorted(re.escape(name) for name, netdev in found.netdevs.items() if netdev.kind == "ipoib")
+    child = re.compile(r"(?<![\w.-])(?:%s)\.[0-9a-fA-F]{4}(?![\w-])" % "|".join(parents)) if parents else None
+    children = {name for text in found.files.values() for name in child.findall(text)} if child else set()
+    return {*children, *coming(found.facts), *_registry.recorded(found.files)} - set(found.netdevs)
+
+
 def described(whole: Found, condensed: Found) -> Described:
     """What is known about the interfaces of ib_ipoib, and bonds. `whole`: with complete files."""
     netdevs = {name: netdev for name, netdev in whole.netdevs.items() if netdev.kind in ("ipoib", "ipoib_child", "bond")}
     static = {name: tuple(address for address in netdev.addresses if address not in netdev.dynamic_addresses) for name, netdev in netdevs.items()}
-    return Described(condensed, static, {name: said_of(name, whole) for name in netdevs})
+    said = {name: said_of(name, whole) for name in (*netdevs, *sorted(_missing(whole)))}
+    return Described(condensed, static, {name: answers for name, answers in said.items() if answers})

@@ -29,6 +29,8 @@ class Site(t.NamedTuple):
     """The defaults of the variables that have one."""
     explicit: bool = False
     """Whether values that are the default are kept."""
+    reserved: t.Collection[str] = ()
+    """The groups for variables that begin with their name alone, such as opensm: what its hosts share besides is chance."""
 
 
 class Outlier(t.NamedTuple):
@@ -84,7 +86,7 @@ class _Variable:
         taken: set[str] = set()
         chosen: dict[str, str] = {}
         for name, members in sorted(site.groups.items(), key=lambda pair: (-len(pair[1]), pair[0])):
-            if len(members) > 1 and taken.isdisjoint(members):
+            if len(members) > 1 and taken.isdisjoint(members) and (name not in site.reserved or self.name.startswith(name + "_")):
                 key = self.leader(members, all_of_them=all_of_them)
                 if key:
                     chosen[name] = key

@@ -51,7 +51,7 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
     top = arguments["group"] if arguments["group"] in listed and _files.is_name(arguments["group"]) else _TOP
     found = _read.read(_subjects(hosts, task_vars, listed))
     shared = _shared({**listed, **found.groups}, hosts, top)
-    placed = place(found.values, Site(top, hosts, shared, _read.DEFAULTS, arguments["explicit"]))
+    placed = place(found.values, Site(top, hosts, shared, _read.DEFAULTS, arguments["explicit"], tuple(found.groups)))
     named = {**found.groups, **{name: shared[name] for name in placed.groups if name in shared}}
     texts = _files.files(placed, top=top, groups=named, hosts=hosts, single=arguments["single_file"])
     missing = [str(host) for host in task_vars["ansible_play_hosts_all"] if str(host) not in hosts]

@@ -15,7 +15,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Hca
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._discovery import read
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import BondState, Claim, Found, Presence
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._parsed import Parsed
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described, Said
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described, Said, described
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Route
 
 GUID = "0x0002c903000f0001"
@@ -117,3 +117,18 @@ def test_what_no_declaration_has() -> None:
     assert values(found)["ipoib_interfaces"] == [{"port_guid": Reference("found_ib___7____port"), "addresses": [Reference("found_ib___7____address")]}]
     found = reading([IB0._replace(addresses=("10.20.0.0/24",))])
     assert values(found) == {} and "no declaration can have it" in found.left[0].why
+
+
+def test_an_interface_that_files_configure_and_that_does_not_exist() -> None:
+    files = {
+        "/etc/systemd/network/20-child.network": "[Match]\nName=ib0.8001\n[Network]\nAddress=10.21.0.1/24\n",
+        "/etc/systemd/network/21-next.network": "[Match]\nName=ib1\n[Network]\nAddress=10.22.0.1/24\n",
+        "/etc/systemd/network/22-other.network": "[Match]\nName=eth0.8001 xib0.8001\n[Network]\nAddress=10.23.0.1/24\n",
+    }
+    second = PORT._replace(name="mlx5_1/1", device="mlx5_1", port_guid="0x0002c903000f0002")
+    whole = Found({"ib0": IB0}, files, hcas=(HCA,), ports=(PORT, second), backends=NETWORKD)
+    found = read(Subject("node1", found=described(whole, whole)))
+    assert list(found.dangers) == [
+        "ib0.8001 is configured in /etc/systemd/network/20-child.network, and does not exist, so it was not declared",
+        "ib1 is configured in /etc/systemd/network/21-next.network, and does not exist, so it was not declared",
+    ]

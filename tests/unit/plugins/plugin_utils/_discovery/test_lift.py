@@ -42,6 +42,12 @@ def test_what_a_group_shares_goes_to_the_group() -> None:
     assert list(placed.groups) == ["opensm"] and placed.hosts == {}
 
 
+def test_a_group_for_one_concern_gets_nothing_else() -> None:
+    site = SITE._replace(reserved=("opensm",))
+    assert list(place(own("x", HOSTS[2:5], "opensm_x"), site).groups) == ["opensm"]
+    assert place(own(4092, HOSTS[2:5]), site).groups == {}
+
+
 def test_a_few_that_differ_override_it() -> None:
     placed = place({**own(4092, HOSTS[:8]), **own(65520, HOSTS[8:9])}, SITE)
     assert placed.groups["rdma"][0].value == 4092
