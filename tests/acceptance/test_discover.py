@@ -48,6 +48,54 @@ systemctl enable --now systemd-networkd
 networkctl reload
 """
 FORGET = "rm /etc/systemd/network/20-ib.network"
+# Other back-ends, each as its own tools or an administrator would write it.
+KEYFILE = """
+apt-get -qq -y install --no-install-recommends network-manager && umask 077
+cat > /etc/NetworkManager/system-connections/storage.nmconnection <<END
+[connection]
+id=storage
+uuid=9c92fad9-6ecb-3e6c-eb4d-8a47c6f50c04
+type=infiniband
+zone=trusted
+
+[infiniband]
+mac-address=$(cat /sys/class/net/ib0/address)
+transport-mode=datagram
+mtu=1500
+
+[ipv4]
+address1=10.20.0.1/24
+method=manual
+route1=10.30.0.0/16,10.20.0.254
+END
+"""
+STANZA = """
+apt-get -qq -y install ifupdown
+cat >> /etc/network/interfaces <<'END'
+auto ib0
+iface ib0 inet static
+    address 10.20.0.2
+    netmask 255.255.255.0
+    mtu 1500
+    post-up ip route add 10.30.0.0/16 via 10.20.0.254 || true
+    dns-nameservers 10.20.0.9
+END
+"""
+NETPLAN = """
+apt-get -qq -y install netplan.io && umask 077
+cat > /etc/netplan/10-ib.yaml <<'END'
+network:
+  version: 2
+  ethernets:
+    ib0:
+      mtu: 1500
+      addresses: [10.20.0.3/24]
+      routes: [{to: 10.30.0.0/16, via: 10.20.0.254}]
+      nameservers: {addresses: [10.20.0.9]}
+END
+netplan generate
+"""
+SETTINGS = {"node1": (KEYFILE, "connection.zone"), "node2": (STANZA, "dns-nameservers"), "node3": (NETPLAN, "Network.DNS")}
 SECRET = "vault_opensm_sm_key=0x0000000000001234"
 # What the collection owns from then on, and nothing else.
 OWNED = (
@@ -135,3 +183,25 @@ def test_what_was_set_up_by_hand_is_declared_and_taken_over(handmade: Cluster, t
     assert again["node1"] == found["node1"] and again["rdma"] == found["rdma"]
     run = handmade.play("site", "--check", "-i", str(second), "-e", SECRET, inventory=inventory)
     assert run.status == 0 and not records.changes(run.events), run.output
+
+
+@pytest.mark.long
+@pytest.mark.proves("discovered", debian12=REAL)
+def test_the_files_of_other_back_ends_are_read(tmp_path: pathlib.Path) -> None:
+    cluster = Cluster("rdma-discovered-ends")
+    try:
+        cluster.command("up", "--topology", "3-nodes")
+        for node, (script, _setting) in SETTINGS.items():
+            done = cluster.shell(node, "modprobe ib_ipoib; " + script)
+            assert done.returncode == 0, done.stdout + done.stderr
+        run = cluster.play("discover", "-e", "discover_output=%s" % (tmp_path / "found"), inventory=names(cluster, tmp_path))
+        assert run.status == 0, run.output
+        found = declared(tmp_path / "found")
+        report = (tmp_path / "found/report.txt").read_text(encoding="utf-8")
+        interface = {"pci": "0000:03:00.0", "mtu": 1500, "addresses": ["{{ found_ib0_address }}"], "routes": [{"to": "10.30.0.0/16", "via": "10.20.0.254"}]}
+        assert found["rdma"]["ipoib_interfaces"] == [interface]
+        for number, (node, (_script, setting)) in enumerate(SETTINGS.items(), 1):
+            assert found[node]["found_ib0_address"] == "10.20.0.%d/24" % number
+            assert "%s: %s (" % (node, setting) in report
+    finally:
+        cluster.command("down")
