@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from .._concern import Discovery, Subject
 from .._discovered import Left, Reading, Value
-from .._facts._apart import of_fabric
+from .._facts._port_rows import fabric_ports
 from .._facts._portname import describe, durable
-from .._foreign import rows_of
 
 _ACTIVE = "ACTIVE"
 
 
 def read(subject: Subject) -> Reading:
     """The declarations of one host. Without a declaration, all of its InfiniBand ports are to be active."""
-    ports = of_fabric(rows_of(subject.facts, "ports"))
+    ports = fabric_ports(subject.facts)
     active = [port for port in ports if port.get("state") == _ACTIVE]
     idle = [port for port in ports if port.get("state") != _ACTIVE]
     if not active:

@@ -10,6 +10,7 @@ import typing as t
 
 from .._concern import Discovery, Subject
 from .._discovered import Joined, Left, Value
+from .._facts._port_rows import fabric_ports
 from .._facts._portname import describe, durable
 from .._hosts import natural
 from ._fabrics import DEFAULT_FABRIC, DEFAULT_PREFIX, is_name
@@ -17,7 +18,7 @@ from ._found import Whole
 from ._partitions._declared import declarations
 from ._partitions._input import Inventory
 from ._placement import GROUP
-from ._running import Manager, managers_of, ports_of, prefix_of
+from ._running import Manager, managers_of, prefix_of
 from ._settings import settings_of
 
 _DOWN = "DOWN"
@@ -32,7 +33,7 @@ class _Site:
 
     def __init__(self, subjects: t.Sequence[Subject]) -> None:
         self.subjects = {subject.host: subject for subject in subjects}
-        self.ports = {host: ports_of(subject.facts) for host, subject in self.subjects.items()}
+        self.ports = {host: fabric_ports(subject.facts) for host, subject in self.subjects.items()}
         looks: dict[str, Whole] = {host: subject.found for host, subject in self.subjects.items()}
         self.found = {host: whole.found for host, whole in looks.items()}
         self.managers = [manager for host, whole in looks.items() for manager in managers_of(whole, host, self.subjects[host].facts)]

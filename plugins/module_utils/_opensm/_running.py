@@ -10,9 +10,9 @@ import re
 import typing as t
 
 from .._codes import is_guid, normal_guid
-from .._facts._apart import of_fabric
+from .._facts._port_rows import fabric_ports
 from .._facts._portname import Port
-from .._foreign import decimal, rows_of
+from .._foreign import decimal
 from ._conf import ADOPTED, CONF, DECLARED, values
 from ._fabrics import DEFAULT_PREFIX
 from ._found import Found, Whole
@@ -62,13 +62,8 @@ class Manager(t.NamedTuple):
 
 def prefix_of(port: Port) -> str:
     """The upper half of the first GID of a port; "" where it has none."""
-    digits = str(port.get("gid") or "").replace(":", "")[:16]
+    digits = str(port.get("gid", "")).replace(":", "")[:16]
     return "0x" + digits.lower() if is_guid(digits) else ""
-
-
-def ports_of(facts: t.Mapping[str, t.Any] | None) -> list[Port]:
-    """The ports of a host that defaults include."""
-    return of_fabric(rows_of(facts, "ports"))
 
 
 def _bound(guid: str, ports: t.Sequence[Port]) -> Port:
@@ -122,7 +117,7 @@ def _named(whole: Whole, keys: t.Mapping[str, t.Sequence[str]], key: str) -> str
 
 def managers_of(whole: Whole, host: str, facts: t.Mapping[str, t.Any] | None) -> list[Manager]:
     """The subnet managers of a host."""
-    ports = ports_of(facts)
+    ports = fabric_ports(facts)
     managers = _ours(whole.found, host, ports)
     for predecessor in whole.found.predecessors:
         if predecessor.runs:

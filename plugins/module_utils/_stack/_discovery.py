@@ -23,9 +23,15 @@ _REPOSITORY = (
 )
 
 
+def _installed(look: t.Any) -> frozenset[str]:
+    """The names in the look at packages, which are pairs."""
+    pairs = look if isinstance(look, list) else []
+    return frozenset(str(pair[0]) for pair in pairs if isinstance(pair, (list, tuple)) and pair)
+
+
 def _packages(subject: Subject) -> Reading:
     """What of the distribution's stack is not installed: a run would install it."""
-    installed = dict(subject.recall("packages") or ())
+    installed = _installed(subject.recall("packages"))
     family = by_name(part(subject.facts, "os").get("family"))
     if family is None or not installed:
         return Reading()
@@ -33,6 +39,10 @@ def _packages(subject: Subject) -> Reading:
     values = [Value("ofed_tools", False, "not installed: %s" % ", ".join(missing["tools"]))] if missing["tools"] else []
     left = [Left("a stack without %s" % ", ".join(missing["core"]), "a run of rdma.ofed.site installs what is missing")] if missing["core"] else []
     return Reading(values, left)
+
+
+def _listed(value: t.Any) -> t.Sequence[t.Any]:
+    return value if isinstance(value, (list, tuple)) else ()
 
 
 def _protocols(subject: Subject, ulps: t.Collection[str]) -> list[Left]:
@@ -62,7 +72,7 @@ def read(subject: Subject) -> Reading:
         values.append(Value("ofed_source", kind, evidence))
         values += [Value("ofed_version", version, evidence)] if version else []
         left.append(Left("the source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
-    ulps = [str(name) for name in stack.get("ulps") or ()]
+    ulps = [name for name in PROTOCOLS if name in _listed(stack.get("ulps"))]
     values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
     left += _protocols(subject, ulps)
     if kind and not stack.get("complete", True):

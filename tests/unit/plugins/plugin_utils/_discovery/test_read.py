@@ -1,0 +1,92 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""A node can answer anything. Whatever that is, the discovery of the others goes on, and the files can be written."""
+
+from __future__ import annotations
+
+import random
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
+from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor, Whole
+from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._files import files
+from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._lift import Site, place
+from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._read import DEFAULTS, read
+from support import hostile
+
+SCALARS = (None, True, -1, 0, 5, 70000, "", "InfiniBand", "ACTIVE", "DOWN", "0x0000000000000101", *hostile.NAMES)
+GIDS = ("fe80:0000:0000:0000:0000:0000:0000:0101", "fe80:0000:0000:0001:0000:0000:0000:0102")
+ROW = ("name", "type", "netdev", "device", "pci", "port", "port_guid", "gid", "state", "lid", "sm_lid", "psid", "firmware", "link_layer", "loaded")
+KEYS = ("routing_engine", "qos", "sm_priority", "subnet_prefix", "guid", "log_flags", "log_file", "root_guid_file", "x", "sm_key", "ignore_other_sm")
+TABLES = ("ports", "hcas", "soft_links", "modules")
+
+
+class Chance(random.Random):
+    """Draws what a node may answer."""
+
+    def scalar(self) -> t.Any:
+        return self.choice(SCALARS)
+
+    def some(self, names: t.Sequence[str], draw: t.Callable[[], t.Any]) -> dict[str, t.Any]:
+        return {name: draw() for name in names if self.random() < 0.7}
+
+    def or_else(self, value: t.Any) -> t.Any:
+        """Return the value, or rarely something else."""
+        return self.choice([self.scalar(), [self.scalar()], {"x": self.scalar()}]) if self.random() < 0.1 else value
+
+    def row(self) -> t.Any:
+        port = {"link_layer": "InfiniBand", "gid": self.choice(GIDS)} if self.random() < 0.6 else {}
+        return self.or_else({**self.some(ROW, self.scalar), **port})
+
+    def rows(self) -> t.Any:
+        return self.or_else([self.row() for _number in range(self.randrange(4))])
+
+    def facts(self) -> t.Any:
+        parts = {
+            "os": self.or_else({"family": "Debian"}),
+            "stack": self.or_else(
+                {**self.some(("version", "ulps", "loaded", "complete"), self.scalar), "kind": self.choice(["inbox", "doca", "none", self.scalar()])}
+            ),
+            "gpu": self.or_else(self.some(("devices", "peers"), self.rows)),
+            **{name: self.rows() for name in TABLES},
+        }
+        return self.choice([None, *[{name: value for name, value in parts.items() if self.random() < 0.9}] * 9])
+
+    def text(self) -> str:
+        return self.choice(hostile.NAMES)
+
+    def manager(self) -> Managers:
+        keys = {key: (self.text(),) for key in KEYS if self.random() < 0.4}
+        return Managers(predecessors=(Predecessor(self.text(), keys, self.text(), self.text()),))
+
+    def looks(self) -> dict[str, t.Any]:
+        whole = {
+            "kernel_modules": encode(SeenOfStack(Seen())),
+            "opensm": encode(Whole(self.manager(), {self.text(): self.text()})),
+            "ipoib": encode(Described(Interfaces())),
+            "packages": [["rdma-core", "1"]],
+        }
+        return {name: self.or_else(look) for name, look in whole.items() if self.random() < 0.9}
+
+
+def test_any_answer() -> None:
+    chance = Chance(1)
+    for _round in range(600):
+        hosts = ["node%d" % number for number in range(chance.randrange(1, 4))]
+        found = read([Subject(host, facts=chance.facts(), groups={"rdma": hosts, "all": hosts}, recall=chance.looks().get) for host in hosts])
+        placed = place(found.values, Site("rdma", hosts, {}, DEFAULTS))
+        texts = files(placed, top="rdma", groups=found.groups, hosts=hosts, single=False)
+        assert all(line.isprintable() for text in texts.values() for line in text.splitlines())
+
+
+def test_each_look_of_a_discovery_is_tried() -> None:
+    assert {"kernel_modules", "opensm", "ipoib", "packages"} == {name for name, concern in CONCERNS.items() if concern.discovery.hints is not None}
