@@ -23,7 +23,7 @@ from ._handmade import SeenOfStack
 from ._input import problems, value_text
 from ._wanted import USUAL, Wanted
 
-# Files of rdma-core and of vendors, with lines that nobody has to know of.
+# Files of rdma-core and of vendors, whose lines are part of the installation.
 _OF_PACKAGES = ("mlnx.conf", "mlx4.conf", "truescale.conf")
 _DRIVER = "force_load "
 _FORCED = 'force_drivers+=" '

@@ -81,7 +81,7 @@ def test_options_of_others_and_ours() -> None:
 
 
 @pytest.mark.parametrize("text", [*hostile.NAMES, "", '"a b"'])
-def test_an_option_that_nobody_can_declare_is_named(text: str) -> None:
+def test_an_option_that_can_not_be_declared_is_named(text: str) -> None:
     found = option("send_queue_size=%s" % text)
     reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=found))))
     assert problems({value.variable: value.value for value in reading.values}) == []

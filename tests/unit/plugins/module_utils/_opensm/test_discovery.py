@@ -133,7 +133,7 @@ def test_no_master() -> None:
     assert "is master on node1" in join([host("node1", handmade(), port(1, sm=0))]).dangers[0]
 
 
-def test_nobody_manages_the_fabric() -> None:
+def test_a_fabric_that_none_of_the_hosts_manages() -> None:
     joined = join([host("node1", Found(), port(1, lid=1, sm=9))])
     assert values(joined) == {"opensm_state": "unmanaged"}
     assert "no subnet manager runs" in join([host("node1", Found(), port(1, sm=0))]).dangers[0]
