@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
-import json
 import subprocess
 import typing as t
 
 import pytest
-from cluster import BIN, Cluster, environment
+import tasks
+from cluster import Cluster, environment
 from common import ROOT
 from proofs import LOOK_ALIKE
 
@@ -87,14 +87,10 @@ class Node(t.NamedTuple):
     def packages(self) -> dict[str, str]:
         return dict(line.split() for line in self.run("rpm -qa --qf '%{NAME} %{VERSION}\\n'").splitlines())
 
-    def stack(self, *arguments: str, **options: t.Any) -> dict[str, t.Any]:
+    def stack(self, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
         """Return the result of the module, failed or not."""
-        given = json.dumps({"allow_upgrade": True, **options})
-        argv = [str(BIN / "ansible"), "-i", str(self.cluster.inventory), NODE, "-m", "rdma.ofed.driver_stack", "-a", given, *arguments]
-        env = dict(environment(), ANSIBLE_LOAD_CALLBACK_PLUGINS="1", ANSIBLE_STDOUT_CALLBACK="ansible.posix.json")
-        done = subprocess.run(argv, cwd=ROOT, env=env, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
-        text = done.stdout[done.stdout.index("{\n") :]
-        return {"failed": False, **json.loads(text)["plays"][0]["tasks"][0]["hosts"][NODE]}
+        task = tasks.module("driver_stack", check, allow_upgrade=True, **options)
+        return tasks.run(self.cluster.inventory, [NODE], [task], environment=environment())[NODE][0]
 
 
 @pytest.fixture(scope="module")
@@ -125,7 +121,7 @@ def node() -> collections.abc.Iterator[Node]:
 @pytest.mark.proves("mlnx_ofed", "doca", el9=LOOK_ALIKE)
 def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, versions: dict[str, str]) -> None:
     before = node.packages()
-    foreseen = node.stack("--check", **wish)
+    foreseen = node.stack(check=True, **wish)
     assert not foreseen["failed"], foreseen["msg"]
     assert node.packages() == before
     done = node.stack(**wish)
@@ -147,8 +143,8 @@ def test_whatever_is_replaced_the_firewall_stays(node: Node, wish: Options, vers
 def test_what_would_go_along_is_refused_and_named(node: Node, wish: Options) -> None:
     node.run("dnf -y install site-lustre")
     before = node.packages()
-    for arguments in (("--check",), ()):
-        refused = node.stack(*arguments, **wish)
+    for check in (True, False):
+        refused = node.stack(check, **wish)
         assert refused["failed"], refused
         assert refused["dependants"] == ["site-lustre"]
         assert "ofed_allow_removal" in refused["msg"]
@@ -211,7 +207,7 @@ def test_opensm_goes_from_the_record_alone_where_the_stack_needs_it(node: Node, 
 def test_what_the_installer_lacks_of_the_distribution_is_installed(node: Node) -> None:
     assert not node.stack(**ABSENT)["failed"]
     node.run(INSTALLER % INSTALLED)
-    foreseen = node.stack("--check", **INSTALLED)
+    foreseen = node.stack(check=True, **INSTALLED)
     assert not foreseen["failed"], foreseen["msg"]
     assert "tk" not in node.packages()
     # The message names the repository that lacks it; nothing has changed.
@@ -245,7 +241,7 @@ def test_an_update_of_the_system_replaces_nothing_that_the_installer_has_install
         node.run("dnf -y upgrade")
         assert node.packages() == before
         for off in ({"protect_packages": False}, {"state": "absent"}):
-            foreseen, done = node.stack("--check", **INSTALLED, **off), node.stack(**INSTALLED, **off)
+            foreseen, done = node.stack(check=True, **INSTALLED, **off), node.stack(**INSTALLED, **off)
             assert not done["failed"], done["msg"]
             assert done["changes"] == foreseen["changes"]
             # Locks set by the site itself stay.
