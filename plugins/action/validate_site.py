@@ -143,8 +143,8 @@ class ActionModule(ControllerAction):
             for name, concern in CONCERNS.items():
                 foreseen.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
             # The roles replace the outcomes that an earlier playbook of this run has left.
-            stays = not leaves and not any("%s_outcome" % role in task_vars for role in ORDER)
-            foreseen["settled"] = settled(CONCERNS, abouts) if stays else []
+            stays = not any("%s_outcome" % role in task_vars for role in ORDER)
+            foreseen["settled"] = settled(CONCERNS, abouts, leaves) if stays else []
             _looks.keep_judged(subject.host, foreseen)
             result.update(foreseen)
         result["left_out"] = leaves

@@ -102,8 +102,8 @@ stack_settled:
   sample: true
 settled:
   description:
-    - The roles that playbook C(site) skips on the host, in its order, up to the first that has something to do or to report. It is empty where the host is
-      left out of a role, and where an earlier playbook of the run has set the outcome of a role.
+    - The roles that playbook C(site) skips on the host, in its order, up to the first that has something to do or to report. The roles that the host is left
+      out of are among them. It is empty where an earlier playbook of the run has set the outcome of a role.
   returned: with O(foresee), where nothing is wrong
   type: list
   elements: str

@@ -29,11 +29,13 @@ def _is_settled(concern: Concern, subject: Subject) -> bool:
     return result is not None and not any(result.get(key) for key in _TOLD)
 
 
-def settled(concerns: t.Mapping[str, Concern], abouts: t.Mapping[str, Subject]) -> list[str]:
-    """The settled roles up to the first that is not: what that one changes may concern all after it. `abouts`: the host, by concern."""
+def settled(concerns: t.Mapping[str, Concern], abouts: t.Mapping[str, Subject], left_out: t.Container[str] = ()) -> list[str]:
+    """The roles that need no task, up to the first that does: what that one changes may concern all after it. `abouts`: the host, by concern. `left_out`: the
+    roles that the host is left out of, which change nothing.
+    """
     found: list[str] = []
     for role in ORDER:
-        if not _is_settled(concerns[role], abouts[role]):
+        if role not in left_out and not _is_settled(concerns[role], abouts[role]):
             break
         found.append(role)
     return found

@@ -88,6 +88,16 @@ def test_a_role_that_has_something_to_report_runs(told: str) -> None:
     assert settled(concerns, dict.fromkeys(ORDER, subject)) == list(ORDER)
 
 
+def test_roles_that_the_host_is_left_out_of_need_no_task() -> None:
+    """A host with one fault costs a run no more than others, as long as the fault stays."""
+    concerns = dict.fromkeys(ORDER, Concern("any", {}, settled=lambda _subject: True))
+    concerns.update(dict.fromkeys(("kernel_modules", "ipoib"), Concern("any", {}, settled=lambda _subject: False)))
+    abouts = dict.fromkeys(ORDER, Subject("node1", {}, {}))
+    assert settled(concerns, abouts) == ["ofed"]
+    assert settled(concerns, abouts, {"kernel_modules": ["no such port"]}) == list(ORDER[: ORDER.index("ipoib")])
+    assert settled(concerns, abouts, {"kernel_modules": ["no such port"], "ipoib": ["a profile"]}) == list(ORDER)
+
+
 def test_each_role_that_the_site_may_leave_out_can_tell() -> None:
     """The site includes each file unless its last role is settled, and so all roles before that one."""
     included = []
