@@ -33,7 +33,7 @@ def bundle(lab: Cluster, tmp_path: pathlib.Path) -> collections.abc.Iterator[dic
     made = bundles[VERSION]
     assert lab.shell(NODE, "mkdir /srv/stacks").returncode == 0
     for name in (made["folder"], bundles[OTHER]["archive"], "distribution"):
-        subprocess.run(["docker", "cp", "--quiet", str(tmp_path / name), "%s-%s:/srv/stacks/" % (lab.lab[-1], NODE)], check=True, timeout=300)
+        subprocess.run(["docker", "cp", str(tmp_path / name), "%s-%s:/srv/stacks/" % (lab.lab[-1], NODE)], check=True, timeout=300)
     source = "echo 'deb [trusted=yes] file:/srv/stacks/distribution ./' >/etc/apt/sources.list.d/standin.list && apt-get update -q"
     assert lab.shell(NODE, source).returncode == 0
     yield {"ofed_source": "mlnx_ofed", "ofed_version": VERSION, "ofed_packages": "basic", "ofed_bundle": "/srv/stacks/" + made["folder"]}

@@ -45,7 +45,7 @@ def vendor() -> collections.abc.Iterator[Cluster]:
         for node in ("node1", "node2"):
             shell(cluster, node, "mkdir /srv/vendor")
             for path in PACKAGES:
-                subprocess.run(["docker", "cp", "--quiet", str(path), "%s-%s:/srv/vendor/" % (PREFIX, node)], check=True, timeout=300)
+                subprocess.run(["docker", "cp", str(path), "%s-%s:/srv/vendor/" % (PREFIX, node)], check=True, timeout=300)
             shell(cluster, node, INSTALL % "install infiniband-diags /srv/vendor/*.deb")
             assert "5.6.0.MLNX" in shell(cluster, node, "dpkg-query -W opensm")
         for node in ("node1", "node2", WITNESS):
