@@ -15,7 +15,7 @@ from .._files import write_file
 from ._files import HEADER
 
 _PLACES = ("*.yml", "group_vars/*.yml", "host_vars/*.yml", "report.txt")
-_NEXT = "Next: name another folder with -e discover_output=FOLDER, or move what is there away"
+_NEXT = "Next: name another directory with -e discover_output=FOLDER, or move what is there"
 
 
 def _is_ours(path: str) -> bool:
@@ -31,9 +31,9 @@ def require_place(folder: str, *, overwrite: bool) -> None:
     if not os.path.lexists(folder):
         return
     if not os.path.isdir(folder):
-        raise Refused("discover_output is %s, and that is no folder. Nothing was looked at, and nothing was written. %s" % (folder, _NEXT))
+        raise Refused("discover_output is %s, which is not a directory. No host was looked at, and nothing was written. %s" % (folder, _NEXT))
     if not overwrite and os.listdir(folder):
-        words = "discover_output is %s, and it has files. Nothing was looked at, and nothing was written. Next: replace those of an earlier discovery with "
+        words = "discover_output is %s, which is not empty. No host was looked at, and nothing was written. Next: replace those of an earlier discovery with "
         raise Refused((words + "-e discover_overwrite=true, or name another folder with -e discover_output=FOLDER") % folder)
 
 
@@ -46,7 +46,7 @@ def write(folder: str, files: t.Mapping[str, str], kept: t.Iterable[str] = ()) -
     wanted = {os.path.join(folder, name): text for name, text in files.items()}
     foreign = [path for path in wanted if os.path.lexists(path) and not _is_ours(path)]
     if foreign:
-        raise Refused("%s has no line that says it is of rdma.ofed.discover, so it is not replaced, and nothing was written. %s" % (foreign[0], _NEXT))
+        raise Refused("%s was not written by rdma.ofed.discover: its first line differs. It is not replaced, and nothing was written. %s" % (foreign[0], _NEXT))
     for path, text in wanted.items():
         write_file(path, text)
     for path in there:

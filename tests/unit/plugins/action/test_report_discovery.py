@@ -68,7 +68,7 @@ def test_check_mode_writes_nothing(tmp_path: pathlib.Path) -> None:
 
 def test_a_folder_with_files_is_refused_before_the_look(tmp_path: pathlib.Path) -> None:
     (tmp_path / "mine.yml").write_text("", encoding="utf-8")
-    assert "has files. Nothing was looked at" in run(tmp_path, before=True)["msg"]
+    assert "is not empty. No host was looked at" in run(tmp_path, before=True)["msg"]
     assert "failed" not in run(tmp_path, before=True, overwrite=True)
 
 

@@ -61,14 +61,14 @@ def test_nothing_of_others_is_replaced(tmp_path: pathlib.Path) -> None:
     (folder / "host_vars/mine.yml").write_text("x: 1\n", encoding="utf-8")
     write(str(folder), {"hosts.yml": HEADER + "\n---\n"})
     assert sorted(path.name for path in folder.rglob("*.yml")) == ["hosts.yml", "mine.yml"]
-    with pytest.raises(Refused, match=r"mine\.yml has no line"):
+    with pytest.raises(Refused, match=r"mine\.yml was not written by rdma.ofed.discover"):
         write(str(folder), {"hosts.yml": HEADER + "\nother\n", "host_vars/mine.yml": HEADER + "\n"})
     assert "other" not in (folder / "hosts.yml").read_text(encoding="utf-8")
 
 
 def test_a_place_that_is_no_folder(tmp_path: pathlib.Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
-    with pytest.raises(Refused, match="that is no folder"):
+    with pytest.raises(Refused, match="is not a directory"):
         require_place(str(tmp_path / "file"), overwrite=True)
     with pytest.raises(RdmaError):
         write(str(tmp_path / "file"), {"hosts.yml": ""})
