@@ -67,7 +67,7 @@ def test_a_reference_and_a_list_of_its_name_differ() -> None:
 
 @given(st.lists(st.sampled_from([None, 2048, 4092, 65520]), min_size=len(HOSTS), max_size=len(HOSTS)))
 def test_each_host_gets_what_it_has(found: list[int | None]) -> None:
-    placed = place({host: [Value("mtu", value, "")] if value else [] for host, value in zip(HOSTS, found, strict=True)}, SITE)
+    placed = place({host: [Value("mtu", value, "")] if value else [] for host, value in zip(HOSTS, found)}, SITE)
     assert [effective(placed, SITE, host, "mtu") for host in HOSTS] == [value or 2048 for value in found]
 
 
