@@ -19,7 +19,7 @@ LOOKED = "Look at the node within the time limit"
     ("arguments", "said"),
     [
         (["-e", "discover_ouput=new"], "discover_ouput is unknown; allowed: discover_output"),
-        (["-e", "discover_overwrite=perhaps"], "discover_overwrite is 'perhaps'"),
+        (["-e", "discover_overwrite=perhaps"], "allowed: true or false"),
         (["-e", "discover_output=there"], "discover_output is there, which is not empty. No host was looked at"),
         (["-e", "discover_output=hosts", "-e", "discover_overwrite=true"], "discover_output is hosts, which is not a directory"),
         (["--limit", "other"], "No host of group rdma is within --limit other"),
