@@ -16,7 +16,11 @@ _TEXTS = ("name", "device", "port_guid", "gid", "link_layer", "state", "pci", "a
 _NUMBERS = ("port", "lid", "sm_lid")
 
 
+def _is_number(value: t.Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def fabric_ports(facts: t.Mapping[str, t.Any] | None) -> list[Port]:
     """The ports that defaults include, with all of these fields. Ports with another type in one of them are left out."""
     filled = [{**dict.fromkeys(_TEXTS, ""), **dict.fromkeys(_NUMBERS, 0), **row} for row in rows_of(facts, "ports")]
-    return of_fabric(row for row in filled if all(isinstance(row[name], str) for name in _TEXTS) and all(type(row[name]) is int for name in _NUMBERS))
+    return of_fabric(row for row in filled if all(isinstance(row[name], str) for name in _TEXTS) and all(_is_number(row[name]) for name in _NUMBERS))
