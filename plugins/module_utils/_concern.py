@@ -93,12 +93,12 @@ def _reads_nothing(_subject: Subject) -> Reading:
 
 
 class Discovery(t.NamedTuple):
-    """How a concern describes what is on the hosts by declarations. All functions are pure, and get hosts whose variables count for nothing."""
+    """How a concern describes what is on the hosts by declarations. All functions are pure. They ignore the variables of the hosts."""
 
     read: t.Callable[[Subject], Reading] = _reads_nothing
-    """The declarations of one host, from its facts and the look. It is called only after a look, if the discovery has a form."""
+    """The declarations of one host, from its facts and the look. With `seen`, it is called only for hosts with a result of the look."""
     join: t.Callable[[t.Sequence[Subject]], Joined] | None = None
-    """The declarations that take several hosts to tell."""
+    """The declarations that can be read only from several hosts together."""
     hints: t.Mapping[str, t.Any] | None = None
     """What the look needs to know. None: the facts tell all."""
     seen: type | None = None
@@ -159,7 +159,7 @@ class Concern(t.NamedTuple):
     """From the module's options and the facts of this run: the result where the node has nothing for the module; None where it has to run there."""
 
     discovery: Discovery = Discovery()
-    """How what is on the hosts becomes declarations."""
+    """How the present state of the hosts is described by declarations."""
 
     settled: t.Callable[[Subject], bool] | None = None
     """Whether the role certainly has nothing to do and nothing to report. None: `unchanged` or `idle` tells. Expects validated variables."""

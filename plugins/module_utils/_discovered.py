@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""What discovery reads from the look at a host: declarations that describe what is there, and what no declaration can describe. Pure data."""
+"""What discovery reads from the look at a host: declarations that describe its state, and what no declaration can describe. Pure data."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Reading(t.NamedTuple):
     values: t.Sequence[Value] = ()
     left: t.Sequence[Left] = ()
     dangers: t.Sequence[str] = ()
-    """What is there and does harm, in words."""
+    """Dangerous findings, in words."""
 
 
 def together(readings: t.Iterable[Reading]) -> Reading:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""A fabric that somebody set up by hand is described, taken over, and described again: no setting of it is lost or changed on the way."""
+"""A fabric that was set up by hand is described, taken over, and described again. No setting is lost or changed."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def join(subjects: t.Sequence[Subject]) -> Joined:
         if len(own) > 1
     ]
     known = ", ".join("%s %s" % (psid, "/".join(sorted(own))) for psid, own in sorted(versions.items()))
-    return Joined(left=[Left("the firmware of the adapters (%s)" % known, _WHY)] if known else (), dangers=dangers)
+    return Joined(left=[Left("adapter firmware (%s)" % known, _WHY)] if known else (), dangers=dangers)
 
 
 DISCOVERY = Discovery(join=join)

@@ -208,7 +208,7 @@ def _entry(host: _Host, netdev: Netdev) -> dict[str, t.Any] | None:
     entry = {**_identity(host, netdev), **settings, **(_bond(host, netdev) if netdev.kind == "bond" else {})}
     wrong = entry_problems(_VARIABLE, _plain(host, entry))
     if wrong:
-        host.left.append(Left("the interface %s" % netdev.name, "no declaration can have it: %s" % str(wrong[0])))
+        host.left.append(Left("interface %s" % netdev.name, "no declaration can have it: %s" % str(wrong[0])))
     return None if wrong else entry
 
 

@@ -52,7 +52,7 @@ def _load(found: Found, facts: t.Mapping[str, t.Any]) -> Reading:
     own = {name: where for name, where in listed.items() if name not in idle}
     own.update({name: "a list of this collection" for name in found.ours if name not in USUAL})
     refused = {name: _obstacle(Wanted(load=frozenset([name])), found) for name in (*there, *own)}
-    left += [Left("the loaded module %s" % name, "a run would refuse it: %s" % why) for name, why in refused.items() if why]
+    left += [Left("loaded module %s" % name, "a run would refuse it: %s" % why) for name, why in refused.items() if why]
     there, own = [name for name in there if not refused[name]], {name: where for name, where in own.items() if not refused[name]}
     loaded = "loaded: %s" % ", ".join(there) if there else "none of %s is loaded" % ", ".join(USUAL)
     values = [Value("kernel_modules_load", [*there, *sorted(own)], "; ".join([loaded, *("%s in %s" % (name, own[name]) for name in sorted(own))]))]
@@ -163,7 +163,7 @@ def _limits(seen: Seen) -> Reading:
     source = ", ".join("%s line %d" % (line.path, line.line) for line in lines) or "no file sets a limit for all sessions and services"
     if both and len(named) == 1 and limits.is_limit(named[0]):
         return Reading([Value("kernel_modules_memlock", _typed(named[0]), source)], (), dangers)
-    left = [Left("the limits of locked memory: %s" % source, "they differ for sessions and services; they stay as they are")] if lines else []
+    left = [Left("limits of locked memory: %s" % source, "they differ for sessions and services; they stay as they are")] if lines else []
     return Reading([Value("kernel_modules_memlock", limits.KEEP, source)], left, dangers)
 
 

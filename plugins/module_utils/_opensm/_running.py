@@ -22,7 +22,7 @@ from ._unit import Instance
 
 # The priority of an opensm that has no other.
 _LEAST = 0
-# Its number tells nothing in a file that is read later.
+# The process ID is meaningless in a file that is read later.
 _PROCESS = re.compile(r"^process [0-9]+")
 _SET_BY_ROLE = ("root_guid_file", "qos_policy_file")
 
@@ -39,7 +39,7 @@ class Manager(t.NamedTuple):
     """Where its settings come from, in words."""
     priority: int = _LEAST
     keys: t.Mapping[str, tuple[str, ...]] = {}
-    """The keys of opensm.conf that somebody has set."""
+    """The keys that opensm.conf sets explicitly."""
     partitions: str = ""
     partitions_source: str = ""
     root_guids: str = ""

@@ -27,7 +27,7 @@ def read(subject: Subject) -> Reading:
     soft = [str(row.get("name")) for row in rows_of(subject.facts, "hcas") if not row.get("pci") and row.get("name") not in known]
     source = ", ".join(path_of(link["name"]) for link in links)
     values: t.Sequence[Value] = [Value("soft_rdma_links", links, source)] if links else []
-    return Reading(values, [Left("the RDMA device %s in software" % name, _WHY) for name in soft])
+    return Reading(values, [Left("software RDMA device %s" % name, _WHY) for name in soft])
 
 
 DISCOVERY = Discovery(read)

@@ -52,7 +52,7 @@ def _protocols(subject: Subject, ulps: t.Collection[str]) -> list[Left]:
     loaded = {str(row.get("name")) for row in rows_of(subject.facts, "modules")}
     why = "the collection has not set it up: declare it in ofed_ulps, or leave it as it is"
     found = [(protocol.name, [module for module in protocol.modules if module in loaded and module not in usual]) for protocol in PROTOCOLS.values()]
-    return [Left("the protocol %s, whose module %s is loaded" % (name, modules[0]), why) for name, modules in found if modules and name not in ulps]
+    return [Left("protocol %s (module %s is loaded)" % (name, modules[0]), why) for name, modules in found if modules and name not in ulps]
 
 
 def read(subject: Subject) -> Reading:
@@ -71,7 +71,7 @@ def read(subject: Subject) -> Reading:
     elif kind:
         values.append(Value("ofed_source", kind, evidence))
         values += [Value("ofed_version", version, evidence)] if version else []
-        left.append(Left("the source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
+        left.append(Left("source of %s %s" % (kind, version), _REPOSITORY if kind == "doca" else _BUNDLE))
     ulps = [name for name in PROTOCOLS if name in _listed(stack.get("ulps"))]
     values += [Value("ofed_ulps", ulps, "the record of the last run")] if ulps else []
     left += _protocols(subject, ulps)

@@ -11,8 +11,10 @@ import pathlib
 import shutil
 import typing as t
 
+import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown, _netplan, _networkmanager
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._assignments import sections
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options
@@ -474,3 +476,18 @@ def _routes(pairs: t.Sequence[tuple[str, str]]) -> list[tuple[str, str, int]]:
         elif key == "Metric":
             found[-1] = (*found[-1][:2], int(value))
     return found
+
+
+def with_two_ports(path: pathlib.Path, stack: str) -> FakeNode:
+    """Return a node whose adapter has two ports, with the interfaces ib0 and ib1."""
+    node = FakeNode(path, stack, CAPABLE, "mlx4_core", ports=2)
+    for name in ("ib0", "ib1"):
+        node.appear(name)
+    return node
+
+
+def wait_briefly(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """Let the applier wait this long for interfaces to settle, and look often."""
+    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", seconds)
+    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
+    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)

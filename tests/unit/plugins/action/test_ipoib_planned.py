@@ -14,13 +14,12 @@ from unittest import mock
 import pytest
 from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import ipoib
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from ansible_collections.rdma.ofed.plugins.plugin_utils import _looks
-from support.ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import FakeNode, wait_briefly, with_two_ports
 
 GUID = "0x0002c903000f0001"
 IB0: list[dict[str, t.Any]] = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00::1/64"]}, {"name": "ib1", "mtu": 2044, "mode": "datagram"}]
@@ -46,15 +45,11 @@ FOREIGN = {
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.2)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.2)
 
 
 def new(path: pathlib.Path, stack: str) -> FakeNode:
-    node = FakeNode(path, stack, CAPABLE, "mlx4_core", ports=2)
-    for name in ("ib0", "ib1"):
-        node.appear(name)
+    node = with_two_ports(path, stack)
     for file, text in FOREIGN.items():
         if stack != "netplan" and "netplan" not in file:
             node.write(file, text)

@@ -12,16 +12,13 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifupdown
-from support.ipoib_node import CAPABLE, ENHANCED, FakeNode
+from support.ipoib_node import CAPABLE, ENHANCED, FakeNode, wait_briefly
 
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.3)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.3)
 
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24", "fd00:20::1/64"]}]

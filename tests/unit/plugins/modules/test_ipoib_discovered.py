@@ -15,30 +15,20 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._discovered import Reading, Reference
 from ansible_collections.rdma.ofed.plugins.module_utils._host._node import Node
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._discovery import DISCOVERY, read
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import seen
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
 from support.ipoib_declared import STACKS, WANTED
-from support.ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import FakeNode, wait_briefly, with_two_ports
 
 ROUTES = [{"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": 100}, {"to": "default", "via": "10.20.0.253"}, {"to": "10.31.0.0/16", "via": "10.20.0.253"}]
 
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.2)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
-
-
-def new(path: pathlib.Path, stack: str) -> FakeNode:
-    node = FakeNode(path, stack, CAPABLE, "mlx4_core", ports=2)
-    for name in ("ib0", "ib1"):
-        node.appear(name)
-    return node
+    wait_briefly(monkeypatch, 0.2)
 
 
 def discovered(node: FakeNode) -> Reading:
@@ -75,7 +65,7 @@ def again(node: FakeNode) -> dict[str, t.Any]:
 @pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("case", WANTED)
 def test_what_was_declared_once(tmp_path: pathlib.Path, stack: str, case: str) -> None:
-    node = new(tmp_path, stack)
+    node = with_two_ports(tmp_path, stack)
     node.call(interfaces=WANTED[case])
     declared = again(node)["ipoib_interfaces"]
     bonds = [each for each in declared if "bond" in each]
@@ -112,11 +102,11 @@ def drawn(chance: random.Random) -> list[dict[str, t.Any]]:
 def test_random_declarations(tmp_path: pathlib.Path, stack: str) -> None:
     chance = random.Random(11)
     for number in range(25):
-        node = new(tmp_path / str(number), stack)
+        node = with_two_ports(tmp_path / str(number), stack)
         node.call(interfaces=drawn(chance))
         again(node)
 
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_bare_interfaces_are_not_declared(tmp_path: pathlib.Path, stack: str) -> None:
-    assert again(new(tmp_path, stack)) == {}
+    assert again(with_two_ports(tmp_path, stack)) == {}

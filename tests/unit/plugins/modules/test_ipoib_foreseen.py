@@ -10,11 +10,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, refusals
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import look_whole
-from support.ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode, wait_briefly
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 BOND: list[t.Any] = [{"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"ports": ["ib0", "ib1"]}}]
@@ -22,9 +21,7 @@ BOND: list[t.Any] = [{"name": "bond0", "addresses": ["10.20.0.1/24"], "bond": {"
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.3)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.3)
 
 
 def node_with_address(root: pathlib.Path, stack: str, *, bonding: bool = False) -> FakeNode:

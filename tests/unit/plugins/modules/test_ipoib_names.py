@@ -12,9 +12,9 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _rename
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _rename
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Naming
-from support.ipoib_node import FakeNode
+from support.ipoib_node import FakeNode, wait_briefly
 
 STACKS = ["systemd-networkd", "ifupdown", "networkmanager", "netplan"]
 FIRST, SECOND = "0x0002c903000f0001", "0x0002c903000f0002"
@@ -26,9 +26,7 @@ SWAPPED: list[t.Any] = [
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.3)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.3)
 
 
 def new(root: pathlib.Path, stack: str, up: t.Sequence[str] = ()) -> FakeNode:

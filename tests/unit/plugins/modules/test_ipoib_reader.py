@@ -13,11 +13,10 @@ from ansible_collections.rdma.ofed.plugins.module_utils import _finding
 from ansible_collections.rdma.ofed.plugins.module_utils._check._words import result
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._expectation import Around
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._concern import Options, unchanged
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._expect import findings
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed, look_whole
-from support.ipoib_node import FakeNode
+from support.ipoib_node import FakeNode, wait_briefly
 
 IB0: list[t.Any] = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 IB1: list[t.Any] = [{"name": "ib1", "addresses": ["10.21.0.1/24"]}]
@@ -44,9 +43,7 @@ CASES = [
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.3)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.3)
 
 
 def say(node: FakeNode, stack: str, said: str) -> None:

@@ -13,8 +13,8 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, RdmaError, Refused
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply, _look
-from support.ipoib_node import CAPABLE, FakeNode
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _look
+from support.ipoib_node import CAPABLE, FakeNode, wait_briefly
 
 SSH = {"SSH_CONNECTION": "10.20.0.9 50000 10.20.0.1 22"}
 TIMER = "rdma-ofed-ipoib-rollback.timer"
@@ -25,9 +25,7 @@ BOND: list[dict[str, t.Any]] = [{"name": "bond0", "mode": "connected", "addresse
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.2)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.2)
 
 
 def made(path: pathlib.Path, stack: str, interfaces: list[dict[str, t.Any]]) -> FakeNode:

@@ -14,15 +14,13 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, InvalidInput, Refused
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
 from support.ipoib_declared import BOND, CHILDREN, STACKS, WANTED
-from support.ipoib_node import CAPABLE, FakeNode
+from support.ipoib_node import CAPABLE, FakeNode, wait_briefly
 from support.module_results import pending_words
 
 
 @pytest.fixture(autouse=True)
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_apply, "SETTLE_TIMEOUT", 0.2)
-    monkeypatch.setattr(_apply, "SETTLE_STEP", 0.01)
-    monkeypatch.setattr(_apply, "NUDGE_AFTER", 0.05)
+    wait_briefly(monkeypatch, 0.2)
 
 
 def new(path: pathlib.Path, stack: str, loaded: bool = True) -> FakeNode:

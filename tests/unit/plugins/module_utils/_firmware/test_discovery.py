@@ -16,7 +16,7 @@ def host(name: str, *versions: str) -> Subject:
 def test_versions_that_differ() -> None:
     found = join([host("node1", "16.35.4030"), host("node2", "16.35.4030"), host("node3", "16.35.2000"), Subject("node4")])
     assert found.dangers == ["adapters with PSID MT_8 have different firmware: 16.35.2000 on node3; 16.35.4030 on node[1-2]"]
-    assert [left.what for left in found.left] == ["the firmware of the adapters (MT_8 16.35.2000/16.35.4030)"]
+    assert [left.what for left in found.left] == ["adapter firmware (MT_8 16.35.2000/16.35.4030)"]
 
 
 def test_equal_versions_and_none() -> None:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Interfaces that somebody has configured: what is declared, what is dangerous, and what no declaration has."""
+"""Interfaces that were configured by hand: what is declared, what is dangerous, and what no declaration can express."""
 
 from __future__ import annotations
 

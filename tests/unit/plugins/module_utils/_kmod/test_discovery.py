@@ -117,7 +117,7 @@ def test_what_a_run_would_refuse_is_named_and_not_declared() -> None:
     declared = values(found)
     assert declared == {"kernel_modules_load": ["ib_umad"], "kernel_modules_options": {"ib_ipoib": {"recv_queue_size": 9}}, "kernel_modules_memlock": "keep"}
     for words in (
-        "the loaded module ib_srpt: a run would refuse it",
+        "loaded module ib_srpt: a run would refuse it",
         "option what of ib_ipoib",
         "option send_queue_size of ib_ipoib",
         "option a of ib_old",

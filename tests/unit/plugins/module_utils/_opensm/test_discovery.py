@@ -80,7 +80,7 @@ def left(joined: Joined) -> str:
     return "\n".join("%s: %s" % each for each in joined.left)
 
 
-def test_a_subnet_manager_that_somebody_set_up() -> None:
+def test_a_subnet_manager_that_was_set_up_by_hand() -> None:
     text = "Default=0x7fff, ipoib : ALL=full;\ngpu=0x8002 : 0x101=full, 0x102=limited;\n"
     found = handmade(text, routing_engine="updn,minhop", max_wire_smps="16", qos="TRUE", log_flags="7", sm_priority="9", part_enforce="off")
     joined = join([host("node1", found, port(1, lid=1)), host("node2", Found(), port(2, lid=2)), host("node3", Found(), port(3, lid=3))])

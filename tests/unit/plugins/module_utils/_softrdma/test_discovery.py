@@ -14,5 +14,5 @@ def test_links() -> None:
     found = read(Subject("node1", facts={"soft_links": links, "hcas": hcas}))
     assert [(value.variable, value.value) for value in found.values] == [("soft_rdma_links", [{"name": "rxe0", "type": "rxe", "netdev": "eth0"}])]
     assert found.values[0].source == "/etc/systemd/system/rdma-ofed-link-rxe0.service"
-    assert [left.what for left in found.left] == ["the RDMA device siw0 in software"]
+    assert [left.what for left in found.left] == ["software RDMA device siw0"]
     assert read(Subject("node1")).values == []

@@ -54,4 +54,4 @@ def test_protocols_that_others_have_set_up() -> None:
     modules = [{"name": name} for name in ("ib_srp", "nvme_rdma", "ib_iser")]
     found = read(Subject("node1", facts={"os": {"family": "Debian"}, "stack": {"kind": "inbox", "ulps": ["srp"]}, "modules": modules}))
     # rdma-core of Debian loads that of iSER everywhere.
-    assert [left.what for left in found.left] == ["the protocol nvmf, whose module nvme_rdma is loaded"]
+    assert [left.what for left in found.left] == ["protocol nvmf (module nvme_rdma is loaded)"]
