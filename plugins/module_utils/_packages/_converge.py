@@ -13,7 +13,7 @@ import time
 import typing as t
 
 from .._distro._registry import NAMES, by_name, names_of
-from .._errors import Impossible, RdmaError, Refused, Unsupported
+from .._errors import CommandFailed, Impossible, RdmaError, Refused, Unsupported
 from .._facts._machine import read_os
 from .._host._files import read_text, write_text
 from .._host._lock import LOCK_DIRECTORY
@@ -90,9 +90,14 @@ def _is_ours(path: str) -> bool:
     return _MARK.partition("%d")[0] in read_text(path)
 
 
+def installed(found: t.Mapping[str, Package]) -> dict[str, str]:
+    """The versions of the installed packages."""
+    return {name: package.version for name, package in found.items() if package.is_installed}
+
+
 def changes_of(transaction: Transaction, found: t.Mapping[str, Package]) -> tuple[Change, ...]:
     """One change per package, by name."""
-    before = {name: package.version for name, package in found.items() if package.is_installed}
+    before = installed(found)
     rows = {name: (version or before.get(name, ""), "") for name, version in transaction.removed.items()}
     rows.update((name, (before.get(name, ""), version)) for name, version in transaction.installed.items())
     return tuple(Change(Kind.PACKAGE, name, "", old, new) for name, (old, new) in sorted(rows.items()))
@@ -162,6 +167,19 @@ class _Node(t.NamedTuple):
             self.run(argv, ok=self.manager.done, timeout=_SECONDS)
         return _Done(rest, plan)
 
+    def add(self, names: t.Sequence[str], found: t.Mapping[str, Package]) -> _Done | CommandFailed:
+        """Install without a preview where the manager itself can refuse to remove anything. Its error if it changed nothing."""
+        try:
+            self.run([*self.manager.add, self.manager.keep, *names], ok=self.manager.done, timeout=_SECONDS)
+        except CommandFailed as exc:
+            if self.manager.database(self.run, self.root) != found:
+                raise
+            return exc
+        after = installed(self.manager.database(self.run, self.root))
+        before = installed(found)
+        todo = Transaction({}, {name: version for name, version in after.items() if before.get(name) != version})
+        return _Done(todo, Plan(changes_of(todo, found)), names)
+
     def install(self, names: t.Sequence[str], *, start_services: bool) -> _Done:
         run, manager = self.run, self.manager
         found = manager.database(run, self.root)
@@ -183,6 +201,12 @@ class _Node(t.NamedTuple):
                 # An unreachable repository may not be that of the packages.
                 output = run(manager.update, ok=None, timeout=_PREVIEW_SECONDS)
                 trouble = " ".join((output.stderr or output.stdout).split()) if output.rc else ""
+            failed: CommandFailed | None = None
+            if manager.keep and not self.check_mode:
+                done = self.add(missing, manager.database(run, self.root) if interrupted else found)
+                if isinstance(done, _Done):
+                    return done
+                failed = done
             try:
                 todo = _preview(run, manager, argv, lifted=self.foreseen.lifted)
             except Impossible as exc:
@@ -195,6 +219,8 @@ class _Node(t.NamedTuple):
             if todo.removed:
                 words = "to install %s, %s would remove %s. Nothing was changed. Next: remove them yourself, or do not declare what they conflict with"
                 raise Refused(words % (", ".join(missing), manager.name, ", ".join(sorted(todo.removed))))
+            if failed is not None:
+                raise failed
             return self.carry_out(argv, todo, found)._replace(missing=missing)
 
     def remove(self, names: t.Sequence[str], *, keep_needed: bool) -> _Done:

@@ -120,6 +120,7 @@ class Apt(Manager):
     install = (*_APT, "--no-install-recommends", "--allow-downgrades", "--fix-broken", "install")
     add = (*_APT, "--no-install-recommends", "install")
     trial = "--simulate"
+    keep = "--no-remove"
     remove = (*_APT, "--no-install-recommends", "--allow-downgrades", "--purge", "--fix-broken", "install")
     recover = ("dpkg", "--configure", "-a", "--force-confdef", "--force-confold")
     uninstall = (*_APT, "remove")

@@ -183,6 +183,8 @@ class Manager(abc.ABC):
     """Install packages of the distribution and change nothing else."""
     trial: str = ""
     """The option that only simulates that."""
+    keep: str = ""
+    """The option with which `add` fails, and changes nothing, where it would remove a package; "" where only a preview tells."""
     recover: Argv
     """Complete an interrupted installation."""
     uninstall: Argv

@@ -22,7 +22,7 @@ from ._settings import LAB, Settings
 
 PACKAGES = ("systemd", "systemd-sysv", "dbus", "python3", "python3-apt", "iproute2", "kmod", "procps", "udev", "ca-certificates", "ifupdown")
 REPOSITORY = "rdmalab"
-CONTEXT = ("image", "simulator", "node", "cxemu")
+CONTEXT = ("image", "simulator", "node", "cxemu", "python")
 LOCK = os.path.join(tempfile.gettempdir(), "rdmalab-%d.lock" % os.getuid())
 STEP = re.compile(r"^Step \d+/\d+ : RUN : ([^;]+);")
 

@@ -22,7 +22,7 @@ from ._settings import LAB, Settings
 from ._topology import Node
 
 COMMANDS = ("mke2fs", "qemu-img", "qemu-system-x86_64", "ssh", "ssh-keygen")
-CONTEXT = ("vm", "ibdummy")
+CONTEXT = ("vm", "ibdummy", "python")
 DISK = "disk.raw"
 SNAPSHOT = "snapshot-"
 """Prefix of the snapshot directories, which are in the same directory as the disks below them."""

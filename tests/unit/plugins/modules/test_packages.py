@@ -17,11 +17,12 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._distro._registry import by_name
-from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError, Refused, Unsupported
-from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed, RdmaError, Refused, Unsupported
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output, failure
 from ansible_collections.rdma.ofed.plugins.module_utils._packages import _converge
 from ansible_collections.rdma.ofed.plugins.module_utils._packages._converge import changes_of, converge, forbidden, lists_are_old, script
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._packages import OPTIONS
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._apt import parse_simulation
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._packages import Package, Transaction
 
 STATUS = "Package: %s\nStatus: install ok %s\nVersion: 44.0-2\n\n"
@@ -71,8 +72,14 @@ class Node:
             return self.needed
         if "--simulate" in argv or "--assumeno" in argv or "--dry-run" in argv:
             return self.foreseen
+        if "--no-remove" in argv and (self.foreseen.rc or "Remv" in self.foreseen.stdout):
+            raise failure(argv, self.foreseen if self.foreseen.rc else Output(100, "", "E: Packages need to be removed but remove is disabled.\n"))
         self.policy.append((self.root / "usr/sbin/policy-rc.d").exists())
         self.done.append(words)
+        if "--no-remove" in argv:
+            with (self.root / "var/lib/dpkg/status").open("a") as status:
+                for name, version in parse_simulation(self.foreseen.stdout).installed.items():
+                    status.write("Package: %s\nStatus: install ok installed\nVersion: %s\n\n" % (name, version))
         return Output(0, "", "")
 
     def run(self, *, check: bool = False, **options: t.Any) -> dict[str, t.Any]:
@@ -164,6 +171,33 @@ def test_an_installation_that_removes_anything_is_refused(tmp_path: pathlib.Path
     assert node.done == []
 
 
+def test_apt_installs_without_a_preview(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A simulation takes longer than an installation from the cache. What was installed is read from the database."""
+    node = Node(tmp_path, "apt", {})
+    node.foreseen = said("apt", "install")
+    monkeypatch.setattr(_converge, "_preview", lambda *_args, **_words: pytest.fail("a preview"))
+    assert node.run(names=["opensm"])["transaction"] == {"installed": {"opensm": "3.3.23-2"}, "removed": []}
+
+
+@pytest.mark.parametrize("half", [True, False])
+def test_an_installation_by_apt_that_fails_is_reported_as_apt_says_it(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch, half: bool) -> None:
+    """For example, because a server does not answer, or a maintainer script fails. Simulations know nothing of either."""
+    node = Node(tmp_path, "apt", {})
+    node.foreseen = said("apt", "install")
+    real = Node.__call__
+
+    def broken(self: Node, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        if "--no-remove" not in argv:
+            return real(self, argv, ok, timeout)
+        if half:
+            (self.root / "var/lib/dpkg/status").write_text(STATUS % ("opensm", "half-configured"))
+        raise failure(argv, Output(100, "", "E: Failed to fetch opensm.deb"))
+
+    monkeypatch.setattr(Node, "__call__", broken)
+    with pytest.raises(CommandFailed, match="Failed to fetch opensm"):
+        node.run(names=["opensm"])
+
+
 def test_a_removal_takes_what_nothing_needs(tmp_path: pathlib.Path, manager: str) -> None:
     node = Node(tmp_path, manager, {"opensm": "installed", "rdma-core": "installed"})
     node.foreseen = said(manager, "remove")
@@ -198,7 +232,7 @@ def test_lists_that_are_old_are_refreshed_and_what_was_interrupted_is_finished(t
     assert node.done[1].endswith(" update")
     node.foreseen = MISSING["apt"]
     # The package lists in check mode do not know what the run will find.
-    assert node.run(names=["opensm"], check=True)["changed"] is True
+    assert node.run(names=["ucx"], check=True)["changed"] is True
 
 
 def test_a_node_of_another_family_is_named(tmp_path: pathlib.Path) -> None:
@@ -253,7 +287,7 @@ def test_what_a_killed_dpkg_left_is_finished_first(tmp_path: pathlib.Path) -> No
     assert node.done == []
     assert node.run(names=["opensm"]) == predicted
     assert node.done[0].startswith("dpkg --configure -a")
-    assert node.done[-1].endswith(" install opensm")
+    assert node.done[-1].endswith(" install --no-remove opensm")
 
 
 def test_what_another_process_has_installed_meanwhile_is_there(tmp_path: pathlib.Path) -> None:
