@@ -153,6 +153,21 @@ options:
       - The name of a timer to stop. For the module's own use, see O(rollback_timeout). Nothing else is done.
     type: str
     default: ""
+  adopt:
+    description:
+      - Whether declared interfaces are taken over from files that others have written. Without it, such a file is refused.
+      - A file with nothing else is removed. Everything else in a file stays byte for byte. A copy is kept below
+        C(/var/backups/rdma-ofed), with the path of the file.
+      - Settings in such a file that no option expresses would be lost. They are refused by name, as is a file that can't be
+        separated, for example because it matches interfaces by a pattern.
+    type: bool
+    default: false
+  allow_interruption:
+    description:
+      - Consent to interfaces that go down for a moment when they are taken over, which ends their connections. It is needed
+        where NetworkManager or wicked manages them.
+    type: bool
+    default: false
   allow_removal:
     description:
       - Consent to giving up everything of a kind that the collection has configured on a host, here all of its
@@ -244,8 +259,8 @@ backend:
   type: str
   sample: systemd-networkd
 backup_files:
-  description: Copies of files made before they were changed.
-  returned: when O(backup) is true and a file was changed
+  description: Copies of files of others, made before they were changed.
+  returned: when O(backup) or O(adopt) is true and such a file was changed
   type: list
   elements: str
   sample: ["/etc/network/interfaces.4711.2026-01-01@12:00:00~"]

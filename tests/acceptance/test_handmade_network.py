@@ -32,6 +32,11 @@ mkdir -p /etc/NetworkManager/conf.d
 printf '[keyfile]\\nunmanaged-devices=*\\n' >/etc/NetworkManager/conf.d/lab.conf
 apt-get update -q && apt-get install -qq -y --no-install-recommends network-manager && systemctl start NetworkManager
 """
+# Interfaces that are up by files of an administrator: the file, what it gets, and the command that makes it effective.
+HAND_MADE = {
+    "node1": (NETWORKD, "[Match]\\nName=ib0\\n\\n[Network]\\nAddress=10.20.0.1/24\\nConfigureWithoutCarrier=yes\\n", "networkctl reload; sleep 3"),
+    "node3": (IFUPDOWN, "\\nauto ib0\\niface ib0 inet static\\n    address 10.20.0.3/24\\n", "ifup ib0"),
+}
 # Everything that a run could change, except files that Python and the dynamic loader write themselves.
 STATE = r"""
 dpkg-query --show
@@ -119,7 +124,27 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     finally:
         lab.shell("node2", "rm %s" % NETWORKD)
         lab.shell("node3", "mv /root/saved %s" % IFUPDOWN)
-    converge(lab)
+
+
+@pytest.mark.proves("handmade", debian12=REAL)
+def test_hand_made_files_are_taken_over_with_consent(lab: Cluster) -> None:
+    """The interfaces are up and have their addresses before, during and after that."""
+    for node, (path, text, start) in HAND_MADE.items():
+        script = "set -e; modprobe ib_ipoib; printf '%s' >> %s; cp %s /root/by-hand; %s; ip -brief address show ib0" % (text, path, path, start)
+        assert "10.20.0.%s/24" % node[-1] in lab.shell(node, script).stdout, node
+        lab.shell(node, "systemd-run --unit=watch ip -oneline monitor link address dev ib0")
+    predicted = lab.play("site", "--check", "-e", "ipoib_adopt=true")
+    run = converge(lab, "-e", "ipoib_adopt=true")
+    assert records.changes(predicted.events) == records.changes(run.events)
+    for node, (path, _text, _start) in HAND_MADE.items():
+        assert lab.shell(node, "cmp /root/by-hand /var/backups/rdma-ofed%s" % path).returncode == 0, node
+        seen = lab.shell(node, "journalctl --unit=watch --output=cat; systemctl stop watch").stdout
+        lost = [line for line in seen.splitlines() if "Deleted" in line or "state DOWN" in line]
+        assert lost == [], node
+    assert lab.shell("node1", "ls %s" % NETWORKD).returncode != 0
+    assert lab.shell("node3", "cat %s" % IFUPDOWN).stdout == lab.shell("node3", "cat /root/saved").stdout, "the other stanzas stay"
+    again = converge(lab, "-e", "ipoib_adopt=true")
+    assert records.changes(again.events) == {}
 
 
 @pytest.mark.proves("verify", debian12=REAL)

@@ -61,7 +61,7 @@ FEATURES = {
     "ipoib_modes": Feature("IPoIB modes and MTU", _IPOIB),
     "pkeys": Feature("IPoIB in partitions (P_Key children)", _IPOIB),
     "bonds": Feature("Bonds of IPoIB interfaces", _IPOIB),
-    "handmade": Feature("Interfaces that were configured by hand: refused, never overwritten", _IPOIB),
+    "handmade": Feature("Interfaces that were configured by hand: refused, or taken over with consent", _IPOIB),
     "rollback": Feature("Rollback of a change that cuts the connection of the run", _IPOIB),
     "names": Feature("Ports and interfaces whose names change", (*_utils("facts", "ipoib"), "roles/ipoib")),
     "discovered": Feature("[Discovery](adopt.md) of what a cluster has, as an inventory", ("playbooks/discover.yml", "plugins/plugin_utils/_discovery")),

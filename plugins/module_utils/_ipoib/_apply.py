@@ -16,6 +16,7 @@ import typing as t
 
 from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
+from .._host._originals import save
 from .._host._units import YES, Systemd
 from .._plan import Kind
 from . import _boot, _registry, _rename
@@ -140,13 +141,15 @@ class Applier:
                     self.kernel.release(record, netdevs[record.name])
 
     def _files(self, todo: IpoibPlan) -> list[str]:
-        """Write the files and return the changed paths. Only files that others write, too, are backed up."""
+        """Write the files and return the changed paths. Only files of others are backed up."""
         changed = []
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
             # Disable the unit while systemd can still read its [Install] section.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
+            if path in todo.adopted:
+                self.backups.append(save(path, self.root))
             saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in _registry.SHARED, root=self.root)
             if saved:
                 self.backups.append(saved)

@@ -102,6 +102,9 @@ class Format(t.Protocol):
     def conflicts(self, interface: Identity, files: Files) -> tuple[str, ...]:
         """The foreign files that configure an interface, under any of its names."""
 
+    def without(self, interface: Identity, path: str, text: str) -> str | None:
+        """The text of a foreign file without the interface, "" where nothing is left; None where the interface can't be taken out of it alone."""
+
 
 class Reader(t.Protocol):
     """What the files of a back-end say, ours or those of others: a module of functions, for a discovery."""
@@ -132,6 +135,8 @@ class Backend:
     """Foreign files that it edits."""
     renders_through: tuple[str, ...] = ()
     """Back-ends whose files it also writes, and whose foreign files it therefore checks itself."""
+    read_by: tuple[str, ...] = ()
+    """Back-ends whose daemons read its files as well."""
     strips = False
     """Whether releasing an interface removes all of its configuration, so that it has to be done before another back-end takes over."""
     lists_active = False
@@ -183,6 +188,14 @@ class Backend:
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         """The `shared` files as they are to be, once `written` are the files of this collection."""
         return {}
+
+    def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
+        """The foreign files that create the interface, and that `conflicts` leaves out because they do not configure it."""
+        return ()
+
+    def interrupts(self, found: Found) -> bool:
+        """Whether it takes an interface down that it has configured from a foreign file so far, in order to configure it from ours."""
+        return False
 
     def outline(self, text: str) -> str:
         """The part of a `shared` file that `edit` needs to tell whether the file changes."""

@@ -10,6 +10,7 @@ import typing as t
 
 from .._concern import Address, Concern, judged, planned
 from .._errors import RdmaError, Undecided, require_none
+from .._foreign import is_true
 from .._schema._ipoib import OPTIONS, VARIABLES
 from . import _wanted
 from ._discovery import DISCOVERY
@@ -26,12 +27,15 @@ if t.TYPE_CHECKING:
     from .._facts._netdevs import Netdev
 
 
-READ = ("ipoib_interfaces",)
+READ = ("ipoib_interfaces", "ipoib_adopt", "ipoib_backend")
 _LINK_LOCAL = "fe80:"
 
 
-def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
-    """For the look: the `names` of the declared interfaces, with their port GUIDs or "". Malformed values are left to the validation."""
+def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """For the look: the `names` of the declared interfaces, with their port GUIDs or "", and in `adopt` the back-end that is to take them over from others.
+
+    Malformed values are left to the validation.
+    """
     entries = variables.get(READ[0])
     names: dict[t.Any, str] = {}
     for entry in entries if isinstance(entries, list) else ():
@@ -44,7 +48,9 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, dict[str, str]]:
             names[entry["name"]] = str(guid).lower() if _wanted.is_guid(guid) else ""
         elif pkey is not None and isinstance(parent, str):
             names[child_name(parent, pkey)] = ""
-    return {"names": {name: guid for name, guid in names.items() if _wanted.is_name(name)}}
+    backend = variables.get("ipoib_backend") or "auto"
+    adopting = is_true(variables.get("ipoib_adopt")) and backend in VARIABLES["ipoib_backend"]["choices"]
+    return {"names": {name: guid for name, guid in names.items() if _wanted.is_name(name)}, **({"adopt": backend} if adopting else {})}
 
 
 class Options(t.NamedTuple):
@@ -56,6 +62,10 @@ class Options(t.NamedTuple):
     """Seconds; 0 refuses changes that disturb the management connection."""
     allow_removal: bool = False
     """Whether all interfaces of earlier runs may be removed because none is declared."""
+    adopt: bool = False
+    """Whether interfaces are taken over from the files of others."""
+    allow_interruption: bool = False
+    """Whether they may go down for that."""
     confirm: str = ""
     """The timer to stop; if set, nothing else is done."""
 
@@ -72,7 +82,15 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     interfaces = settled(declared)
     # Removal needs no back-end, and must work if the former one is gone.
     backend = choose(options.backend, found.backends).name if interfaces else ""
-    return Wanted(interfaces, backend, resolution.namings, rollback=options.rollback_timeout > 0, dismissed=dismissed)
+    return Wanted(
+        interfaces,
+        backend,
+        resolution.namings,
+        rollback=options.rollback_timeout > 0,
+        dismissed=dismissed,
+        adopt=options.adopt,
+        interruption=options.allow_interruption,
+    )
 
 
 def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], *, predicted: bool) -> dict[str, t.Any]:
@@ -146,7 +164,7 @@ CONCERN = Concern(
     seen=Found,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"allow_removal": "rdma_allow_removal"},
+    elsewhere={"allow_removal": "rdma_allow_removal", "allow_interruption": "rdma_allow_interruption"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

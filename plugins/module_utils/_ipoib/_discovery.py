@@ -182,10 +182,10 @@ def _plain(host: _Host, value: t.Any) -> t.Any:
 def _report(host: _Host, name: str, said: Said) -> None:
     """What the files say that no declaration has."""
     host.backends.append(said.backend)
-    lost = "the collection has no such setting, and its own files are without it"
+    lost = "no variable has it; ipoib_adopt refuses to lose it, so remove it from the file if it may go"
     host.left += [Left("%s of %s" % (setting, name), lost) for setting in said.parsed.left]
     if not said.ours:
-        why = "the interface is refused until it is taken out of %s: the collection writes files of its own"
+        why = "the interface is refused, or taken out of %s with ipoib_adopt: true"
         host.left.append(Left("%s, which configures %s" % (", ".join(said.paths), name), why % ("it" if len(said.paths) == 1 else "them")))
 
 

@@ -114,6 +114,19 @@ class Presence(t.NamedTuple):
     """By interface: where udev tells the back-end to leave it alone."""
 
 
+class Takeover(t.NamedTuple):
+    """What becomes of files of others from which interfaces are taken over."""
+
+    files: t.Mapping[str, str] = {}
+    """What is left of each file, by path; "" for nothing: the file is removed."""
+    losses: t.Mapping[str, tuple[str, ...]] = {}
+    """The interfaces that are taken over, each with its settings that no variable expresses, and the file and line of each setting."""
+
+    def of(self, names: t.Container[str]) -> Takeover:
+        """The part that is about these interfaces."""
+        return self._replace(losses={name: settings for name, settings in self.losses.items() if name in names})
+
+
 class Found(t.NamedTuple):
     netdevs: t.Mapping[str, Netdev] = {}
     files: t.Mapping[str, str] = {}
@@ -141,6 +154,8 @@ class Found(t.NamedTuple):
     """In a condensed state, in place of the foreign files: those that configure an interface, by back-end and interface."""
     aloof: t.Mapping[str, t.Mapping[str, tuple[Place, ...]]] = {}
     """Likewise: where each back-end is told to leave an interface alone."""
+    taken: Takeover = Takeover()
+    """Likewise, where interfaces are to be taken over: `foreign` and `aloof` are without them, and the texts stay on the node."""
     examined: frozenset[str] = frozenset()
     """The interfaces for which `foreign` and `aloof` were made, whether or not there are such files."""
 

@@ -14,6 +14,7 @@ import glob
 import os
 import typing as t
 
+from .._errors import RdmaError
 from .._facts import _connections, _modules, _netdevs, _ports, _shared, _stack
 from .._facts._sysfs import attribute
 from .._foreign import integer
@@ -23,10 +24,11 @@ from .._host._units import Systemd, Unit, show_units
 from .._tools import _ip
 from . import _boot, _registry, _rename
 from ._backend import Backend, Evidence
-from ._found import BondState, Found, Place, Presence
+from ._found import BondState, Found, Place, Presence, Takeover
 from ._identity import coming
 from ._ipv6 import ipv6_refused
 from ._readers import Described, described
+from ._takeover import after, takeover
 from ._wanted import Route
 
 if t.TYPE_CHECKING:
@@ -125,14 +127,25 @@ def _is_mask(path: str) -> bool:
     return path.endswith(_MASKED) and os.path.realpath(path) == os.devnull
 
 
-def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Found:
+def _taken(found: Found, name: str, names: t.Sequence[str], *, guids: t.Mapping[str, str]) -> Takeover:
+    """What a back-end would take over; nothing where none can be used."""
+    try:
+        return takeover(names, found, _registry.choose(name, found.backends), guids=guids)
+    except RdmaError:
+        return Takeover()
+
+
+def condensed(found: Found, declared: t.Mapping[str, str] | None = None, *, adopt: str = "") -> Found:
     """The state in the form in which it may leave the node.
 
-    `declared`: the interfaces that a plan will be about, existing or not, with their port GUIDs or "".
+    `declared`: the interfaces that a plan will be about, existing or not, with their port GUIDs or "". `adopt`: the back-end that is to take them over
+    from others; "" for none.
     """
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
     names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found.facts)})
+    taken = _taken(found, adopt, names, guids=declared) if adopt else Takeover()
+    found = after(found, taken)
     return found._replace(
         netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
         files=_files(found),
@@ -148,6 +161,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None) -> Foun
         stack=_stack.Stack(found.stack.kind, ofed_version=found.stack.ofed_version),
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
         examined=frozenset(names),
+        taken=taken._replace(files={}),
         foreign={backend.name: _conflicts(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
         aloof={backend.name: _aloof(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
     )
@@ -192,5 +206,5 @@ def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.M
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Described:
     """The look of the concern. For a discovery, it has what the files say about the interfaces that exist."""
     found = node.once(whole)
-    reduced = condensed(found, hints["names"])
+    reduced = condensed(found, hints["names"], adopt=hints.get("adopt", ""))
     return described(found, reduced) if hints.get("files") else reduced

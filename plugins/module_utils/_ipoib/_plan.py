@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._errors import Refused, Undecided
 from .._foreign import hexadecimal
 from .._host._files import file_change
 from .._host._units import switch
 from .._plan import Change, Kind, Pending, Plan, changes_of
-from . import _boot, _registry, _rename
+from . import _boot, _registry, _rename, _takeover
 from ._backend import Backend, Interfaces
-from ._found import Found, Record
+from ._found import Found, Record, Takeover
 from ._identity import coming
 from ._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
 from ._todo import Dissent, IpoibPlan
@@ -33,6 +33,8 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     Raises Undecided where a condensed state does not suffice.
     """
     backend, interfaces = _registry.named(wanted.backend), wanted.interfaces
+    taken, former = _taken(wanted, found, backend), found.files
+    found = _takeover.after(found, taken)
     records = _registry.recorded(found.files)
     names = {interface.name for interface in interfaces}
     ending = {name for name in records if name not in names}
@@ -54,8 +56,12 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     files = wanted_files(found, rendered, backend, namings=wanted.namings)
     _refuse_giving_up(wanted, removed)
     _refuse(found, wanted, backend, records=records, paths=files)
+    _takeover.refuse(taken, found, backend, interruption=wanted.interruption)
+    if taken.losses and found.foreign is not None:
+        # The texts are on the node.
+        raise Undecided
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
-    changes += _file_changes(found, files)
+    changes += _file_changes(former, {**taken.files, **files}, last=taken.files)
     changes += changes_of(switch(_boot.UNIT, found.boot_unit.enabled == "enabled", _boot.UNIT_PATH in files))
     changes += [_rename.change_of(naming) for naming in renames]
     for interface in live:
@@ -70,7 +76,8 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
             "the connection of this run goes through an interface that would be disturbed: %s; run over another path, or set ipoib_rollback_timeout"
             % "; ".join(cuts)
         )
-    return IpoibPlan(Plan(tuple(changes)), interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents)
+    made = Plan(tuple(changes))
+    return IpoibPlan(made, interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents, frozenset(taken.files))
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:
@@ -109,12 +116,22 @@ def wanted_files(found: Found, interfaces: Interfaces, backend: Backend, *, nami
     return files
 
 
-def _file_changes(found: Found, wanted: t.Mapping[str, str]) -> tuple[Change, ...]:
-    """Files to write, then files of earlier runs, of any back-end, to remove."""
-    stale = [path for path, text in sorted(found.files.items()) if path not in wanted and _registry.is_ours(path, text)]
+def _taken(wanted: Wanted, found: Found, backend: Backend) -> Takeover:
+    """What is taken over from the files of others."""
+    if not wanted.adopt or not wanted.interfaces:
+        return Takeover()
+    names = [interface.name for interface in wanted.interfaces]
+    if found.foreign is not None:
+        return found.taken.of(names)
+    return _takeover.takeover(names, found, backend, guids={naming.name: naming.guid for naming in wanted.namings})
+
+
+def _file_changes(found: t.Mapping[str, str], wanted: t.Mapping[str, str], *, last: t.Collection[str]) -> tuple[Change, ...]:
+    """Files to write, then files of earlier runs, of any back-end, to remove. `last`: files of others, which change once ours exist."""
+    stale = [path for path, text in sorted(found.items()) if path not in wanted and _registry.is_ours(path, text)]
     return changes_of(
-        *(file_change(path, found.files.get(path, ""), text) for path, text in sorted(wanted.items())),
-        *(file_change(path, found.files[path], "") for path in stale),
+        *(file_change(path, found.get(path, ""), wanted[path]) for path in sorted(wanted, key=lambda path: (path in last, path))),
+        *(file_change(path, found[path], "") for path in stale),
     )
 
 
@@ -141,7 +158,10 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
         raise Refused("%s can't be made: %s" % (", ".join(bonds), found.no_bonding), bonds=bonds)
     conflicts = _foreign(found, interfaces, backend, paths=paths, namings=wanted.namings)
     if conflicts:
-        raise Refused("%s; remove the interface from the file, remove the file, or do not declare the interface" % "; ".join(conflicts), conflicts=conflicts)
+        remedy = "remove the interface from the file, remove the file, or do not declare the interface"
+        if not wanted.adopt:
+            remedy = "take the interface over with ipoib_adopt: true, " + remedy
+        raise Refused("%s; %s" % ("; ".join(conflicts), remedy), conflicts=conflicts)
     aloof = _aloof(found, interfaces, backend, namings=wanted.namings)
     if aloof:
         raise Refused(

@@ -63,6 +63,8 @@ class IpoibPlan(t.NamedTuple):
     """The interfaces that change in any way, even if only in their files. The back-end is told of no others."""
     dissents: tuple[Dissent, ...] = ()
     """The interfaces that the back-end has not configured by our files."""
+    adopted: frozenset[str] = frozenset()
+    """The files of others from which interfaces are taken over."""
 
     def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
         """Whether the interface changes in one of `aspects`; without aspects, whether it changes at all."""

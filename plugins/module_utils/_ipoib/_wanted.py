@@ -141,6 +141,10 @@ class Wanted(t.NamedTuple):
     """Whether changes may cut the management connection, because a timer reverts them."""
     dismissed: frozenset[str] | None = frozenset()
     """Interfaces that may be removed although none is declared beside them, because they are declared absent; None for all."""
+    adopt: bool = False
+    """Whether interfaces are taken over from the files of others."""
+    interruption: bool = False
+    """Whether interfaces that are taken over may go down for a moment."""
 
 
 def parse_pkey(value: t.Any) -> int | None:

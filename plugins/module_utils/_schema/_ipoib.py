@@ -14,6 +14,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "ipoib_backend": {"type": "str", "choices": ["auto", "systemd-networkd", "ifupdown", "netplan", "networkmanager", "ifcfg", "wicked"], "default": "auto"},
     "ipoib_backup": {"type": "bool", "default": False},
     "ipoib_rollback_timeout": {"type": "int", "default": 0},
+    "ipoib_adopt": {"type": "bool", "default": False},
 }
 
 OPTIONS: dict[str, t.Any] = {
@@ -23,5 +24,7 @@ OPTIONS: dict[str, t.Any] = {
     "backup": {"type": "bool", "default": False},
     "rollback_timeout": {"type": "int", "default": 0},
     "confirm": {"type": "str", "default": ""},
+    "adopt": {"type": "bool", "default": False},
+    "allow_interruption": {"type": "bool", "default": False},
     "allow_removal": {"type": "bool", "default": False},
 }

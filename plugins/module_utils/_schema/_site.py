@@ -53,6 +53,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     },
     "rdma_accepted": {"type": "list", "default": []},
     "rdma_allow_container": {"type": "bool", "default": False},
+    "rdma_allow_interruption": {"type": "bool", "default": False},
     "rdma_allow_link_type": {"type": "list", "default": []},
     "rdma_allow_reboot": {"type": "bool", "default": False},
     "rdma_allow_reload": {"type": "bool", "default": False},

@@ -139,6 +139,11 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     return tuple(found)
 
 
+def without(interface: Identity, path: str, text: str) -> str | None:
+    """A file belongs to one interface: nothing is left."""
+    return ""
+
+
 def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:
     """Whether a file without DEVICE applies to an interface: NetworkManager matches by the other keys; without any, all InfiniBand interfaces match."""
     parent, pkey, address = (variables.get(key, "") for key in ("PHYSDEV", "PKEY_ID", "HWADDR"))

@@ -52,6 +52,7 @@ class Ifcfg(Backend):
     units = (UNIT,)
     tools = ("ifup",)
     patterns = _ifcfg.PATTERNS
+    read_by = (NETWORKMANAGER.name,)
     strips = True
 
     def claim(self, evidence: Evidence) -> Claim | None:
@@ -86,6 +87,9 @@ class Ifcfg(Backend):
 
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return () if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.aloof(interface, found)
+
+    def interrupts(self, found: Found) -> bool:
+        return NETWORKMANAGER.version(found) is not None
 
     def dissent(self, name: str, found: Found) -> str:
         return "" if NETWORKMANAGER.version(found) is None else NETWORKMANAGER.dissent(name, found)

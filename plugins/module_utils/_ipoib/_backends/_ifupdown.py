@@ -163,6 +163,41 @@ def _configures(name: str, text: str) -> bool:
     return False
 
 
+_BEGINS = re.compile(r"(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template|rename)$")
+
+
+def without(interface: Identity, path: str, text: str) -> str | None:
+    """The text without the stanzas of the interface and without its name in lines such as `auto ib0 ib1`. A file of the folder with nothing else goes.
+
+    Comments stay, except within a stanza.
+    """
+    kept: list[str] = []
+    inside, aside, continued = False, list[str](), False
+    for line in text.splitlines(keepends=True):
+        words = line.split()
+        if not continued and (not words or words[0].startswith("#")):
+            # It belongs to the stanza if another option follows.
+            (aside if inside else kept).append(line)
+            continue
+        begins = not continued and _BEGINS.match(words[0]) is not None
+        inside = words[:2] == ["iface", interface.name] if begins else inside
+        if begins:
+            kept += aside
+        aside = []
+        continued = line.rstrip("\n").endswith("\\")
+        if not inside:
+            kept += [_without_name(line, interface.name)] if begins and _BRINGS.match(words[0]) else [line]
+    rest = "".join([*kept, *aside])
+    says = any(line.strip() and not line.lstrip().startswith("#") for line in rest.splitlines())
+    return rest if says or path == MAIN else ""
+
+
+def _without_name(line: str, name: str) -> str:
+    """Remove an interface from a line such as `auto ib0 ib1`; "" where it names no other."""
+    rest = re.sub(r"(?<=\S)[ \t]+%s(?=\s|$)" % re.escape(name), "", line)
+    return line if rest == line else rest if len(rest.split()) > 1 else ""
+
+
 def own_names(files: t.Mapping[str, str]) -> tuple[str, ...]:
     """The interfaces that the administrator has configured with ifupdown."""
     names = {name for path, text in files.items() if _is_read(path, files) and not is_ours(path, text) for name in configured(text)}

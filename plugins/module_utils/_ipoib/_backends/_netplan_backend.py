@@ -150,6 +150,12 @@ class Netplan(Backend):
             return _netplan.aloof(interface, found.files)
         return NETWORKMANAGER.aloof(interface, found)
 
+    def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
+        return _networkd.devices(interface, files)
+
+    def interrupts(self, found: Found) -> bool:
+        return RENDERERS[self.renderer(found)].interrupts(found)
+
     def needs_boot_unit(self, found: Found) -> bool:
         return RENDERERS[self.renderer(found)].needs_boot_unit(found)
 

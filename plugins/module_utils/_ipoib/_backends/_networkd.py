@@ -189,6 +189,41 @@ def _matches(word: str, patterns: t.Sequence[str]) -> bool:
     return any(fnmatch.fnmatchcase(word, pattern) for pattern in patterns)
 
 
+def without(interface: Identity, path: str, text: str) -> str | None:
+    """The text without the interface. Files of packages and of generators stay, as do files that match by a pattern or by the kind of an interface."""
+    if posixpath.dirname(path) != DIRECTORY:
+        return None
+    if path.endswith(".netdev"):
+        return ""
+    matches = [each for each in assigned(text) if each.section == "Match"]
+    names = [word for each in matches if each.key == "Name" for word in each.value.split()]
+    places = [word for each in matches if each.key in _ADDRESSES for word in each.value.split()]
+    if {each.key for each in matches} - {"Name", *_ADDRESSES} or any(set(word) & set("*?[!") for word in names):
+        return None
+    if names in ([], [interface.name]):
+        return "" if len(places) < 2 else None
+    return None if places else _without_word(text, [each.line for each in matches if each.key == "Name"], interface.name)
+
+
+def _without_word(text: str, numbers: t.Collection[int], word: str) -> str:
+    """Remove one word of the value of assignments, and assignments of which nothing is left."""
+    kept = []
+    for number, line in enumerate(text.splitlines(keepends=True), 1):
+        if number not in numbers:
+            kept.append(line)
+            continue
+        key, _sign, value = line.partition("=")
+        words = [each for each in value.split() if each != word]
+        kept += ["%s=%s\n" % (key, " ".join(words))] if words else []
+    return "".join(kept)
+
+
+def devices(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:
+    """The foreign .netdev files that create the interface."""
+    found = (path for path in effective(files, (DIRECTORY,), ".netdev") if not is_ours(path, files[path]))
+    return tuple(path for path in found if ("Name", interface.name) in sections(files[path]).get("NetDev", ()))
+
+
 def own_files(files: t.Mapping[str, str]) -> tuple[str, ...]:
     """The administrator's .network files: the sign that networkd is in use. Empty files, which mask others, and `Unmanaged=yes` do not count."""
     own = (path for path in files if path.startswith(DIRECTORY + "/") and path.endswith(".network") and not _OURS.match(path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._host._units import Systemd
-from .._backend import Backend, Driver, Evidence
+from .._backend import Backend, Driver, Evidence, Files
 from .._found import Claim, Found, Place, Presence, Standing
 from .._runtime import by_interface, settings
 from . import _networkd, _networkd_reader
@@ -111,6 +111,9 @@ class Networkd(Backend):
 
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)
+
+    def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
+        return _networkd.devices(interface, files)
 
     def needs_boot_unit(self, found: Found) -> bool:
         return True

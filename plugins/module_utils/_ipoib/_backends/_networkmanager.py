@@ -181,6 +181,13 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     return tuple(path for path in read if not is_ours(path, files[path]) and _applies(interface, files[path]))
 
 
+def without(interface: Identity, path: str, text: str) -> str | None:
+    """A profile has one interface: nothing is left. Profiles that are not the administrator's, or that match any interface, stay."""
+    values = {(section, key) for section, pairs in sections(text).items() for key, _value in pairs}
+    named = {("connection", "interface-name"), ("infiniband", "mac-address"), ("infiniband", "parent")}
+    return "" if posixpath.dirname(path) == DIRECTORY and values & named else None
+
+
 def _applies(identity: Identity, text: str) -> bool:
     name = identity.name
     values = {(section, key): value for section, pairs in sections(text).items() for key, value in pairs}

@@ -176,6 +176,10 @@ class NetworkManager(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
+    def interrupts(self, found: Found) -> bool:
+        # Our profile has to be activated in place of the foreign one.
+        return True
+
     def version(self, found: Found) -> tuple[int, int] | None:
         """The version; None where it does not run."""
         return parse_version(self.presence(found).settings.get("version", ""))

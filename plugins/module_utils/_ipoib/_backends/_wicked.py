@@ -93,3 +93,10 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     if any(line.split()[3:4] == [name] for line in files.get(SHARED_ROUTES, "").splitlines() if not line.lstrip().startswith("#")):
         found.append(SHARED_ROUTES)
     return tuple(found)
+
+
+def without(interface: Identity, path: str, text: str) -> str | None:
+    """The text without the interface: of the shared routes file, all other lines; of a file of the interface, nothing. A foreign bond stays."""
+    if path == SHARED_ROUTES:
+        return "".join(line for line in text.splitlines(keepends=True) if line.split()[3:4] != [interface.name] or line.lstrip().startswith("#"))
+    return "" if path in [path_of(interface.name, kind) for kind in KINDS] else None

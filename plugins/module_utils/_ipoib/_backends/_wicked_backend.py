@@ -79,6 +79,10 @@ class Wicked(Backend):
         # The exit status covers all interfaces.
         return found._replace(standings=parse_status(run(STATUS, ok=None, timeout=20).stdout))
 
+    def interrupts(self, found: Found) -> bool:
+        # Not known.
+        return True
+
     def dissent(self, name: str, found: Found) -> str:
         if name in found.netdevs and found.netdevs[name].master:
             # The bond has brought up the port and holds the configuration.

@@ -54,7 +54,7 @@ def test_what_a_file_says() -> None:
         "found_ib0_address": "10.20.0.1/24",
     }
     assert [left.what for left in found.left] == ["Network.DNS (/etc/x line 3) of ib0", "/etc/x, which configures ib0"]
-    assert "is refused until it is taken out of it" in found.left[1].why
+    assert "or taken out of it with ipoib_adopt: true" in found.left[1].why
     assert list(found.dangers) == []
 
 

@@ -1,0 +1,62 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Take interfaces out of the files of others, with consent. Pure.
+
+A file with nothing else is removed; of other files, everything else stays byte for byte. Settings that no variable expresses would be lost: they are
+refused. What can't be taken out stays a conflict, and is refused as without consent.
+"""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._errors import Refused
+from . import _registry
+from ._found import Found, Takeover
+from ._identity import identify
+
+if t.TYPE_CHECKING:
+    from ._backend import Backend
+
+_LOST = (
+    "ipoib_adopt would lose settings that no variable expresses: %s. Next: remove them from the file if they may go, or remove the interface from "
+    "ipoib_interfaces"
+)
+_DOWN = (
+    "to take over %s, %s takes it down for a moment, and its connections with it. Next: consent with rdma_allow_interruption: true, for example while the node "
+    "runs no jobs"
+)
+
+
+def takeover(names: t.Iterable[str], found: Found, backend: Backend, *, guids: t.Mapping[str, str]) -> Takeover:
+    """Take the interfaces out of the foreign files that the back-end reads. `found`: with complete files. `guids`: the declared port GUIDs, by name."""
+    left: dict[str, str] = {}
+    losses: dict[str, tuple[str, ...]] = {}
+    for each in [backend, *(other for other in _registry.BACKENDS if backend.name in other.read_by)]:
+        for name in names:
+            identity = identify(name, found, guids)
+            paths = [*_registry.conflicts(each, name, found, guids=guids), *each.devices(identity, found.files)]
+            rests = {path: each.format.without(identity, path, left.get(path, found.files[path])) for path in paths}
+            out = {path: rest for path, rest in rests.items() if rest is not None}
+            if out:
+                left.update(out)
+                losses[name] = (*losses.get(name, ()), *each.reader.parse(name, tuple(out), found.files).left)
+    return Takeover(left, losses)
+
+
+def after(found: Found, taken: Takeover) -> Found:
+    """The state without what is taken over."""
+    files = {**found.files, **taken.files}
+    return found._replace(files={path: text for path, text in files.items() if text or path not in taken.files})
+
+
+def refuse(taken: Takeover, found: Found, backend: Backend, *, interruption: bool) -> None:
+    """Raise Refused where settings would be lost, or where an interface would go down without consent."""
+    lost = sorted({"%s of %s" % (setting, name) for name, settings in taken.losses.items() for setting in settings})
+    if lost:
+        raise Refused(_LOST % "; ".join(lost), losses=lost)
+    up = [name for name in taken.losses if name in found.netdevs and found.netdevs[name].up]
+    if up and not interruption and backend.interrupts(found):
+        raise Refused(_DOWN % (", ".join(up), backend.name), interrupted=up)

@@ -1,0 +1,246 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Interfaces that are taken out of the files of others: everything else stays byte for byte, and nothing is lost silently."""
+
+from __future__ import annotations
+
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import Refused, Undecided
+from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _registry
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _ifcfg, _ifupdown, _netplan, _networkd, _networkmanager, _wicked
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Claim, Found, Presence
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import plan
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+IB0 = Identity("ib0", "0x0002c903000f0001", kind="infiniband")
+HWADDR = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
+INTERFACES = _ifupdown.MAIN
+LIVE = Netdev("ib0", "ipoib", mode="datagram", mtu=2044, up=True, addresses=("10.20.0.1/24",), port_guid=IB0.guid)
+WANTED = Interface("ib0", "datagram", addresses=("10.20.0.1/24",))
+
+MAIN = """# The site's own.
+source /etc/network/interfaces.d/*
+
+auto lo ib0
+iface lo inet loopback
+
+# The storage network
+allow-hotplug ib0
+iface ib0 inet static
+    address 10.20.0.1/24
+    # not a route
+    up echo one \\
+       two
+    mtu 2044
+
+# The office
+auto eth0
+iface eth0 inet dhcp
+"""
+MAIN_LEFT = """# The site's own.
+source /etc/network/interfaces.d/*
+
+auto lo
+iface lo inet loopback
+
+# The storage network
+
+# The office
+auto eth0
+iface eth0 inet dhcp
+"""
+YAML = """# by hand
+network:
+  version: 2
+  ethernets:
+    eth0:
+      dhcp4: true
+    # storage
+    ib0:
+      addresses:
+        - 10.20.0.1/24
+      mtu: 2044
+
+    eth1: {dhcp4: true}
+  bridges:
+    br0:
+      interfaces: [eth1]
+"""
+YAML_LEFT = YAML.replace("    ib0:\n      addresses:\n        - 10.20.0.1/24\n      mtu: 2044\n", "")
+
+
+@pytest.mark.parametrize(
+    ("form", "path", "text", "left"),
+    [
+        (_networkd, "/etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\n[Network]\nAddress=10.20.0.1/24\n", ""),
+        (_networkd, "/etc/systemd/network/10-ib0.network", "[Match]\nMACAddress=%s\n" % HWADDR, ""),
+        (_networkd, "/etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\nPermanentMACAddress=%s\n" % HWADDR, ""),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=ib0 ib1\n[Network]\n", "[Match]\nName=ib1\n[Network]\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=ib1 ib0\n[Network]\n", "[Match]\nName=ib1\n[Network]\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=ib0\nName=ib01 ib0.8001\n", "[Match]\nName=ib01 ib0.8001\n"),
+        (_networkd, "/etc/systemd/network/10.netdev", "[NetDev]\nName=ib0\n", ""),
+        (_ifupdown, INTERFACES, MAIN, MAIN_LEFT),
+        (_ifupdown, INTERFACES, "auto ib0\niface ib0 inet manual\n", ""),
+        (_ifupdown, "/etc/network/interfaces.d/ib0", "# mine\nauto ib0\niface ib0 inet static\n address 10.20.0.1/24\n", ""),
+        (_ifupdown, "/etc/network/interfaces.d/ib", "iface ib0 inet manual\niface ib0 inet6 manual\niface ib1 inet manual", "iface ib1 inet manual"),
+        (_netplan, "/etc/netplan/01.yaml", YAML, YAML_LEFT),
+        (_netplan, "/etc/netplan/01.yaml", "network:\n  ethernets:\n    'ib0':\n      mtu: 2044\n  version: 2\n", "network:\n  version: 2\n"),
+        (_netplan, "/etc/netplan/01.yaml", "network:\n  ethernets:\n    s:\n      match:\n        name: ib0\n", "network:\n"),
+        (_netplan, "/etc/netplan/01.yaml", 'network:\n  ethernets:\n    s:\n      match:\n        macaddress: "%s"\n' % HWADDR, "network:\n"),
+        (_netplan, "/etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\n", ""),
+        (_networkmanager, "/etc/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n", ""),
+        (_netplan, "/etc/NetworkManager/system-connections/x.nmconnection", "[infiniband]\nmac-address=%s\n" % HWADDR, ""),
+        (_ifcfg, "/etc/sysconfig/network-scripts/route-ib0", "10.30.0.0/16 via 10.20.0.254\n", ""),
+        (_wicked, "/etc/sysconfig/network/ifroute-ib0", "default 10.20.0.254\n", ""),
+        (_wicked, _wicked.SHARED_ROUTES, "# a b c ib0\ndefault 10.0.0.1 - eth0\n10.30.0.0/16 10.20.0.254 - ib0\n", "# a b c ib0\ndefault 10.0.0.1 - eth0\n"),
+    ],
+)
+def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: str, text: str, left: str) -> None:
+    assert form.without(IB0, path, text) == left
+
+
+@pytest.mark.parametrize(
+    ("form", "path", "text"),
+    [
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=ib*\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=!eth0\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nType=infiniband\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nMACAddress=%s 00:11:22:33:44:55\n" % HWADDR),
+        (_networkd, "/usr/lib/systemd/network/10.network", "[Match]\nName=ib0\n"),
+        (_netplan, "/etc/netplan/01.yaml", "network:\n  ethernets:\n    all:\n      match:\n        name: ib*\n"),
+        (_netplan, "/etc/netplan/01.yaml", "network: {ethernets: {ib0: {mtu: 2044}}}\n"),
+        (_netplan, "/run/netplan/01.yaml", YAML),
+        (_networkmanager, "/etc/NetworkManager/system-connections/any.nmconnection", "[connection]\ntype=infiniband\n"),
+        (_networkmanager, "/run/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n"),
+        (_wicked, "/etc/sysconfig/network/ifcfg-bond0", "BONDING_SLAVE_0=ib0\n"),
+    ],
+)
+def test_what_is_about_others_too_or_is_not_the_administrators_stays(form: t.Any, path: str, text: str) -> None:
+    assert form.without(IB0, path, text) is None
+
+
+LINES = st.lists(
+    st.sampled_from(
+        [
+            "auto ib0 eth0",
+            "auto ib0",
+            "allow-hotplug eth0",
+            "iface ib0 inet static",
+            "iface ib0 inet6 auto",
+            "iface eth0 inet dhcp",
+            "  address 10.0.0.1/8",
+            "  up echo",
+            "# ib0",
+            "",
+            "source x",
+            "mapping eth0",
+            "  script ib0",
+        ]
+    ),
+    max_size=14,
+)
+
+
+@given(LINES)
+def test_of_interfaces_only_lines_about_the_interface_go(lines: list[str]) -> None:
+    """What is left has no stanza of the interface, keeps all others in order, and does not change again."""
+    text = "".join(line + "\n" for line in lines)
+    left = _ifupdown.without(IB0, INTERFACES, text)
+    assert left is not None and "ib0" not in _ifupdown.configured(left)
+    assert _ifupdown.without(IB0, INTERFACES, left) == left
+    others = [name for name in _ifupdown.configured(text) if name != "ib0"]
+    assert list(_ifupdown.configured(left)) == others
+    kept = iter(line.replace("auto ib0 ", "auto ") for line in lines)
+    assert all(any(line == other for other in kept) for line in left.splitlines()), "the rest of the lines, in order"
+
+
+def node(backend: str, files: t.Mapping[str, str], **more: t.Any) -> Found:
+    presence = Presence(Claim("it is there", 2), in_use=True)
+    return Found(
+        netdevs={"ib0": LIVE}, files=files, backends={each.name: presence if each.name == backend else Presence() for each in _registry.BACKENDS}, **more
+    )
+
+
+NETWORKD_FILE = "/etc/systemd/network/10-ib0.network"
+KEYFILE = "/etc/NetworkManager/system-connections/ib0.nmconnection"
+NODES = {
+    "systemd-networkd": {NETWORKD_FILE: "[Match]\nName=ib0\n\n[Network]\nAddress=10.20.0.1/24\n"},
+    "ifupdown": {INTERFACES: "auto ib0\niface ib0 inet static\n address 10.20.0.1/24\n"},
+    "networkmanager": {KEYFILE: "[connection]\ninterface-name=ib0\ntype=infiniband\n[ipv4]\nmethod=manual\naddress1=10.20.0.1/24\n"},
+}
+
+
+@pytest.mark.parametrize("backend", list(NODES))
+def test_with_consent_a_foreign_file_is_replaced_and_the_interface_stays(backend: str) -> None:
+    found = node(backend, NODES[backend])
+    wanted = Wanted((WANTED,), backend)
+    with pytest.raises(Refused, match="configures ib0"):
+        plan(wanted, found)
+    todo = plan(wanted._replace(adopt=True, interruption=True), found)
+    (path,) = NODES[backend]
+    assert todo.adopted == {path}
+    files = {change.subject: change.after for change in todo.plan.about(Kind.FILE)}
+    assert "ib0" not in files[path]
+    assert list(files)[-1] == path, "ours is there before the other goes"
+    assert [change.words() for change in todo.plan.changes if change.kind == Kind.INTERFACE] == []
+    then = found._replace(files={name: text for name, text in {**found.files, **files}.items() if text})
+    assert not plan(wanted._replace(adopt=True), then).plan
+
+
+def test_settings_without_a_variable_are_named_and_refused() -> None:
+    text = NODES["systemd-networkd"][NETWORKD_FILE] + "DNS=10.0.0.53\n\n[Link]\nARP=no\n"
+    found = node("systemd-networkd", {NETWORKD_FILE: text})
+    wanted = Wanted((WANTED,), "systemd-networkd", adopt=True)
+    with pytest.raises(Refused, match=r"Link\.ARP \(%s line 9\) of ib0; Network\.DNS \(%s line 6\) of ib0" % (NETWORKD_FILE, NETWORKD_FILE)):
+        plan(wanted, found)
+    # The controller knows it before the first change on any host, and knows no values.
+    reduced = condensed(found, {"ib0": ""}, adopt="auto")
+    assert "10.0.0.53" not in repr(reduced)
+    with pytest.raises(Refused, match=r"Network\.DNS"):
+        plan(wanted, reduced)
+
+
+def test_an_interruption_needs_consent_only_where_there_is_one() -> None:
+    wanted = Wanted((WANTED,), "networkmanager", adopt=True)
+    found = node("networkmanager", NODES["networkmanager"])
+    for state in (found, condensed(found, {"ib0": ""}, adopt="networkmanager")):
+        with pytest.raises(Refused, match="rdma_allow_interruption"):
+            plan(wanted, state)
+    assert plan(wanted, found._replace(netdevs={"ib0": LIVE._replace(up=False)})).adopted
+
+
+def test_the_controller_leaves_a_takeover_to_the_node() -> None:
+    found = node("systemd-networkd", NODES["systemd-networkd"])
+    reduced = condensed(found, {"ib0": ""}, adopt="auto")
+    wanted = Wanted((WANTED,), "systemd-networkd", adopt=True)
+    with pytest.raises(Undecided):
+        plan(wanted, reduced)
+    # Without consent, and for other interfaces, it decides.
+    with pytest.raises(Refused, match="configures ib0"):
+        plan(wanted._replace(adopt=False), condensed(found, {"ib0": ""}))
+
+
+def test_files_of_another_back_end_are_still_refused() -> None:
+    """The service that reads them would go on to configure the interface."""
+    found = node("systemd-networkd", NODES["networkmanager"])
+    found = found._replace(backends={**found.backends, "networkmanager": Presence(in_use=True)})
+    with pytest.raises(Refused, match="configures ib0"):
+        plan(Wanted((WANTED,), "systemd-networkd", adopt=True), found)
+
+
+def test_networkmanager_also_takes_over_the_files_that_it_reads_of_red_hat() -> None:
+    files = {"/etc/sysconfig/network-scripts/ifcfg-ib0": "DEVICE=ib0\nTYPE=InfiniBand\nIPADDR=10.20.0.1\nPREFIX=24\n"}
+    found = node("networkmanager", files)
+    found = found._replace(backends={**found.backends, "ifcfg": Presence(in_use=True)})
+    todo = plan(Wanted((WANTED,), "networkmanager", adopt=True, interruption=True), found)
+    assert todo.adopted == set(files)
