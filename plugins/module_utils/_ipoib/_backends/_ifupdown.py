@@ -172,7 +172,8 @@ def without(interface: Identity, path: str, text: str) -> str | None:
     Comments stay, except within a stanza.
     """
     kept: list[str] = []
-    inside, aside, continued = False, list[str](), False
+    aside: list[str] = []
+    inside = continued = False
     for line in text.splitlines(keepends=True):
         words = line.split()
         if not continued and (not words or words[0].startswith("#")):
