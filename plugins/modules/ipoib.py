@@ -168,6 +168,12 @@ options:
         where NetworkManager or wicked manages them.
     type: bool
     default: false
+  restore:
+    description:
+      - With O(state=absent), whether files from which interfaces were taken over become what they were before. A file that has
+        changed since stays, and RV(reasons) names it.
+    type: bool
+    default: false
   allow_removal:
     description:
       - Consent to giving up everything of a kind that the collection has configured on a host, here all of its

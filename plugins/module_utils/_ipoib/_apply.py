@@ -11,19 +11,20 @@ are written before what is created from them.
 from __future__ import annotations
 
 import dataclasses
+import fnmatch
 import time
 import typing as t
 
 from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
-from .._host._originals import save
 from .._host._units import YES, Systemd
 from .._plan import Kind
 from . import _boot, _registry, _rename
 from ._backend import Backend, Driver, Tools
-from ._found import Found
+from ._found import Found, Saved
 from ._kernel import Kernel
 from ._look import has_bonding
+from ._saved import mode_of, note
 from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Applier:
         self._need_bonding(todo)
         driver = self.backend.drive(self.tools, self.found, todo.interfaces)
         excused = frozenset(dissent.name for dissent in todo.left_alone)
+        restored = todo.restored
         handed_over = self._release(todo)
         # systemd, too, triggers a rewrite of such files when it reloads its units.
         self._put_aside()
@@ -80,8 +82,18 @@ class Applier:
             todo = again._replace(touched=again.touched | todo.touched)
         found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
+        self._give_back(restored)
         self._put_back()
         return self._settle(driver, excused)
+
+    def _give_back(self, restored: t.Mapping[str, Saved]) -> None:
+        """Have the back-ends configure interfaces by files that were restored."""
+        there = self.look().netdevs if restored else {}
+        for backend in _registry.BACKENDS:
+            paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
+            names = dict.fromkeys(name for path in paths for name in restored[path].interfaces if name in there)
+            if names:
+                backend.drive(self.tools, self.found).give_back(list(names), self.found)
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:
@@ -148,9 +160,12 @@ class Applier:
             # Disable the unit while systemd can still read its [Install] section.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
+            mode = _registry.file_mode(path)
             if path in todo.adopted:
-                self.backups.append(save(path, self.root))
-            saved = apply_file(self.module, change, mode=_registry.file_mode(path), backup=self.backup and path in _registry.SHARED, root=self.root)
+                self.backups.append(note(path, change.after, todo.adopted[path], root=self.root))
+            if path in todo.restored:
+                mode = mode_of(todo.restored[path].copy, self.root)
+            saved = apply_file(self.module, change, mode=mode, backup=self.backup and path in _registry.SHARED, root=self.root)
             if saved:
                 self.backups.append(saved)
             changed.append(path)

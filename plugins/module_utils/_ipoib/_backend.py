@@ -68,6 +68,9 @@ class Driver:
     def give_up(self, names: t.Sequence[str], found: Found) -> None:
         """Release these interfaces while the files that describe them still exist."""
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        """Configure existing interfaces by the files of others. Failures are ignored, because those files are not ours."""
+
     def forget(self, paths: t.Sequence[str]) -> None:
         """Handle the removal of this back-end's files where another back-end is in use."""
 

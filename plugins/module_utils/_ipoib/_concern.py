@@ -66,6 +66,8 @@ class Options(t.NamedTuple):
     """Whether interfaces are taken over from the files of others."""
     allow_interruption: bool = False
     """Whether they may go down for that."""
+    restore: bool = False
+    """Whether the files of others are restored, with the state absent."""
     confirm: str = ""
     """The timer to stop; if set, nothing else is done."""
 
@@ -89,6 +91,7 @@ def wanted_of(options: Options, found: Found) -> Wanted:
         rollback=options.rollback_timeout > 0,
         dismissed=dismissed,
         adopt=options.adopt,
+        restore=options.restore and options.state == "absent",
         interruption=options.allow_interruption,
     )
 
@@ -164,7 +167,7 @@ CONCERN = Concern(
     seen=Found,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"allow_removal": "rdma_allow_removal", "allow_interruption": "rdma_allow_interruption"},
+    elsewhere={"allow_removal": "rdma_allow_removal", "allow_interruption": "rdma_allow_interruption", "restore": "rdma_restore"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

@@ -121,10 +121,23 @@ class Takeover(t.NamedTuple):
     """What is left of each file, by path; "" for nothing: the file is removed."""
     losses: t.Mapping[str, tuple[str, ...]] = {}
     """The interfaces that are taken over, each with its settings that no variable expresses, and the file and line of each setting."""
+    owners: t.Mapping[str, tuple[str, ...]] = {}
+    """By path: the interfaces that are taken out of the file."""
 
     def of(self, names: t.Container[str]) -> Takeover:
         """The part that is about these interfaces."""
         return self._replace(losses={name: settings for name, settings in self.losses.items() if name in names})
+
+
+class Saved(t.NamedTuple):
+    """A file of others as it was before interfaces were taken out of it."""
+
+    text: str
+    left: str
+    """What was left of it, as _saved.digest; "" where it was removed."""
+    interfaces: tuple[str, ...]
+    copy: str
+    """The path of the copy."""
 
 
 class Found(t.NamedTuple):
@@ -150,6 +163,8 @@ class Found(t.NamedTuple):
     """Why the kernel can't create bonds; "" where it can, or where that is unknown."""
     armed: bool = False
     """Whether an earlier run has armed a rollback that has neither fired nor been confirmed."""
+    saved: t.Mapping[str, Saved] = {}
+    """By path: the files from which interfaces were taken over."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None
     """In a condensed state, in place of the foreign files: those that configure an interface, by back-end and interface."""
     aloof: t.Mapping[str, t.Mapping[str, tuple[Place, ...]]] = {}

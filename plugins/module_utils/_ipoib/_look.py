@@ -22,7 +22,7 @@ from .._host._files import read_text, under
 from .._host._node import Node
 from .._host._units import Systemd, Unit, show_units
 from .._tools import _ip
-from . import _boot, _registry, _rename
+from . import _boot, _registry, _rename, _saved
 from ._backend import Backend, Evidence
 from ._found import BondState, Found, Place, Presence, Takeover
 from ._identity import coming
@@ -75,6 +75,7 @@ def whole(node: Node) -> Found:
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
         no_bonding=no_bonding(root),
+        saved=_saved.read(root),
         armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )
 
@@ -162,6 +163,7 @@ def condensed(found: Found, declared: t.Mapping[str, str] | None = None, *, adop
         ipv6_refused={name: reason for name, reason in found.ipv6_refused.items() if name in own or name not in found.netdevs},
         examined=frozenset(names),
         taken=taken._replace(files={}),
+        saved={path: saved._replace(text="") for path, saved in found.saved.items()},
         foreign={backend.name: _conflicts(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
         aloof={backend.name: _aloof(backend, names, found, guids=declared) for backend in _registry.BACKENDS},
     )

@@ -61,14 +61,15 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
         # The texts are on the node.
         raise Undecided
     changes = [change for record in removed for change in removal_changes(record, found.netdevs.get(record.name))]
-    changes += _file_changes(former, {**taken.files, **files}, last=taken.files)
+    restored = _takeover.restored(found, wanted)
+    changes += _file_changes(former, {**taken.files, **files, **restored.files}, last={**taken.files, **restored.files})
     changes += changes_of(switch(_boot.UNIT, found.boot_unit.enabled == "enabled", _boot.UNIT_PATH in files))
     changes += [_rename.change_of(naming) for naming in renames]
     for interface in live:
         changes += interface_changes(interface, found, record=records.get(interface.name), removed=ending)
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
-    reasons += [*backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
+    reasons += [*restored.reasons, *backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames}
     cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=touched), *_cutting_parents(found, live, dissents))
     if cuts and not wanted.rollback:
@@ -77,7 +78,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
             % "; ".join(cuts)
         )
     made = Plan(tuple(changes))
-    return IpoibPlan(made, interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents, frozenset(taken.files))
+    return IpoibPlan(made, interfaces, removed, tuple(reasons), renames, tuple(later.values()), deferred, cuts, touched, dissents, taken.owners, restored.saved)
 
 
 def _kept(found: Found, interfaces: Interfaces, later: t.Mapping[str, Pending], *, records: t.Mapping[str, Record]) -> tuple[Interface, ...]:

@@ -112,6 +112,11 @@ def aloof(backend: Backend, name: str, found: Found, *, guids: t.Mapping[str, st
     return found.aloof[backend.name].get(name, ())
 
 
+def bare(path: str, text: str) -> str:
+    """The text of a foreign file without what back-ends add to it for files of ours."""
+    return SHARED[path].edit({path: text}, ()).get(path, text) if path in SHARED else text
+
+
 def file_mode(path: str) -> int:
     """The permissions of one of our files."""
     if path in (_boot.SCRIPT_PATH, _rename.SCRIPT_PATH):

@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import typing as t
 
-from .._errors import Refused
+from .._errors import Refused, Undecided
 from . import _registry
-from ._found import Found, Takeover
+from ._found import Found, Saved, Takeover
 from ._identity import identify
+from ._saved import digest
 
 if t.TYPE_CHECKING:
     from ._backend import Backend
+    from ._wanted import Wanted
 
 _LOST = (
     "ipoib_adopt would lose settings that no variable expresses: %s. Next: remove them from the file if they may go, or remove the interface from "
@@ -34,6 +36,7 @@ def takeover(names: t.Iterable[str], found: Found, backend: Backend, *, guids: t
     """Take the interfaces out of the foreign files that the back-end reads. `found`: with complete files. `guids`: the declared port GUIDs, by name."""
     left: dict[str, str] = {}
     losses: dict[str, tuple[str, ...]] = {}
+    owners: dict[str, tuple[str, ...]] = {}
     for each in [backend, *(other for other in _registry.BACKENDS if backend.name in other.read_by)]:
         for name in names:
             identity = identify(name, found, guids)
@@ -42,8 +45,33 @@ def takeover(names: t.Iterable[str], found: Found, backend: Backend, *, guids: t
             out = {path: rest for path, rest in rests.items() if rest is not None}
             if out:
                 left.update(out)
+                owners.update((path, (*owners.get(path, ()), name)) for path in out)
                 losses[name] = (*losses.get(name, ()), *each.reader.parse(name, tuple(out), found.files).left)
-    return Takeover(left, losses)
+    return Takeover(left, losses, owners)
+
+
+class Restored(t.NamedTuple):
+    """Files of others that are given back."""
+
+    saved: t.Mapping[str, Saved] = {}
+    reasons: tuple[str, ...] = ()
+    """Why others are not."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {path: saved.text for path, saved in self.saved.items()}
+
+
+def restored(found: Found, wanted: Wanted) -> Restored:
+    """The files to give back. One that has changed since is left alone. Raises Undecided where the state does not tell."""
+    if not wanted.restore or not found.saved:
+        return Restored()
+    if found.foreign is not None:
+        raise Undecided
+    changed = {path: saved for path, saved in found.saved.items() if found.files.get(path, "") != saved.text}
+    back = {path: saved for path, saved in changed.items() if digest(path, found.files.get(path, "")) == saved.left}
+    words = "%s has changed since interfaces were taken out of it, so it stays; what it was before is in %s"
+    return Restored(back, tuple(words % (path, saved.copy) for path, saved in sorted(changed.items()) if path not in back))
 
 
 def after(found: Found, taken: Takeover) -> Found:

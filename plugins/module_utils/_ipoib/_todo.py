@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from .._plan import Kind, Pending, Plan
-from ._found import Record
+from ._found import Record, Saved
 from ._wanted import Interface, Naming
 
 
@@ -63,8 +63,10 @@ class IpoibPlan(t.NamedTuple):
     """The interfaces that change in any way, even if only in their files. The back-end is told of no others."""
     dissents: tuple[Dissent, ...] = ()
     """The interfaces that the back-end has not configured by our files."""
-    adopted: frozenset[str] = frozenset()
-    """The files of others from which interfaces are taken over."""
+    adopted: t.Mapping[str, tuple[str, ...]] = {}
+    """By path: the interfaces that are taken out of a file of others."""
+    restored: t.Mapping[str, Saved] = {}
+    """The files that become what they were before that."""
 
     def touches(self, name: str, aspects: t.Sequence[str] = ()) -> bool:
         """Whether the interface changes in one of `aspects`; without aspects, whether it changes at all."""

@@ -143,6 +143,8 @@ class Wanted(t.NamedTuple):
     """Interfaces that may be removed although none is declared beside them, because they are declared absent; None for all."""
     adopt: bool = False
     """Whether interfaces are taken over from the files of others."""
+    restore: bool = False
+    """Whether the files from which interfaces were taken over become what they were before."""
     interruption: bool = False
     """Whether interfaces that are taken over may go down for a moment."""
 

@@ -26,5 +26,6 @@ OPTIONS: dict[str, t.Any] = {
     "confirm": {"type": "str", "default": ""},
     "adopt": {"type": "bool", "default": False},
     "allow_interruption": {"type": "bool", "default": False},
+    "restore": {"type": "bool", "default": False},
     "allow_removal": {"type": "bool", "default": False},
 }

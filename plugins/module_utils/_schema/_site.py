@@ -78,6 +78,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_rebuild_tasks": {"type": "str"},
     "rdma_remove": {"type": "bool", "default": False},
     "rdma_require_file_systems": {"type": "bool", "default": True},
+    "rdma_restore": {"type": "bool", "default": False},
     "rdma_serial": {"type": "raw", "default": 1},
     "rdma_settle_timeout": {"type": "int", "default": 60},
     "rdma_slurm_host": {"type": "str"},

@@ -32,6 +32,10 @@ class NetworkScriptsDriver(Driver):
             if name in found.netdevs and self._run.has("ifdown"):
                 self._run(["ifdown", name], ok=None)
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        for name in names:
+            self._run(["ifup", name], ok=None, timeout=UP_TIMEOUT)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in todo.live:
             netdev = found.netdevs.get(interface.name)

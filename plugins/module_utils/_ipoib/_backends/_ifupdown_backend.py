@@ -45,6 +45,10 @@ class IfupdownDriver(Driver):
             if name in IFUPDOWN.active(found) and self._run.has("ifdown"):
                 self._run(["ifdown", "--force", name], ok=None)
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        for name in names:
+            self._run(["ifup", "--force", name], ok=None, timeout=UP_TIMEOUT)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in (each for each in todo.live if each.name in todo.touched):
             netdev = found.netdevs.get(interface.name)

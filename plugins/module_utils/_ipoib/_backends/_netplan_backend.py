@@ -59,6 +59,10 @@ class _Generating(Driver):
             self._generate()
             super().forget((GENERATED,))
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self._generate()
+        super().give_back(names, found)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         self._generate()

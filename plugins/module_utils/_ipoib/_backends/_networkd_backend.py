@@ -34,6 +34,10 @@ class NetworkdDriver(Driver):
         if is_read(paths):
             self._reload()
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self._reload()
+        self._run(["networkctl", "reconfigure", *names], ok=None)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         """Reload: that creates new children and configures the interfaces whose files have changed. Others are reconfigured explicitly."""
         # A child that was deleted by hand comes back when its parent is reconfigured.

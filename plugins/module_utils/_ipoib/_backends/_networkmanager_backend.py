@@ -102,6 +102,11 @@ class NetworkManagerDriver(Driver):
             self._run(["nmcli", "general", "reload", "conf"], ok=None)
             self._run(["nmcli", "connection", "reload"], ok=None)
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self.forget(())
+        for name in names:
+            self._run(["nmcli", "device", "connect", name], ok=None, timeout=UP_TIMEOUT)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         if _networkmanager.CARRIER_PATH in changed:
             self._run(["nmcli", "general", "reload", "conf"], ok=None)

@@ -39,6 +39,9 @@ class WickedDriver(Driver):
         if there and self._run.has("wicked"):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self._run(["wicked", "ifup", *names], ok=None, timeout=UP_TIMEOUT)
+
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # A change may concern only the file of an interface's routes.
         late = {each.name for each in todo.live if any(_wicked.path_of(each.name, kind) in changed for kind in _wicked.KINDS)}

@@ -1,0 +1,146 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""Files of others are taken over and given back by the module, also by runs that end in the middle."""
+
+from __future__ import annotations
+
+import json
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _saved
+from support.ipoib_node import FakeNode, wait_briefly
+
+RECORD = _saved.RECORD[1:]
+COPIES = "var/backups/rdma-ofed/"
+INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
+FILES = {
+    "systemd-networkd": ("etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\n\n[Link]\nMTUBytes=2044\n\n[Network]\nAddress=10.20.0.1/24\n"),
+    "ifupdown": ("etc/network/interfaces", "source /etc/network/interfaces.d/*.cfg\n\nauto ib0\niface ib0 inet static\n  address 10.20.0.1/24\n"),
+}
+
+
+def ifup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the nodes' ifup set up stanzas of others, too."""
+    real = FakeNode._ifup
+
+    def up(self: FakeNode, words: list[str]) -> None:
+        if "iface ib0" in self.read("etc/network/interfaces"):
+            self.configure("ib0", ["10.20.0.1/24"], "", [])
+        else:
+            real(self, words)
+
+    monkeypatch.setattr(FakeNode, "_ifup", up)
+
+
+@pytest.fixture(params=list(FILES))
+def node(request: pytest.FixtureRequest, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> FakeNode:
+    """Return a node with an interface that is up by a file of the administrator."""
+    wait_briefly(monkeypatch, 0.3)
+    made = FakeNode(tmp_path, request.param)
+    path, text = FILES[request.param]
+    made.appear("ib0")
+    made.write(path, text.rstrip("\n"))
+    made.configure("ib0", ["10.20.0.1/24"], "", [])
+    if request.param == "ifupdown":
+        made.write("run/network/ifstate", "ib0=ib0")
+        ifup(monkeypatch)
+    return made
+
+
+def original(node: FakeNode) -> tuple[pathlib.Path, str]:
+    path, text = FILES[node.stack]
+    return node.root / path, text
+
+
+def test_a_file_is_taken_over_and_given_back(node: FakeNode) -> None:
+    path, text = original(node)
+    predicted = node.call(check=True, interfaces=INTERFACES, adopt=True)
+    assert path.read_text() == text and not (node.root / COPIES).exists()
+    done = node.call(interfaces=INTERFACES, adopt=True)
+    assert done["changes"] == predicted["changes"] and done["changed"]
+    assert not [line for line in done["changes"] if line.startswith("ib0")], "nothing of the interface changes"
+    assert "ib0" not in (path.read_text() if path.exists() else "")
+    copy = COPIES + FILES[node.stack][0]
+    assert done["backup_files"] == ["/" + copy] and (node.root / copy).read_text() == text
+    assert not node.call(interfaces=INTERFACES, adopt=True)["changed"]
+
+    assert node.call(state="absent", restore=True)["changed"]
+    assert path.read_text() == text
+    assert node.addresses["ib0"] == ["10.20.0.1/24"], "by the administrator's file again"
+    assert not node.call(state="absent", restore=True)["changed"]
+
+
+def test_without_a_word_nothing_is_given_back(node: FakeNode) -> None:
+    path, text = original(node)
+    node.call(interfaces=INTERFACES, adopt=True)
+    node.call(state="absent")
+    assert (path.read_text() if path.exists() else "") != text
+    # It may also be given back later.
+    node.call(state="absent", restore=True)
+    assert path.read_text() == text
+
+
+def test_a_file_that_has_changed_since_stays_and_is_named(node: FakeNode) -> None:
+    path, _text = original(node)
+    node.call(interfaces=INTERFACES, adopt=True)
+    path.write_text("# something else\n")
+    result = node.call(state="absent", restore=True)
+    assert ["/%s has changed since" % FILES[node.stack][0] in line for line in result["reasons"]] == [True]
+    assert "something else" in path.read_text()
+
+
+def test_a_run_that_is_broken_off_is_completed_and_the_first_copy_stays(node: FakeNode) -> None:
+    """The copy is made before the file changes, and a second run does not copy what the first has left."""
+    path, text = original(node)
+    node.break_at = 1
+    other = [{"name": "ib0", "addresses": ["10.20.0.9/24"]}]
+    with pytest.raises(CommandFailed):
+        node.call(interfaces=other, adopt=True)
+    node.break_at = 0
+    node.call(interfaces=other, adopt=True)
+    assert node.addresses["ib0"] == ["10.20.0.9/24"]
+    assert not node.call(interfaces=other, adopt=True)["changed"]
+    node.call(state="absent", restore=True)
+    assert path.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "",
+        "no JSON",
+        "[]",
+        '{"/etc/network/interfaces": 7}',
+        json.dumps({"/etc/network/interfaces": {"copy": "/etc/shadow", "left": "", "interfaces": []}}),
+        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/../../../etc/shadow", "left": "", "interfaces": ["ib0"]}}),
+        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/gone", "left": "", "interfaces": ["ib0"]}}),
+    ],
+)
+def test_a_damaged_record_gives_nothing_back(tmp_path: pathlib.Path, damage: str) -> None:
+    path = tmp_path / RECORD
+    path.parent.mkdir(parents=True)
+    path.write_text(damage)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/shadow").write_text("secret")
+    assert _saved.read(str(tmp_path)) == {}
+
+
+def test_one_interface_after_the_other_has_one_copy(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "etc/network/interfaces"
+    path.parent.mkdir(parents=True)
+    path.write_text("ib0 ib1 lo")
+    first = _saved.note("/etc/network/interfaces", "ib1 lo", ["ib0"], root=str(tmp_path))
+    path.write_text("ib1 lo")
+    assert _saved.note("/etc/network/interfaces", "lo", ["ib1"], root=str(tmp_path)) == first
+    (saved,) = _saved.read(str(tmp_path)).values()
+    assert saved.text == "ib0 ib1 lo" and saved.interfaces == ("ib0", "ib1") and saved.left == _saved.digest("/etc/network/interfaces", "lo")
+    # The administrator has edited it: that is what is to be restored from then on.
+    path.write_text("ib2 lo")
+    second = _saved.note("/etc/network/interfaces", "lo", ["ib2"], root=str(tmp_path))
+    assert second != first
+    assert t.cast("t.Any", _saved.read(str(tmp_path)))["/etc/network/interfaces"].text == "ib2 lo"
