@@ -149,7 +149,8 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
 def test_hand_made_files_are_taken_over_with_consent(lab: Cluster) -> None:
     """The interfaces stay up, connections go on, and what was taken over can be given back."""
     for node, (path, text, start) in HAND_MADE.items():
-        script = "set -e; modprobe ib_ipoib; cp {0} /root/before || true; printf '{1}' >> {0}; cp {0} /root/by-hand; {2}".format(path, text, start)
+        prepare = "set -e; modprobe ib_ipoib; cp %(path)s /root/before || true; printf '%(text)s' >> %(path)s; cp %(path)s /root/by-hand; "
+        script = prepare % {"path": path, "text": text} + start
         assert "10.20.0.%s/24" % node[-1] in lab.shell(node, script + "; ip -brief address show ib0").stdout, node
         lab.shell(node, "systemd-run --unit=watch ip -oneline monitor link dev ib0; systemd-run --unit=stream python3 -c '%s'" % (STREAM % ((node[-1],) * 2)))
     predicted = lab.play("site", "--check", "-e", "ipoib_adopt=true")
