@@ -34,7 +34,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest machine machine-tests nightly bench fuzz stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz stop clean venv collection
 .PHONY: web report-test report-picture
 
 help:
@@ -126,12 +126,13 @@ molecule-%: collection image
 	$(call say,molecule test -s $*)
 	@$(call suite,molecule-$*,make molecule-$*) NO_COLOR=1 molecule test -s $*
 
-# quick: the tests with that marker. labs: those that start labs of their own. rest: the others.
+# quick: the tests with that marker. labs: those that start labs of their own. fleet: those of fleets in which something is broken. rest: the others.
 MARKERS_quick := -m quick
-MARKERS_labs := -m 'not quick and not long and own_lab'
+MARKERS_labs := -m 'not quick and not long and own_lab and not fleet'
+MARKERS_fleet := -m 'not quick and not long and fleet'
 MARKERS_long := -m long
 MARKERS_rest := -m 'not quick and not long and not own_lab'
-acceptance acceptance-quick acceptance-labs acceptance-long acceptance-rest: collection
+acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest: collection
 	$(call say,acceptance tests on the lab)
 	@$(call pytest,acceptance,tests/acceptance,$(MARKERS_$(subst acceptance-,,$@)))
 

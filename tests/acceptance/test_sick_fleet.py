@@ -23,6 +23,7 @@ import yaml
 from cluster import Cluster, Run
 from proofs import LOOK_ALIKE, REAL
 
+pytestmark = pytest.mark.fleet
 PREFIX = "rdma-sick"
 WHOLE = ("node1", "node2")
 LOST_RAIL, HAND_MADE, NO_PACKAGES, ETHERNET, POWERED_OFF, HANGING = ("node%d" % number for number in range(3, 9))

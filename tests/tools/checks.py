@@ -36,19 +36,20 @@ LABS = ("image",)
 TEST = (
     Stage("collection", ("collection",), 10),
     Stage("image", ("image",), 5, after=BASE),
-    Stage("lint", ("lint",), 117, after=BASE),
-    Stage("unit", ("unit",), 300, after=BASE),
-    Stage("sanity", ("sanity-quick",), 212, "sanity", after=BASE),
-    Stage("molecule-default", ("molecule-default",), 148, "rdma-molecule", after=LABS),
-    Stage("acceptance", ("acceptance-quick",), 410, "rdma-accept", after=LABS),
-    Stage("machine", ("machine",), 200, "rdma-machines", after=LABS),
+    Stage("lint", ("lint",), 200, after=BASE),
+    Stage("unit", ("unit",), 870, after=BASE),
+    Stage("sanity", ("sanity-quick",), 375, "sanity", after=BASE),
+    Stage("molecule-default", ("molecule-default",), 160, "rdma-molecule", after=LABS),
+    Stage("acceptance", ("acceptance-quick",), 390, "rdma-accept", after=LABS),
+    Stage("machine", ("machine",), 340, "rdma-machines", after=LABS),
 )
 REST = (
-    Stage("sanity-rest", ("sanity-rest",), 65, "sanity", after=BASE, part=1),
-    Stage("molecule-stacks", ("molecule-stacks",), 380, "rdma-stacks", after=LABS, part=1),
-    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 425, "rdma-ha", after=LABS, part=1),
-    Stage("acceptance-rest", ("acceptance-rest",), 1065, "rdma-accept", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 850, "rdma-labs", after=LABS, part=1),
+    Stage("sanity-rest", ("sanity-rest",), 350, "sanity", after=BASE, part=1),
+    Stage("molecule-stacks", ("molecule-stacks",), 590, "rdma-stacks", after=LABS, part=1),
+    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 465, "rdma-ha", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1500, "rdma-accept", after=LABS, part=1),
+    Stage("acceptance-fleet", ("acceptance-fleet",), 740, "rdma-sick", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 1080, "rdma-labs", after=LABS, part=1),
 )
 # Machines run alone: their emulated processors use the whole computer.
 LONGEST = (
