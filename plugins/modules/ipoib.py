@@ -155,22 +155,24 @@ options:
     default: ""
   adopt:
     description:
-      - Whether declared interfaces are taken over from files that others have written. Without it, such a file is refused.
-      - A file with nothing else is removed. Everything else in a file stays byte for byte. A copy is kept below
+      - Whether declared interfaces are taken over from existing files that this collection does not manage. Without it, such
+        a file is refused.
+      - A file that configures nothing else is removed. Everything else in a file stays byte for byte. A copy is kept below
         C(/var/backups/rdma-ofed), with the path of the file.
-      - Settings in such a file that no option expresses would be lost. They are refused by name, as is a file that can't be
-        separated, for example because it matches interfaces by a pattern.
+      - Settings in such a file that no option expresses would be lost. The module refuses them and names each one. It also
+        refuses a file from which the interface can't be separated, for example because it matches interfaces by a pattern,
+        and files of netplan and wicked.
     type: bool
     default: false
   allow_interruption:
     description:
-      - Consent to interfaces that go down for a moment when they are taken over, which ends their connections. It is needed
-        where NetworkManager or wicked manages them.
+      - Consent to interfaces that go down briefly when they are taken over, which ends their connections. It is required
+        where NetworkManager manages them.
     type: bool
     default: false
   restore:
     description:
-      - With O(state=absent), whether files from which interfaces were taken over become what they were before. A file that has
+      - With O(state=absent), whether the original files from which interfaces were taken over are restored. A file that has
         changed since stays, and RV(reasons) names it.
     type: bool
     default: false

@@ -10,6 +10,7 @@ are written before what is created from them.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import fnmatch
 import time
@@ -19,7 +20,7 @@ from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
 from .._host._units import YES, Systemd
 from .._plan import Kind
-from . import _boot, _registry, _rename
+from . import _boot, _registry, _rename, _saved, _takeover
 from ._backend import Backend, Driver, Tools
 from ._found import Found, Saved
 from ._kernel import Kernel
@@ -70,7 +71,10 @@ class Applier:
         handed_over = self._release(todo)
         # systemd, too, triggers a rewrite of such files when it reloads its units.
         self._put_aside()
+        pending = _takeover.unfinished(self.found)
         changed = self._files(todo)
+        # An interrupted run has written these, and told nothing.
+        changed += [path for interface in todo.live if interface.name in pending for path in self.backend.render([interface], self.found)]
         self._unit(todo, changed)
         self._forget(todo)
         found = self.found
@@ -83,17 +87,18 @@ class Applier:
         found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
         self._give_back(restored)
+        _saved.write(_saved.settled(_saved.read(self.root), restored), self.root)
         self._put_back()
         return self._settle(driver, excused)
 
     def _give_back(self, restored: t.Mapping[str, Saved]) -> None:
         """Have the back-ends configure interfaces by files that were restored."""
-        there = self.look().netdevs if restored else {}
         for backend in _registry.BACKENDS:
             paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
-            names = dict.fromkeys(name for path in paths for name in restored[path].interfaces if name in there)
-            if names:
-                backend.drive(self.tools, self.found).give_back(list(names), self.found)
+            names = dict.fromkeys(name for path in paths for name in restored[path].interfaces)
+            if names and backend.listens(self.found):
+                with contextlib.suppress(RdmaError):
+                    backend.drive(self.tools, self.found).give_back(list(names), self.found)
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:
@@ -157,12 +162,15 @@ class Applier:
         changed = []
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
+            if path == _saved.RECORD:
+                # It tells the next run what is left to do, until that is done.
+                continue
             # Disable the unit while systemd can still read its [Install] section.
             if path == _boot.UNIT_PATH and not change.after:
                 Systemd(self.run).disable(_boot.UNIT)
             mode = _registry.file_mode(path)
             if path in todo.adopted:
-                self.backups.append(note(path, change.after, todo.adopted[path], root=self.root))
+                self.backups.append(note(path, change.after, todo.adopted[path], backend=self.backend.name, root=self.root))
             if path in todo.restored:
                 mode = mode_of(todo.restored[path].copy, self.root)
             saved = apply_file(self.module, change, mode=mode, backup=self.backup and path in _registry.SHARED, root=self.root)

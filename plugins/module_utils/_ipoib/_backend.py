@@ -196,6 +196,10 @@ class Backend:
         """The foreign files that create the interface, and that `conflicts` leaves out because they do not configure it."""
         return ()
 
+    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
+        """Settings in a foreign file that its reader passes over, and that would be lost with it. `names`: the declared interfaces."""
+        return ()
+
     def interrupts(self, found: Found) -> bool:
         """Whether it takes an interface down that it has configured from a foreign file so far, in order to configure it from ours."""
         return False

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import difflib
 import typing as t
 
 from .._concern import Address, Concern, judged, planned
@@ -32,25 +33,29 @@ _LINK_LOCAL = "fe80:"
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """For the look: the `names` of the declared interfaces, with their port GUIDs or "", and in `adopt` the back-end that is to take them over from others.
+    """For the look: the `names` of the declared interfaces, with their port GUIDs or "". In `adopt`, where they are to be taken over from others: the declared
+    `backend`, and the `ports` of interfaces that are declared by them.
 
     Malformed values are left to the validation.
     """
     entries = variables.get(READ[0])
     names: dict[t.Any, str] = {}
+    places: list[str] = []
     for entry in entries if isinstance(entries, list) else ():
         if not isinstance(entry, dict):
             continue
         pkey, parent, bond, guid = _wanted.parse_pkey(entry.get("pkey")), entry.get("parent"), entry.get("bond"), entry.get("port_guid")
         ports = bond.get("ports") if isinstance(bond, dict) else ()
         names.update({port: names.get(port, "") for port in (ports if isinstance(ports, list) else ()) if isinstance(port, str)})
+        places += [place.lower() for place in (guid, entry.get("pci")) if isinstance(place, str)]
         if isinstance(entry.get("name"), str):
             names[entry["name"]] = str(guid).lower() if _wanted.is_guid(guid) else ""
         elif pkey is not None and isinstance(parent, str):
             names[child_name(parent, pkey)] = ""
     backend = variables.get("ipoib_backend") or "auto"
     adopting = is_true(variables.get("ipoib_adopt")) and backend in VARIABLES["ipoib_backend"]["choices"]
-    return {"names": {name: guid for name, guid in names.items() if _wanted.is_name(name)}, **({"adopt": backend} if adopting else {})}
+    known = {name: guid for name, guid in names.items() if _wanted.is_name(name)}
+    return {"names": known, "adopt": {"backend": backend, "ports": places}} if adopting else {"names": known}
 
 
 class Options(t.NamedTuple):
@@ -83,7 +88,7 @@ def wanted_of(options: Options, found: Found) -> Wanted:
     dismissed = None if everything else frozenset(item.name for item in entries if not item.present)
     interfaces = settled(declared)
     # Removal needs no back-end, and must work if the former one is gone.
-    backend = choose(options.backend, found.backends).name if interfaces else ""
+    backend = choose(options.backend, found.backends, found.saved).name if interfaces else ""
     return Wanted(
         interfaces,
         backend,
@@ -101,7 +106,18 @@ def result_of(wanted: Wanted, todo: IpoibPlan, netdevs: t.Mapping[str, Netdev], 
     reasons = (*todo.reasons, *(dissent.reason() for dissent in todo.left_alone))
     result = todo.plan.result(pending=todo.pending, reasons=reasons)
     interfaces = [report(interface, netdevs.get(interface.name), predicted) for interface in wanted.interfaces]
-    return dict(result, backend=wanted.backend, interfaces=interfaces)
+    foreign = {*todo.adopted, *todo.restored}
+    diff = [_reduced(entry) if entry["before_header"] in foreign else entry for entry in result["diff"]]
+    return dict(result, diff=diff, backend=wanted.backend, interfaces=interfaces)
+
+
+def _reduced(entry: t.Mapping[str, str]) -> dict[str, str]:
+    """A difference without the lines that stay: other parts of files of others may hold secrets."""
+    before, after = entry["before"].splitlines(keepends=True), entry["after"].splitlines(keepends=True)
+    steps = [step for step in difflib.SequenceMatcher(None, before, after, False).get_opcodes() if step[0] != "equal"]
+    gone = "".join(line for _tag, first, last, _new, _end in steps for line in before[first:last])
+    new = "".join(line for _tag, _first, _last, first, last in steps for line in after[first:last])
+    return {**entry, "before": gone, "after": new}
 
 
 def report(interface: Interface, netdev: Netdev | None, predicted: bool) -> dict[str, t.Any]:

@@ -10,13 +10,14 @@ import os
 import typing as t
 
 from .._errors import CommandFailed, RdmaError
-from .._plan import Plan
+from .._plan import Kind, Plan
 from . import _registry, _rollback
 from ._apply import Applier, made
 from ._concern import Options, result_of, wanted_of
 from ._found import Found
 from ._look import ROLLBACK, look_whole
 from ._plan import plan
+from ._saved import mode_of
 from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:
@@ -58,7 +59,9 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
         backup=options.backup,
     )
     if todo.cutting:
-        _rollback.arm(run, _rollback.undo_of(todo, found), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
+        foreign = [change.subject for change in todo.plan.about(Kind.FILE) if change.before and not _registry.is_ours(change.subject, change.before)]
+        modes = {path: mode_of(path, root) for path in foreign}
+        _rollback.arm(run, _rollback.undo_of(todo, found, modes), seconds=options.rollback_timeout, pid=os.getpid(), root=root)
         extra["rollback"] = {"unit": ROLLBACK + ".timer", "seconds": options.rollback_timeout, "confirmed": False}
     try:
         after = applier.apply(todo)
@@ -70,4 +73,4 @@ def converge(module: AnsibleModule, run: Runner, options: Options, *, environ: t
     if applier.backups:
         extra["backup_files"] = applier.backups
     # The changes that were made, and the remaining notes.
-    return {**result_of(wanted, after._replace(plan=todo.plan), look().netdevs, predicted=False), **extra}
+    return {**result_of(wanted, after._replace(plan=todo.plan, adopted=todo.adopted, restored=todo.restored), look().netdevs, predicted=False), **extra}

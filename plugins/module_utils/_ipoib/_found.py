@@ -138,6 +138,10 @@ class Saved(t.NamedTuple):
     interfaces: tuple[str, ...]
     copy: str
     """The path of the copy."""
+    backend: str = ""
+    """The back-end that configures the interfaces since then."""
+    pending: bool = False
+    """Whether that was not told of it yet: the run was interrupted."""
 
 
 class Found(t.NamedTuple):
@@ -163,6 +167,8 @@ class Found(t.NamedTuple):
     """Why the kernel can't create bonds; "" where it can, or where that is unknown."""
     armed: bool = False
     """Whether an earlier run has armed a rollback that has neither fired nor been confirmed."""
+    returns: frozenset[str] = frozenset()
+    """The files with carriage returns, which the texts are without."""
     saved: t.Mapping[str, Saved] = {}
     """By path: the files from which interfaces were taken over."""
     foreign: t.Mapping[str, t.Mapping[str, tuple[str, ...]]] | None = None

@@ -76,6 +76,7 @@ def whole(node: Node) -> Found:
         ipv6_refused=ipv6_refused(root, by_name, enabled),
         no_bonding=no_bonding(root),
         saved=_saved.read(root),
+        returns=frozenset(path for path in files if _has_returns(under(root, path))),
         armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )
 
@@ -123,29 +124,44 @@ def read_files(root: str = "/") -> dict[str, str]:
     return {"/" + os.path.relpath(path, root): read_text(path) for path in paths}
 
 
+def _has_returns(path: str) -> bool:
+    try:
+        with open(path, "rb") as stream:
+            return b"\r" in stream.read()
+    except OSError:
+        return False
+
+
 def _is_mask(path: str) -> bool:
     """Whether a path is a link to /dev/null. It hides files of the same name in other directories, and reads as an empty file."""
     return path.endswith(_MASKED) and os.path.realpath(path) == os.devnull
 
 
+def _on(found: Found, places: t.Collection[str]) -> list[str]:
+    """The interfaces on these ports, named by port GUID, PCI address, or PCI address and number."""
+    functions = {hca.name: hca.pci for hca in found.hcas}
+    forms = {port.port_guid: (port.port_guid, functions.get(port.device, ""), "%s/%d" % (functions.get(port.device, ""), port.port)) for port in found.ports}
+    return [name for name, netdev in found.netdevs.items() if netdev.kind == "ipoib" and not set(places).isdisjoint(forms.get(netdev.port_guid, ()))]
+
+
 def _taken(found: Found, name: str, names: t.Sequence[str], *, guids: t.Mapping[str, str]) -> Takeover:
     """What a back-end would take over; nothing where none can be used."""
     try:
-        return takeover(names, found, _registry.choose(name, found.backends), guids=guids)
+        return takeover(names, found, _registry.choose(name, found.backends, found.saved), guids=guids)
     except RdmaError:
         return Takeover()
 
 
-def condensed(found: Found, declared: t.Mapping[str, str] | None = None, *, adopt: str = "") -> Found:
+def condensed(found: Found, declared: t.Mapping[str, str] | None = None, *, adopt: t.Mapping[str, t.Any] | None = None) -> Found:
     """The state in the form in which it may leave the node.
 
-    `declared`: the interfaces that a plan will be about, existing or not, with their port GUIDs or "". `adopt`: the back-end that is to take them over
-    from others; "" for none.
+    `declared`: the interfaces that a plan will be about, existing or not, with their port GUIDs or "". `adopt`: the hint of that name, where they are to
+    be taken over from others.
     """
     declared = declared or {}
     own = {name for name, netdev in found.netdevs.items() if _is_own(netdev)}
     names = sorted({*own, *_registry.recorded(found.files), *declared, *coming(found.facts)})
-    taken = _taken(found, adopt, names, guids=declared) if adopt else Takeover()
+    taken = _taken(found, adopt["backend"], sorted({*declared, *_on(found, adopt["ports"])}), guids=declared) if adopt else Takeover()
     found = after(found, taken)
     return found._replace(
         netdevs={name: _netdev(netdev) for name, netdev in found.netdevs.items()},
@@ -208,5 +224,5 @@ def _aloof(backend: Backend, names: t.Iterable[str], found: Found, *, guids: t.M
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Described:
     """The look of the concern. For a discovery, it has what the files say about the interfaces that exist."""
     found = node.once(whole)
-    reduced = condensed(found, hints["names"], adopt=hints.get("adopt", ""))
+    reduced = condensed(found, hints["names"], adopt=hints.get("adopt"))
     return described(found, reduced) if hints.get("files") else reduced

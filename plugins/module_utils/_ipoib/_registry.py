@@ -19,7 +19,7 @@ from ._backends._netplan_backend import NETPLAN
 from ._backends._networkd_backend import NETWORKD
 from ._backends._networkmanager_backend import NETWORKMANAGER
 from ._backends._wicked_backend import WICKED
-from ._found import Found, Place, Presence, Record
+from ._found import Found, Place, Presence, Record, Saved
 from ._identity import identify
 
 # In the order in which former back-ends release interfaces and are told about removed files.
@@ -50,11 +50,15 @@ def named(name: str) -> Backend:
     return next((backend for backend in BACKENDS if backend.name == name), NoBackend())
 
 
-def choose(name: str, presences: t.Mapping[str, Presence]) -> Backend:
-    """The back-end to use: `name` or, with `auto`, the one that manages the node.
+def choose(name: str, presences: t.Mapping[str, Presence], saved: t.Mapping[str, Saved] | None = None) -> Backend:
+    """The back-end to use: `name` or, with `auto`, the one that manages the node. `saved`: one that has taken interfaces over goes on to manage it, although
+    the files that told so are gone.
 
     Raises Refused where several back-ends claim the node, or where the chosen one can't be used.
     """
+    former = {each.backend for each in (saved or {}).values() if not presences.get(each.backend, Presence(missing="unknown")).missing}
+    if name == "auto" and len(former) == 1:
+        name = former.pop()
     chosen = next(backend for backend in BACKENDS if backend.name == (name if name != "auto" else _strongest(presences)))
     missing = presences[chosen.name].missing
     if missing:

@@ -37,12 +37,14 @@ SCRIPT = "undo"
 _BEGIN = "#!/bin/sh\ntries=%d\nwhile [ $tries -gt 0 ] && kill -0 %d 2>/dev/null; do tries=$((tries - 1)); sleep 1; done\n"
 
 
-def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
+def undo_of(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int] | None = None) -> dict[str, str]:
     """The script that restores the state `found`, and the former files that it copies from its directory, by their names there. Pure.
+
+    `modes`: the permissions of files of others.
 
     No line depends on the success of another.
     """
-    lines, kept = _files(todo, found)
+    lines, kept = _files(todo, found, modes or {})
     names = [interface.name for interface in todo.interfaces] + [record.name for record in todo.removed]
     before = [found.netdevs[name] for name in dict.fromkeys(names) if name in found.netdevs]
     new = [interface.name for interface in todo.interfaces if interface.name not in found.netdevs and (interface.is_child or interface.bond is not None)]
@@ -62,7 +64,7 @@ def undo_of(todo: IpoibPlan, found: Found) -> dict[str, str]:
     return {SCRIPT: "\n".join(lines) + "\n", **kept}
 
 
-def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
+def _files(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int]) -> tuple[list[str], dict[str, str]]:
     lines, kept = [], {}
     for position, change in enumerate(todo.plan.about(Kind.FILE)):
         path = change.subject
@@ -73,7 +75,7 @@ def _files(todo: IpoibPlan, found: Found) -> tuple[list[str], dict[str, str]]:
             lines.append("rm -f %s" % shlex.quote(path))
             continue
         kept[str(position)] = change.before
-        lines.append("install -D -m %o %s/%d %s" % (_registry.file_mode(path), ROLLBACK_DIRECTORY, position, shlex.quote(path)))
+        lines.append("install -D -m %o %s/%d %s" % (modes.get(path, _registry.file_mode(path)), ROLLBACK_DIRECTORY, position, shlex.quote(path)))
     if any(change.is_about(Kind.UNIT, _boot.UNIT) for change in todo.plan.changes):
         enabled = found.boot_unit.enabled == "enabled"
         lines += ["systemctl daemon-reload", "systemctl %s %s" % ("enable" if enabled else "disable", _boot.UNIT)]

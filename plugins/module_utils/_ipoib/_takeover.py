@@ -2,14 +2,15 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Take interfaces out of the files of others, with consent. Pure.
+"""Take interfaces out of files that the collection does not manage, with consent. Pure.
 
-A file with nothing else is removed; of other files, everything else stays byte for byte. Settings that no variable expresses would be lost: they are
-refused. What can't be taken out stays a conflict, and is refused as without consent.
+A file that configures nothing else is removed; of other files, everything else stays byte for byte. Settings that no variable expresses would be lost: they
+are refused. What can't be taken out remains a conflict and is refused, as it would be without consent.
 """
 
 from __future__ import annotations
 
+import posixpath
 import typing as t
 
 from .._errors import Refused, Undecided
@@ -27,12 +28,12 @@ _LOST = (
     "ipoib_interfaces"
 )
 _DOWN = (
-    "to take over %s, %s takes it down for a moment, and its connections with it. Next: consent with rdma_allow_interruption: true, for example while the node "
-    "runs no jobs"
+    "taking over %s interrupts traffic: %s takes such an interface down briefly, and open connections are lost. Next: consent with "
+    "rdma_allow_interruption: true, for example while the node runs no jobs"
 )
 
 
-def takeover(names: t.Iterable[str], found: Found, backend: Backend, *, guids: t.Mapping[str, str]) -> Takeover:
+def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids: t.Mapping[str, str]) -> Takeover:
     """Take the interfaces out of the foreign files that the back-end reads. `found`: with complete files. `guids`: the declared port GUIDs, by name."""
     left: dict[str, str] = {}
     losses: dict[str, tuple[str, ...]] = {}
@@ -41,19 +42,27 @@ def takeover(names: t.Iterable[str], found: Found, backend: Backend, *, guids: t
         for name in names:
             identity = identify(name, found, guids)
             paths = [*_registry.conflicts(each, name, found, guids=guids), *each.devices(identity, found.files)]
-            rests = {path: each.format.without(identity, path, left.get(path, found.files[path])) for path in paths}
+            rests = {path: each.format.without(identity, path, left.get(path, found.files[path])) for path in paths if _is_plain(path, found)}
             out = {path: rest for path, rest in rests.items() if rest is not None}
             if out:
                 left.update(out)
                 owners.update((path, (*owners.get(path, ()), name)) for path in out)
-                losses[name] = (*losses.get(name, ()), *each.reader.parse(name, tuple(out), found.files).left)
+                unsaid = ("%s in %s" % (setting, path) for path in out for setting in each.unsaid(found.files[path], names))
+                losses[name] = (*losses.get(name, ()), *each.reader.parse(name, tuple(out), found.files).left, *unsaid)
     return Takeover(left, losses, owners)
+
+
+def _is_plain(path: str, found: Found) -> bool:
+    """Whether the file has no drop-ins of others, which would lose their effect with it, and no line ends that would not stay as they are."""
+    drop_ins = path + ".d/" if posixpath.splitext(path)[1] else ""
+    return path not in found.returns and not any(drop_ins and other.startswith(drop_ins) for other in found.files)
 
 
 class Restored(t.NamedTuple):
     """Files of others that are given back."""
 
     saved: t.Mapping[str, Saved] = {}
+    """By path, also those that an interrupted run has written."""
     reasons: tuple[str, ...] = ()
     """Why others are not."""
 
@@ -68,10 +77,18 @@ def restored(found: Found, wanted: Wanted) -> Restored:
         return Restored()
     if found.foreign is not None:
         raise Undecided
-    changed = {path: saved for path, saved in found.saved.items() if found.files.get(path, "") != saved.text}
-    back = {path: saved for path, saved in changed.items() if digest(path, found.files.get(path, "")) == saved.left}
+    present = {path: found.files.get(path, "") for path in found.saved}
+    back = {path: saved for path, saved in found.saved.items() if present[path] == saved.text or digest(path, present[path]) == saved.left}
     words = "%s has changed since interfaces were taken out of it, so it stays; what it was before is in %s"
-    return Restored(back, tuple(words % (path, saved.copy) for path, saved in sorted(changed.items()) if path not in back))
+    return Restored(back, tuple(words % (path, saved.copy) for path, saved in sorted(found.saved.items()) if path not in back))
+
+
+def unfinished(found: Found) -> frozenset[str]:
+    """The interfaces that an interrupted run has taken over without telling the back-end. Raises Undecided where the state does not tell."""
+    names = frozenset(name for saved in found.saved.values() if saved.pending for name in saved.interfaces)
+    if names and found.foreign is not None:
+        raise Undecided
+    return names
 
 
 def after(found: Found, taken: Takeover) -> Found:

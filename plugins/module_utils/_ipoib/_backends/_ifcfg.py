@@ -34,6 +34,8 @@ DIRECTORY = "/etc/sysconfig/network-scripts"
 _FOLDER = Folder(DIRECTORY, ("ifcfg", "route", "route6"))
 PATTERNS = _FOLDER.patterns
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
+_IDENTITY = {"HWADDR", "PKEY_ID"}
+_BOND = {"BONDING_MASTER", "BONDING_OPTS"}
 # Neither network-scripts nor NetworkManager reads these.
 _LEFTOVER = re.compile(r"(~|\.(bak|orig|rej|rpmorig|rpmnew|rpmsave|augnew|augtmp))$")
 
@@ -140,8 +142,15 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
 
 def without(interface: Identity, path: str, text: str) -> str | None:
-    """A file belongs to one interface: nothing is left."""
-    return ""
+    """A file belongs to one interface: nothing is left. Files for any interface, and those of bonds, stay."""
+    kind, _dash, named = path.rpartition("/")[2].partition("-")
+    if kind != "ifcfg":
+        return "" if named == interface.name else None
+    variables = assignments(text)
+    device = variables.get("DEVICE", named if set(variables).isdisjoint(_IDENTITY) else "")
+    if not device:
+        return "" if set(variables) & _IDENTITY else None
+    return "" if device.split(":", 1)[0] == interface.name and set(variables).isdisjoint(_BOND) else None
 
 
 def _means(interface: Identity, variables: t.Mapping[str, str]) -> bool:

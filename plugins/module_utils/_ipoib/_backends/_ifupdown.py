@@ -193,6 +193,12 @@ def without(interface: Identity, path: str, text: str) -> str | None:
     return rest if says or path == MAIN else ""
 
 
+def unsaid(text: str, names: t.Container[str]) -> tuple[str, ...]:
+    """Stanzas of these interfaces that take options from other stanzas."""
+    rows = ((number, line.split()) for number, line in enumerate(text.splitlines(), 1))
+    return tuple("%s (line %d)" % (words[4], number) for number, words in rows if words[:1] == ["iface"] and len(words) > 4 and words[1] in names)
+
+
 def _without_name(line: str, name: str) -> str:
     """Remove an interface from a line such as `auto ib0 ib1`; "" where it names no other."""
     rest = re.sub(r"(?<=\S)[ \t]+%s(?=\s|$)" % re.escape(name), "", line)

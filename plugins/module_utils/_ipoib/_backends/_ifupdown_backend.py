@@ -99,6 +99,9 @@ class Ifupdown(Backend):
         # ifup fails if an address already exists.
         return "ip address flush dev %s; ifup --force %s" % (name, name)
 
+    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
+        return _ifupdown.unsaid(text, names)
+
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")
         sourced = _ifupdown.sourced(main, [path for path in written if path.startswith(_ifupdown.DIRECTORY + "/")])

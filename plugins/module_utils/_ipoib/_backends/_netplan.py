@@ -190,64 +190,8 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
 
 
 def without(interface: Identity, path: str, text: str) -> str | None:
-    """The text without the interface: without its block of a YAML file, or as the format of the renderer's file has it."""
-    if _is_yaml(path):
-        return _without_block(interface, text) if path.startswith(DIRECTORY + "/") else None
-    if path.endswith((".network", ".netdev")):
-        return _networkd.without(interface, path, text)
-    return _networkmanager.without(interface, path, text)
-
-
-class _Line(t.NamedTuple):
-    depth: int
-    key: str
-    """The key of a mapping in block style; "" for other lines."""
-    text: str
-
-
-def _lines(text: str) -> list[_Line]:
-    found = []
-    for line in text.splitlines(keepends=True):
-        match = re.match(r"( *)(?:([\w.-]+)|\"([^\"]+)\"|'([^']+)')\s*:(?=\s|$)", line)
-        bare = line.strip()
-        # A blank line or a comment belongs to what is above it.
-        depth = len(line) - len(line.lstrip(" ")) if bare and not bare.startswith("#") else -1
-        found.append(_Line(depth, next(filter(None, match.groups()[1:])) if match and depth >= 0 else "", line))
-    return found
-
-
-def _end(lines: t.Sequence[_Line], start: int) -> int:
-    """The end of the block that a line begins."""
-    return next((at for at in range(start + 1, len(lines)) if 0 <= lines[at].depth <= lines[start].depth), len(lines))
-
-
-def _without_block(interface: Identity, text: str) -> str | None:
-    """Remove the block of an interface, and a section that has no other. None where there is no such block."""
-    lines = _lines(text)
-    for start, section in enumerate(lines):
-        if section.key not in ("ethernets", "bonds") or section.text.partition(":")[2].strip().partition("#")[0]:
-            continue
-        end = _end(lines, start)
-        depth = next((line.depth for line in lines[start + 1 : end] if line.depth >= 0), 0)
-        members = [at for at in range(start + 1, end) if lines[at].depth == depth]
-        own = next((at for at in members if _is_block_of(interface, lines[at].key, "".join(line.text for line in lines[at : _end(lines, at)]))), None)
-        if own is None or depth <= section.depth:
-            continue
-        first, last = (start, end) if len(members) == 1 else (own, _end(lines, own))
-        # Comments and blank lines behind the block may be about what follows.
-        while last > first + 1 and lines[last - 1].depth < 0:
-            last -= 1
-        return "".join(line.text for line in [*lines[:first], *lines[last:]])
+    """None: without a YAML parser on the node, nothing can be taken out of such files safely."""
     return None
-
-
-def _is_block_of(interface: Identity, key: str, block: str) -> bool:
-    """Whether a block is about the interface alone, by its name or by the one name or hardware address that it matches."""
-    names = re.findall(r"^ +name *: *[\"']?([^\"'\s#]+)", block, re.MULTILINE)
-    places = re.findall(r"^ +macaddress *: *[\"']?([0-9a-fA-F:]+)", block, re.MULTILINE)
-    if re.search(r"^ +match *:", block, re.MULTILINE) is None:
-        return key == interface.name
-    return names == [interface.name] or (not names and len(places) == 1 and interface.is_at(places[0]))
 
 
 def aloof(interface: Identity, files: t.Mapping[str, str]) -> tuple[Place, ...]:

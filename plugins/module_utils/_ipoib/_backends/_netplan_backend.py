@@ -59,10 +59,6 @@ class _Generating(Driver):
             self._generate()
             super().forget((GENERATED,))
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
-        self._generate()
-        super().give_back(names, found)
-
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         self._generate()
@@ -153,12 +149,6 @@ class Netplan(Backend):
         if self.renderer(found) == _netplan.NETWORKD:
             return _netplan.aloof(interface, found.files)
         return NETWORKMANAGER.aloof(interface, found)
-
-    def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
-        return _networkd.devices(interface, files)
-
-    def interrupts(self, found: Found) -> bool:
-        return RENDERERS[self.renderer(found)].interrupts(found)
 
     def needs_boot_unit(self, found: Found) -> bool:
         return RENDERERS[self.renderer(found)].needs_boot_unit(found)

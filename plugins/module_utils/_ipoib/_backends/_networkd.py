@@ -201,7 +201,7 @@ def without(interface: Identity, path: str, text: str) -> str | None:
     if {each.key for each in matches} - {"Name", *_ADDRESSES} or any(set(word) & set("*?[!") for word in names):
         return None
     if names in ([], [interface.name]):
-        return "" if len(places) < 2 else None
+        return "" if len(places) == 1 or (names and not places) else None
     return None if places else _without_word(text, [each.line for each in matches if each.key == "Name"], interface.name)
 
 
@@ -216,6 +216,16 @@ def _without_word(text: str, numbers: t.Collection[int], word: str) -> str:
         words = [each for each in value.split() if each != word]
         kept += ["%s=%s\n" % (key, " ".join(words))] if words else []
     return "".join(kept)
+
+
+def unsaid(text: str, names: t.Container[str]) -> tuple[str, ...]:
+    """Settings that the reader passes over, and that our file for the interface would not have: other interfaces are declared, or would be lost."""
+    usual = {"BindCarrier": (), "LinkLocalAddressing": ("ipv6",)}
+    found = []
+    for each in assigned(text):
+        lost = each.value not in usual[each.key] if each.key in usual else each.key in ("IPoIB", "Bond") and each.value not in names
+        found += ["%s.%s (line %d)" % (each.section, each.key, each.line)] if lost and each.section == "Network" and each.value else []
+    return tuple(found)
 
 
 def devices(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...]:

@@ -36,7 +36,8 @@ class NetworkdDriver(Driver):
 
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
         self._reload()
-        self._run(["networkctl", "reconfigure", *names], ok=None)
+        for name in names:
+            self._run(["networkctl", "reconfigure", name], ok=None)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         """Reload: that creates new children and configures the interfaces whose files have changed. Others are reconfigured explicitly."""
@@ -86,7 +87,9 @@ class Networkd(Backend):
     driver = NetworkdDriver
     see = "'networkctl status' and 'journalctl -u systemd-networkd'"
     service = UNIT
-    patterns = tuple("%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev"))
+    patterns = tuple(
+        "%s/*.%s" % (directory, suffix) for directory in _networkd.DIRECTORIES for suffix in ("network", "netdev", "network.d/*.conf", "netdev.d/*.conf")
+    )
     acts_on_files = True
     # It writes through a /proc of its own (ProtectProc=), which is writable even in containers.
     enables_ipv6 = True
@@ -115,6 +118,9 @@ class Networkd(Backend):
 
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)
+
+    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
+        return _networkd.unsaid(text, names)
 
     def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
         return _networkd.devices(interface, files)

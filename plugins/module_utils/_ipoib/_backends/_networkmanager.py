@@ -31,7 +31,7 @@ from .. import _wanted
 from .._found import Record
 from .._identity import Identity
 from .._wanted import Bond, Interface, Route, version
-from ._assignments import recorded, sections
+from ._assignments import assigned, recorded, sections
 
 DIRECTORY = "/etc/NetworkManager/system-connections"
 DIRECTORIES = (DIRECTORY, "/run/NetworkManager/system-connections", "/usr/lib/NetworkManager/system-connections")
@@ -186,6 +186,15 @@ def without(interface: Identity, path: str, text: str) -> str | None:
     values = {(section, key) for section, pairs in sections(text).items() for key, _value in pairs}
     named = {("connection", "interface-name"), ("infiniband", "mac-address"), ("infiniband", "parent")}
     return "" if posixpath.dirname(path) == DIRECTORY and values & named else None
+
+
+def unsaid(text: str) -> tuple[str, ...]:
+    """Settings that the reader passes over, and that our profile would not have."""
+    rows = [("%s.%s" % (each.section, each.key), each) for each in assigned(text)]
+    lost = [
+        (key, each) for key, each in rows if (key.endswith(".method") and each.value == "shared") or (key.endswith(".dns-search") and each.value.strip(";"))
+    ]
+    return tuple("%s (line %d)" % (key, each.line) for key, each in lost)
 
 
 def _applies(identity: Identity, text: str) -> bool:

@@ -181,6 +181,9 @@ class NetworkManager(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
+    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
+        return _networkmanager.unsaid(text)
+
     def interrupts(self, found: Found) -> bool:
         # Our profile has to be activated in place of the foreign one.
         return True

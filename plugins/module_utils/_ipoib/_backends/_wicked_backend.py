@@ -39,9 +39,6 @@ class WickedDriver(Driver):
         if there and self._run.has("wicked"):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
 
-    def give_back(self, names: t.Sequence[str], found: Found) -> None:
-        self._run(["wicked", "ifup", *names], ok=None, timeout=UP_TIMEOUT)
-
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # A change may concern only the file of an interface's routes.
         late = {each.name for each in todo.live if any(_wicked.path_of(each.name, kind) in changed for kind in _wicked.KINDS)}
@@ -81,10 +78,6 @@ class Wicked(Backend):
             return found
         # The exit status covers all interfaces.
         return found._replace(standings=parse_status(run(STATUS, ok=None, timeout=20).stdout))
-
-    def interrupts(self, found: Found) -> bool:
-        # Not known.
-        return True
 
     def dissent(self, name: str, found: Found) -> str:
         if name in found.netdevs and found.netdevs[name].master:

@@ -13,7 +13,9 @@ import typing as t
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _saved
-from support.ipoib_node import FakeNode, wait_briefly
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IfupdownDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NetworkdDriver
+from support.ipoib_node import FakeNode, wait_briefly, with_two_ports
 
 RECORD = _saved.RECORD[1:]
 COPIES = "var/backups/rdma-ofed/"
@@ -75,6 +77,84 @@ def test_a_file_is_taken_over_and_given_back(node: FakeNode) -> None:
     assert not node.call(state="absent", restore=True)["changed"]
 
 
+def test_what_is_restored_is_of_no_interest_after_that(node: FakeNode) -> None:
+    path, _text = original(node)
+    node.call(interfaces=INTERFACES, adopt=True)
+    node.call(state="absent", restore=True)
+    assert not (node.root / RECORD).exists()
+    path.write_text("# edited\n")
+    result = node.call(state="absent", restore=True)
+    assert not result["changed"] and result["reasons"] == []
+
+
+@pytest.mark.parametrize("node", ["ifupdown"], indirect=True)
+def test_only_lines_that_change_leave_the_node(node: FakeNode) -> None:
+    path, text = original(node)
+    path.write_text(text + "\niface wlan0 inet dhcp\n  wpa-psk s3cret\n")
+    for arguments in ({"interfaces": INTERFACES, "adopt": True}, {"state": "absent", "restore": True}):
+        result = node.call(**arguments)
+        assert result["changed"] and "s3cret" not in json.dumps(result)
+    assert "s3cret" in path.read_text()
+
+
+def test_the_back_end_stays_although_the_files_that_told_it_are_gone(node: FakeNode) -> None:
+    node.call(interfaces=INTERFACES, adopt=True)
+    other = "systemd-networkd" if node.stack == "ifupdown" else "ifupdown"
+    former = node.stack
+    node.change_stack(other)
+    node.stack = former
+    result = node.call(interfaces=INTERFACES, adopt=True)
+    assert result["backend"] == former and not result["changed"]
+
+
+def test_a_run_that_is_killed_before_the_back_end_is_told_is_completed(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    for driver in (NetworkdDriver, IfupdownDriver):
+        monkeypatch.setattr(driver, "apply", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        node.call(interfaces=INTERFACES, adopt=True)
+    monkeypatch.undo()
+    wait_briefly(monkeypatch, 0.3)
+    ifup(monkeypatch)
+    assert node.call(interfaces=INTERFACES, adopt=True)["changed"]
+    assert node.stack != "systemd-networkd" or "networkctl reload" in node.argv
+    assert not node.call(interfaces=INTERFACES, adopt=True)["changed"]
+
+
+def test_a_run_that_is_killed_before_the_interface_is_given_back_is_completed(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = original(node)
+    node.call(interfaces=INTERFACES, adopt=True)
+    for driver in (NetworkdDriver, IfupdownDriver):
+        monkeypatch.setattr(driver, "give_back", _killed)
+    with pytest.raises(KeyboardInterrupt):
+        node.call(state="absent", restore=True)
+    assert path.read_text() == text
+    monkeypatch.undo()
+    wait_briefly(monkeypatch, 0.3)
+    ifup(monkeypatch)
+    node.call(state="absent", restore=True)
+    assert node.addresses["ib0"] == ["10.20.0.1/24"]
+
+
+def _killed(*_arguments: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_copy_made_beside_an_interface_of_ours_is_restored_without_its_line(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wait_briefly(monkeypatch, 0.3)
+    ifup(monkeypatch)
+    made = with_two_ports(tmp_path, "ifupdown")
+    made.call(interfaces=[{"name": "ib1", "addresses": ["10.21.0.1/24"]}])
+    path = tmp_path / "etc/network/interfaces"
+    path.write_text(path.read_text() + "iface ib0 inet static\n  address 10.20.0.1/24\n")
+    made.configure("ib0", ["10.20.0.1/24"], "", [])
+    with open(tmp_path / "run/network/ifstate", "a", encoding="utf-8") as state:
+        state.write("ib0=ib0\n")
+    made.call(interfaces=[*INTERFACES, {"name": "ib1", "addresses": ["10.21.0.1/24"]}], adopt=True)
+    made.call(state="absent", restore=True)
+    assert "iface ib0" in path.read_text() and "rdma-" not in path.read_text()
+    assert not made.call(state="absent", restore=True)["changed"]
+
+
 def test_without_a_word_nothing_is_given_back(node: FakeNode) -> None:
     path, text = original(node)
     node.call(interfaces=INTERFACES, adopt=True)
@@ -134,13 +214,13 @@ def test_one_interface_after_the_other_has_one_copy(tmp_path: pathlib.Path) -> N
     path = tmp_path / "etc/network/interfaces"
     path.parent.mkdir(parents=True)
     path.write_text("ib0 ib1 lo")
-    first = _saved.note("/etc/network/interfaces", "ib1 lo", ["ib0"], root=str(tmp_path))
+    first = _saved.note("/etc/network/interfaces", "ib1 lo", ["ib0"], backend="ifupdown", root=str(tmp_path))
     path.write_text("ib1 lo")
-    assert _saved.note("/etc/network/interfaces", "lo", ["ib1"], root=str(tmp_path)) == first
+    assert _saved.note("/etc/network/interfaces", "lo", ["ib1"], backend="ifupdown", root=str(tmp_path)) == first
     (saved,) = _saved.read(str(tmp_path)).values()
     assert saved.text == "ib0 ib1 lo" and saved.interfaces == ("ib0", "ib1") and saved.left == _saved.digest("/etc/network/interfaces", "lo")
     # The administrator has edited it: that is what is to be restored from then on.
     path.write_text("ib2 lo")
-    second = _saved.note("/etc/network/interfaces", "lo", ["ib2"], root=str(tmp_path))
+    second = _saved.note("/etc/network/interfaces", "lo", ["ib2"], backend="ifupdown", root=str(tmp_path))
     assert second != first
     assert t.cast("t.Any", _saved.read(str(tmp_path)))["/etc/network/interfaces"].text == "ib2 lo"

@@ -25,6 +25,7 @@ from hypothesis import strategies as st
 IB0 = Identity("ib0", "0x0002c903000f0001", kind="infiniband")
 HWADDR = "80:00:00:48:fe:80:00:00:00:00:00:00:00:02:c9:03:00:0f:00:01"
 INTERFACES = _ifupdown.MAIN
+ADOPT = {"backend": "auto", "ports": []}
 LIVE = Netdev("ib0", "ipoib", mode="datagram", mtu=2044, up=True, addresses=("10.20.0.1/24",), port_guid=IB0.guid)
 WANTED = Interface("ib0", "datagram", addresses=("10.20.0.1/24",))
 
@@ -76,7 +77,6 @@ network:
     br0:
       interfaces: [eth1]
 """
-YAML_LEFT = YAML.replace("    ib0:\n      addresses:\n        - 10.20.0.1/24\n      mtu: 2044\n", "")
 
 
 @pytest.mark.parametrize(
@@ -93,16 +93,8 @@ YAML_LEFT = YAML.replace("    ib0:\n      addresses:\n        - 10.20.0.1/24\n  
         (_ifupdown, INTERFACES, "auto ib0\niface ib0 inet manual\n", ""),
         (_ifupdown, "/etc/network/interfaces.d/ib0", "# mine\nauto ib0\niface ib0 inet static\n address 10.20.0.1/24\n", ""),
         (_ifupdown, "/etc/network/interfaces.d/ib", "iface ib0 inet manual\niface ib0 inet6 manual\niface ib1 inet manual", "iface ib1 inet manual"),
-        (_netplan, "/etc/netplan/01.yaml", YAML, YAML_LEFT),
-        (_netplan, "/etc/netplan/01.yaml", "network:\n  ethernets:\n    'ib0':\n      mtu: 2044\n  version: 2\n", "network:\n  version: 2\n"),
-        (_netplan, "/etc/netplan/01.yaml", "network:\n  ethernets:\n    s:\n      match:\n        name: ib0\n", "network:\n"),
-        (_netplan, "/etc/netplan/01.yaml", 'network:\n  ethernets:\n    s:\n      match:\n        macaddress: "%s"\n' % HWADDR, "network:\n"),
-        (_netplan, "/etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\n", ""),
         (_networkmanager, "/etc/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n", ""),
-        (_netplan, "/etc/NetworkManager/system-connections/x.nmconnection", "[infiniband]\nmac-address=%s\n" % HWADDR, ""),
         (_ifcfg, "/etc/sysconfig/network-scripts/route-ib0", "10.30.0.0/16 via 10.20.0.254\n", ""),
-        (_wicked, "/etc/sysconfig/network/ifroute-ib0", "default 10.20.0.254\n", ""),
-        (_wicked, _wicked.SHARED_ROUTES, "# a b c ib0\ndefault 10.0.0.1 - eth0\n10.30.0.0/16 10.20.0.254 - ib0\n", "# a b c ib0\ndefault 10.0.0.1 - eth0\n"),
     ],
 )
 def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: str, text: str, left: str) -> None:
@@ -122,7 +114,13 @@ def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: 
         (_netplan, "/run/netplan/01.yaml", YAML),
         (_networkmanager, "/etc/NetworkManager/system-connections/any.nmconnection", "[connection]\ntype=infiniband\n"),
         (_networkmanager, "/run/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n"),
-        (_wicked, "/etc/sysconfig/network/ifcfg-bond0", "BONDING_SLAVE_0=ib0\n"),
+        (_wicked, "/etc/sysconfig/network/ifcfg-ib0", "IPADDR_0=10.20.0.1/24\n"),
+        (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=\n"),
+        (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-any", "TYPE=InfiniBand\nBOOTPROTO=dhcp\n"),
+        (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib1\n"),
+        (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib0\nBONDING_OPTS='mode=1 arp_interval=3'\n"),
+        (_ifcfg, "/etc/sysconfig/network-scripts/route-ib1", "10.30.0.0/16 dev ib0\n"),
+        (_netplan, "/etc/netplan/01.yaml", YAML),
     ],
 )
 def test_what_is_about_others_too_or_is_not_the_administrators_stays(form: t.Any, path: str, text: str) -> None:
@@ -204,7 +202,7 @@ def test_settings_without_a_variable_are_named_and_refused() -> None:
     with pytest.raises(Refused, match=r"Link\.ARP \(%s line 9\) of ib0; Network\.DNS \(%s line 6\) of ib0" % (NETWORKD_FILE, NETWORKD_FILE)):
         plan(wanted, found)
     # The controller knows it before the first change on any host, and knows no values.
-    reduced = condensed(found, {"ib0": ""}, adopt="auto")
+    reduced = condensed(found, {"ib0": ""}, adopt=ADOPT)
     assert "10.0.0.53" not in repr(reduced)
     with pytest.raises(Refused, match=r"Network\.DNS"):
         plan(wanted, reduced)
@@ -213,7 +211,7 @@ def test_settings_without_a_variable_are_named_and_refused() -> None:
 def test_an_interruption_needs_consent_only_where_there_is_one() -> None:
     wanted = Wanted((WANTED,), "networkmanager", adopt=True)
     found = node("networkmanager", NODES["networkmanager"])
-    for state in (found, condensed(found, {"ib0": ""}, adopt="networkmanager")):
+    for state in (found, condensed(found, {"ib0": ""}, adopt=ADOPT)):
         with pytest.raises(Refused, match="rdma_allow_interruption"):
             plan(wanted, state)
     assert plan(wanted, found._replace(netdevs={"ib0": LIVE._replace(up=False)})).adopted
@@ -221,7 +219,7 @@ def test_an_interruption_needs_consent_only_where_there_is_one() -> None:
 
 def test_the_controller_leaves_a_takeover_to_the_node() -> None:
     found = node("systemd-networkd", NODES["systemd-networkd"])
-    reduced = condensed(found, {"ib0": ""}, adopt="auto")
+    reduced = condensed(found, {"ib0": ""}, adopt=ADOPT)
     wanted = Wanted((WANTED,), "systemd-networkd", adopt=True)
     with pytest.raises(Undecided):
         plan(wanted, reduced)
@@ -244,3 +242,39 @@ def test_networkmanager_also_takes_over_the_files_that_it_reads_of_red_hat() -> 
     found = found._replace(backends={**found.backends, "ifcfg": Presence(in_use=True)})
     todo = plan(Wanted((WANTED,), "networkmanager", adopt=True, interruption=True), found)
     assert set(todo.adopted) == set(files)
+
+
+@pytest.mark.parametrize(
+    ("backend", "more", "said"),
+    [
+        ("systemd-networkd", "IPoIB=ib0.8001\n", "Network.IPoIB (line 6)"),
+        ("systemd-networkd", "LinkLocalAddressing=no\n", "Network.LinkLocalAddressing (line 6)"),
+        ("networkmanager", "dns-search=example.org;\n", "ipv4.dns-search (line 7)"),
+        ("networkmanager", "[ipv6]\nmethod=shared\n", "ipv6.method (line 8)"),
+        ("ifupdown", "iface ib0 inet6 static inherits common\n address fd00::1/64\n", "inherits (line 4)"),
+    ],
+)
+def test_settings_that_a_discovery_passes_over_are_no_less_lost(backend: str, more: str, said: str) -> None:
+    ((path, text),) = NODES[backend].items()
+    with pytest.raises(Refused) as refused:
+        plan(Wanted((WANTED,), backend, adopt=True, interruption=True), node(backend, {path: text + more}))
+    assert "%s in %s of ib0" % (said, path) in str(refused.value.msg)
+
+
+def test_a_declared_child_is_not_lost() -> None:
+    ((path, text),) = NODES["systemd-networkd"].items()
+    child = Interface("ib0.8001", "datagram", parent="ib0", pkey=0x8001)
+    assert plan(Wanted((WANTED, child), "systemd-networkd", adopt=True), node("systemd-networkd", {path: text + "IPoIB=ib0.8001\n"})).adopted
+
+
+@pytest.mark.parametrize("more", [{"files": {NETWORKD_FILE + ".d/dns.conf": "[Network]\nDNS=10.0.0.53\n"}}, {"returns": frozenset([NETWORKD_FILE])}])
+def test_a_file_with_drop_ins_or_other_line_ends_is_refused(more: dict[str, t.Any]) -> None:
+    found = node("systemd-networkd", {**NODES["systemd-networkd"], **more.get("files", {})}, returns=more.get("returns", frozenset()))
+    with pytest.raises(Refused, match="configures ib0"):
+        plan(Wanted((WANTED,), "systemd-networkd", adopt=True), found)
+
+
+def test_undeclared_interfaces_are_not_taken_over() -> None:
+    """Not even where the look is about them, because they are on a port that exists."""
+    reduced = condensed(node("systemd-networkd", NODES["systemd-networkd"]), {}, adopt=ADOPT)
+    assert reduced.taken.losses == {}
