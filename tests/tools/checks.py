@@ -37,19 +37,19 @@ TEST = (
     Stage("collection", ("collection",), 10),
     Stage("image", ("image",), 5, after=BASE),
     Stage("lint", ("lint",), 200, after=BASE),
-    Stage("unit", ("unit",), 870, after=BASE),
-    Stage("sanity", ("sanity-quick",), 375, "sanity", after=BASE),
+    Stage("unit", ("unit",), 800, after=BASE),
+    Stage("sanity", ("sanity-quick",), 350, "sanity", after=BASE),
     Stage("molecule-default", ("molecule-default",), 160, "rdma-molecule", after=LABS),
-    Stage("acceptance", ("acceptance-quick",), 390, "rdma-accept", after=LABS),
-    Stage("machine", ("machine",), 340, "rdma-machines", after=LABS),
+    Stage("acceptance", ("acceptance-quick",), 370, "rdma-accept", after=LABS),
+    Stage("machine", ("machine",), 320, "rdma-machines", after=LABS),
 )
 REST = (
-    Stage("sanity-rest", ("sanity-rest",), 350, "sanity", after=BASE, part=1),
-    Stage("molecule-stacks", ("molecule-stacks",), 590, "rdma-stacks", after=LABS, part=1),
-    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 465, "rdma-ha", after=LABS, part=1),
-    Stage("acceptance-rest", ("acceptance-rest",), 1500, "rdma-accept", after=LABS, part=1),
-    Stage("acceptance-fleet", ("acceptance-fleet",), 740, "rdma-sick", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 1080, "rdma-labs", after=LABS, part=1),
+    Stage("sanity-rest", ("sanity-rest",), 330, "sanity", after=BASE, part=1),
+    Stage("molecule-stacks", ("molecule-stacks",), 545, "rdma-stacks", after=LABS, part=1),
+    Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 440, "rdma-ha", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1400, "rdma-accept", after=LABS, part=1),
+    Stage("acceptance-fleet", ("acceptance-fleet",), 700, "rdma-sick", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 1020, "rdma-labs", after=LABS, part=1),
 )
 # Machines run alone: their emulated processors use the whole computer.
 LONGEST = (

@@ -180,7 +180,7 @@ def _missing_fault(
     count: int, existing: t.Sequence[str], *, loaded: bool, ports: t.Sequence[t.Mapping[str, t.Any]], facts: t.Mapping[str, t.Any]
 ) -> tuple[str, str] | None:
     """Why a missing interface can't appear; None where it may: ib_ipoib creates one per port when it is loaded."""
-    ethernet = [str(port.get("name")) for port in facts.get("ports") or () if port.get("link_layer") == "Ethernet"]
+    ethernet = sorted(str(port.get("name")) for port in facts.get("ports") or () if port.get("link_layer") == "Ethernet")
     if not ports and ethernet:
         hint = "%s is in Ethernet mode; the parameter LINK_TYPE_P1 or LINK_TYPE_P2 of the card makes it an InfiniBand port, see the role hca_firmware"
         return "none: this node has no InfiniBand port", hint % ", ".join(ethernet)
@@ -189,7 +189,7 @@ def _missing_fault(
     if loaded and existing:
         return "an IPoIB interface of this node: " + ", ".join(existing), "ib_ipoib is loaded, and that is not one of its interfaces"
     if count > len(ports):
-        names = ", ".join(str(port.get("name")) for port in ports)
+        names = ", ".join(sorted(str(port.get("name")) for port in ports))
         return "at most %d interface(s) without a parent" % len(ports), "the InfiniBand ports of this node are %s" % names
     return None
 
