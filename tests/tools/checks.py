@@ -41,13 +41,13 @@ TEST = (
     Stage("sanity", ("sanity-quick",), 350, "sanity", after=BASE),
     Stage("molecule-default", ("molecule-default",), 160, "rdma-molecule", after=LABS),
     Stage("acceptance", ("acceptance-quick",), 370, "rdma-accept", after=LABS),
-    Stage("machine", ("machine",), 320, "rdma-machines", after=LABS),
+    Stage("machine", ("machine",), 310, "rdma-machines", after=LABS),
 )
 REST = (
-    Stage("sanity-rest", ("sanity-rest",), 330, "sanity", after=BASE, part=1),
+    Stage("sanity-rest", ("sanity-rest",), 320, "sanity", after=BASE, part=1),
     Stage("molecule-stacks", ("molecule-stacks",), 545, "rdma-stacks", after=LABS, part=1),
     Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 440, "rdma-ha", after=LABS, part=1),
-    Stage("acceptance-rest", ("acceptance-rest",), 1400, "rdma-accept", after=LABS, part=1),
+    Stage("acceptance-rest", ("acceptance-rest",), 1390, "rdma-accept", after=LABS, part=1),
     Stage("acceptance-fleet", ("acceptance-fleet",), 700, "rdma-sick", after=LABS, part=1),
     Stage("acceptance-labs", ("acceptance-labs",), 1020, "rdma-labs", after=LABS, part=1),
 )
