@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import pathlib
-import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
@@ -217,10 +216,10 @@ def test_one_interface_after_the_other_has_one_copy(tmp_path: pathlib.Path) -> N
     first = _saved.note("/etc/network/interfaces", "ib1 lo", ["ib0"], backend="ifupdown", root=str(tmp_path))
     path.write_text("ib1 lo")
     assert _saved.note("/etc/network/interfaces", "lo", ["ib1"], backend="ifupdown", root=str(tmp_path)) == first
-    (saved,) = _saved.read(str(tmp_path)).values()
+    saved = _saved.read(str(tmp_path))["/etc/network/interfaces"]
     assert saved.text == "ib0 ib1 lo" and saved.interfaces == ("ib0", "ib1") and saved.left == _saved.digest("/etc/network/interfaces", "lo")
     # The administrator has edited it: that is what is to be restored from then on.
     path.write_text("ib2 lo")
     second = _saved.note("/etc/network/interfaces", "lo", ["ib2"], backend="ifupdown", root=str(tmp_path))
     assert second != first
-    assert t.cast("t.Any", _saved.read(str(tmp_path)))["/etc/network/interfaces"].text == "ib2 lo"
+    assert _saved.read(str(tmp_path))["/etc/network/interfaces"].text == "ib2 lo"
