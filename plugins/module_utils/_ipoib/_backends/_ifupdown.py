@@ -31,6 +31,8 @@ STATE = "/run/network/ifstate"
 PREFIX = "rdma-"
 SOURCE = "source %s/%s*" % (DIRECTORY, PREFIX)
 
+# The first word of a line that begins a stanza.
+BEGINS = re.compile(r"(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template|rename)$")
 # Lines that bring up interfaces, as `auto ib0=storage`, and lines that name interfaces used by another one.
 _BRINGS = re.compile(r"^(auto|allow-\S+)$")
 _TAKES = re.compile(r"^(auto|allow-\S+|mapping|(bond[-_])?(slaves|primary)|bridge[-_]ports)$")
@@ -163,9 +165,6 @@ def _configures(name: str, text: str) -> bool:
     return False
 
 
-_BEGINS = re.compile(r"(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template|rename)$")
-
-
 def without(interface: Identity, path: str, text: str) -> str | None:
     """The text without the stanzas of the interface and without its name in lines such as `auto ib0 ib1`. A file of the folder with nothing else goes.
 
@@ -180,7 +179,7 @@ def without(interface: Identity, path: str, text: str) -> str | None:
             # It belongs to the stanza if another option follows.
             (aside if inside else kept).append(line)
             continue
-        begins = not continued and _BEGINS.match(words[0]) is not None
+        begins = not continued and BEGINS.match(words[0]) is not None
         inside = words[:2] == ["iface", interface.name] if begins else inside
         if begins:
             kept += aside

@@ -11,8 +11,8 @@ import typing as t
 
 from ..._host._files import HEADER
 from .._parsed import Parsed, Parser, Where, with_netmask
+from ._ifupdown import BEGINS
 
-_STANZA = re.compile(r"^(iface|auto|allow-\S+|mapping|source|source-directory|no-auto-down|no-scripts|template)\b")
 _ROUTE = re.compile(
     r"^(?:post-)?up\s+(?:/sbin/|/usr/sbin/|/bin/)?ip\s+(?:-[46]\s+)?r(?:oute)?\s+(?:add|replace)\s+(?P<to>\S+)"
     r"(?P<rest>(?:\s+(?:via|dev|metric)\s+\S+)*)\s*(?:\|\|.*)?$"
@@ -37,7 +37,7 @@ def _stanzas(name: str, path: str, text: str) -> t.Iterator[_Stanza]:
         line = raw.strip()
         if not line or line.startswith("#"):
             continue
-        if _STANZA.match(line):
+        if BEGINS.match(line.split()[0]):
             if current is not None:
                 yield current
             words = [*line.split(), "", ""]
