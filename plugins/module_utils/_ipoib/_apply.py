@@ -10,7 +10,6 @@ are written before what is created from them.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import fnmatch
 import time
@@ -86,19 +85,24 @@ class Applier:
             todo = again._replace(touched=again.touched | todo.touched)
         found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
-        self._give_back(restored)
+        troubles = self._give_back(restored)
         _saved.write(_saved.settled(_saved.read(self.root), restored), self.root)
         self._put_back()
-        return self._settle(driver, excused)
+        after = self._settle(driver, excused)
+        return after._replace(reasons=(*after.reasons, *troubles))
 
-    def _give_back(self, restored: t.Mapping[str, Saved]) -> None:
-        """Have the back-ends configure interfaces by files that were restored."""
+    def _give_back(self, restored: t.Mapping[str, Saved]) -> list[str]:
+        """Have the back-ends configure interfaces by files that were restored. Returns why one did not: such files are not ours, so that is no failure."""
+        troubles = []
         for backend in _registry.BACKENDS:
             paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
             names = dict.fromkeys(name for path in paths for name in restored[path].interfaces)
             if names and backend.listens(self.found):
-                with contextlib.suppress(RdmaError):
+                try:
                     backend.drive(self.tools, self.found).give_back(list(names), self.found)
+                except RdmaError as exc:
+                    troubles.append("%s: the original file was restored, and %s did not apply it: %s" % (", ".join(names), backend.name, exc.msg))
+        return troubles
 
     def _put_aside(self) -> None:
         for backend in _registry.BACKENDS:

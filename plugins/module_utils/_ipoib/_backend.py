@@ -69,7 +69,7 @@ class Driver:
         """Release these interfaces while the files that describe them still exist."""
 
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
-        """Configure existing interfaces by the files of others. Failures are ignored, because those files are not ours."""
+        """Configure existing interfaces by the files of others. Raises RdmaError where that fails."""
 
     def forget(self, paths: t.Sequence[str]) -> None:
         """Handle the removal of this back-end's files where another back-end is in use."""

@@ -34,7 +34,7 @@ class NetworkScriptsDriver(Driver):
 
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
-            self._run(["ifup", name], ok=None, timeout=UP_TIMEOUT)
+            self._run(["ifup", name], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in todo.live:

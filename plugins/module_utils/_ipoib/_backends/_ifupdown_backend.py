@@ -47,7 +47,7 @@ class IfupdownDriver(Driver):
 
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
         for name in names:
-            self._run(["ifup", "--force", name], ok=None, timeout=UP_TIMEOUT)
+            self._run(["ifup", "--force", name], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         for interface in (each for each in todo.live if each.name in todo.touched):

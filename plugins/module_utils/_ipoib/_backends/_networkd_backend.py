@@ -37,7 +37,7 @@ class NetworkdDriver(Driver):
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
         self._reload()
         for name in names:
-            self._run(["networkctl", "reconfigure", name], ok=None)
+            self._run(["networkctl", "reconfigure", name])
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         """Reload: that creates new children and configures the interfaces whose files have changed. Others are reconfigured explicitly."""

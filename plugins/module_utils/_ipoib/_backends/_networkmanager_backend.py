@@ -105,7 +105,7 @@ class NetworkManagerDriver(Driver):
     def give_back(self, names: t.Sequence[str], found: Found) -> None:
         self.forget(())
         for name in names:
-            self._run(["nmcli", "device", "connect", name], ok=None, timeout=UP_TIMEOUT)
+            self._run(["nmcli", "device", "connect", name], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         if _networkmanager.CARRIER_PATH in changed:

@@ -134,6 +134,20 @@ def test_a_run_that_is_killed_before_the_interface_is_given_back_is_completed(no
     assert node.addresses["ib0"] == ["10.20.0.1/24"]
 
 
+def test_why_an_original_file_has_no_effect_is_told(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, text = original(node)
+    node.call(interfaces=INTERFACES, adopt=True)
+
+    def broken(*_arguments: object) -> None:
+        raise CommandFailed("ifup: no such device")
+
+    for driver in (NetworkdDriver, IfupdownDriver):
+        monkeypatch.setattr(driver, "give_back", broken)
+    result = node.call(state="absent", restore=True)
+    assert path.read_text() == text
+    assert result["reasons"] == ["ib0: the original file was restored, and %s did not apply it: ifup: no such device" % node.stack]
+
+
 def _killed(*_arguments: object) -> None:
     raise KeyboardInterrupt
 
