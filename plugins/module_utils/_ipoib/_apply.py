@@ -17,14 +17,15 @@ import typing as t
 
 from .._errors import CommandFailed, RdmaError, Refused
 from .._host._files import apply_file
+from .._host._saved import Saved, mode_of, settled
 from .._host._units import YES, Systemd
 from .._plan import Kind
-from . import _boot, _registry, _rename, _saved, _takeover
+from . import _boot, _registry, _rename, _takeover
 from ._backend import Backend, Driver, Tools
-from ._found import Found, Saved
+from ._found import Found
 from ._kernel import Kernel
 from ._look import has_bonding
-from ._saved import mode_of, note
+from ._saved import LEDGER
 from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:
@@ -86,7 +87,7 @@ class Applier:
         found = self._prepare(todo, found, driver)
         driver.apply(todo, changed, found)
         troubles = self._give_back(restored)
-        _saved.write(_saved.settled(_saved.read(self.root), restored), self.root)
+        LEDGER.write(settled(LEDGER.read(self.root), restored), self.root)
         self._put_back()
         after = self._settle(driver, excused)
         return after._replace(reasons=(*after.reasons, *troubles))
@@ -96,7 +97,7 @@ class Applier:
         troubles = []
         for backend in _registry.BACKENDS:
             paths = [path for path in restored if any(fnmatch.fnmatchcase(path, pattern) for pattern in backend.patterns)]
-            names = dict.fromkeys(name for path in paths for name in restored[path].interfaces)
+            names = dict.fromkeys(name for path in paths for name in restored[path].subjects)
             if names and backend.listens(self.found):
                 try:
                     backend.drive(self.tools, self.found).give_back(list(names), self.found)
@@ -166,7 +167,7 @@ class Applier:
         changed = []
         for change in todo.plan.about(Kind.FILE):
             path = change.subject
-            if path == _saved.RECORD:
+            if path == LEDGER.path:
                 # It tells the next run what is left to do, until that is done.
                 continue
             # Disable the unit while systemd can still read its [Install] section.
@@ -174,7 +175,7 @@ class Applier:
                 Systemd(self.run).disable(_boot.UNIT)
             mode = _registry.file_mode(path)
             if path in todo.adopted:
-                self.backups.append(note(path, change.after, todo.adopted[path], backend=self.backend.name, root=self.root))
+                self.backups.append(LEDGER.note(path, change.after, todo.adopted[path], by=self.backend.name, root=self.root))
             if path in todo.restored:
                 mode = mode_of(todo.restored[path].copy, self.root)
             saved = apply_file(self.module, change, mode=mode, backup=self.backup and path in _registry.SHARED, root=self.root)

@@ -10,6 +10,7 @@ import os
 import typing as t
 
 from .._errors import CommandFailed, RdmaError
+from .._host._saved import mode_of
 from .._plan import Kind, Plan
 from . import _registry, _rollback
 from ._apply import Applier, made
@@ -17,7 +18,6 @@ from ._concern import Options, result_of, wanted_of
 from ._found import Found
 from ._look import ROLLBACK, look_whole
 from ._plan import plan
-from ._saved import mode_of
 from ._todo import IpoibPlan
 
 if t.TYPE_CHECKING:

@@ -12,6 +12,7 @@ from .._facts._netdevs import Netdev
 from .._facts._ports import Hca, Port
 from .._facts._stack import Stack
 from .._foreign import decimal
+from .._host._saved import Saved
 from .._host._units import Unit
 from . import _wanted
 from ._wanted import Route
@@ -127,21 +128,6 @@ class Takeover(t.NamedTuple):
     def of(self, names: t.Container[str]) -> Takeover:
         """The part that is about these interfaces."""
         return self._replace(losses={name: settings for name, settings in self.losses.items() if name in names})
-
-
-class Saved(t.NamedTuple):
-    """A file of others as it was before interfaces were taken out of it."""
-
-    text: str
-    left: str
-    """What was left of it, as _saved.digest; "" where it was removed."""
-    interfaces: tuple[str, ...]
-    copy: str
-    """The path of the copy."""
-    backend: str = ""
-    """The back-end that configures the interfaces since then."""
-    pending: bool = False
-    """Whether that was not told of it yet: the run was interrupted."""
 
 
 class Found(t.NamedTuple):

@@ -22,12 +22,13 @@ from .._host._files import read_text, under
 from .._host._node import Node
 from .._host._units import Systemd, Unit, show_units
 from .._tools import _ip
-from . import _boot, _registry, _rename, _saved
+from . import _boot, _registry, _rename
 from ._backend import Backend, Evidence
 from ._found import BondState, Found, Place, Presence, Takeover
 from ._identity import coming
 from ._ipv6 import ipv6_refused
 from ._readers import Described, described
+from ._saved import LEDGER
 from ._takeover import after, takeover
 from ._wanted import Route
 
@@ -75,7 +76,7 @@ def whole(node: Node) -> Found:
         loaded=any(module.name == "ib_ipoib" for module in _modules.read_loaded(root)),
         ipv6_refused=ipv6_refused(root, by_name, enabled),
         no_bonding=no_bonding(root),
-        saved=_saved.read(root),
+        saved=LEDGER.read(root),
         returns=frozenset(path for path in files if _has_returns(under(root, path))),
         armed=os.path.isdir(under(root, ROLLBACK_DIRECTORY)) and Systemd(run).is_active(ROLLBACK + ".timer", ROLLBACK + ".service"),
     )

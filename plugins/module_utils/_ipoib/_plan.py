@@ -11,13 +11,15 @@ import typing as t
 from .._errors import Refused, Undecided
 from .._foreign import hexadecimal
 from .._host._files import file_change
+from .._host._saved import settled, text_of
 from .._host._units import switch
 from .._plan import Change, Kind, Pending, Plan, changes_of
-from . import _boot, _registry, _rename, _saved, _takeover
+from . import _boot, _registry, _rename, _takeover
 from ._backend import Backend, Interfaces
 from ._found import Found, Record, Takeover
 from ._identity import coming
 from ._linkplan import canonical, interface_changes, reasons_of, removal_changes, unequal_routes
+from ._saved import LEDGER
 from ._todo import Dissent, IpoibPlan
 from ._wanted import Interface, Naming, Wanted
 
@@ -70,7 +72,7 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     changes += [each.leftover for each in _registry.BACKENDS if each.leftover and each.presence(found).unfinished]
     reasons = [reason for interface in live for reason in reasons_of(interface, found, records.get(interface.name))]
     reasons += [*restored.reasons, *backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
-    changes += changes_of(file_change(_saved.RECORD, _saved.text_of(found.saved), _saved.text_of(_saved.settled(found.saved, restored.saved))))
+    changes += changes_of(file_change(LEDGER.path, text_of(found.saved), text_of(settled(found.saved, restored.saved))))
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames} | _takeover.unfinished(found)
     cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=touched), *_cutting_parents(found, live, dissents))
     if cuts and not wanted.rollback:

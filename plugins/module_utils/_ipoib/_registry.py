@@ -11,6 +11,7 @@ import typing as t
 
 from .._errors import Refused, Undecided, Unsupported
 from .._host._files import HEADER
+from .._host._saved import Saved
 from . import _boot, _rename
 from ._backend import Backend, Files, Interfaces
 from ._backends._ifcfg_backend import IFCFG
@@ -19,7 +20,7 @@ from ._backends._netplan_backend import NETPLAN
 from ._backends._networkd_backend import NETWORKD
 from ._backends._networkmanager_backend import NETWORKMANAGER
 from ._backends._wicked_backend import WICKED
-from ._found import Found, Place, Presence, Record, Saved
+from ._found import Found, Place, Presence, Record
 from ._identity import identify
 
 # In the order in which former back-ends release interfaces and are told about removed files.
@@ -56,7 +57,7 @@ def choose(name: str, presences: t.Mapping[str, Presence], saved: t.Mapping[str,
 
     Raises Refused where several back-ends claim the node, or where the chosen one can't be used.
     """
-    former = {each.backend for each in (saved or {}).values() if not presences.get(each.backend, Presence(missing="unknown")).missing}
+    former = {each.by for each in (saved or {}).values() if not presences.get(each.by, Presence(missing="unknown")).missing}
     if name == "auto" and len(former) == 1:
         name = former.pop()
     chosen = next(backend for backend in BACKENDS if backend.name == (name if name != "auto" else _strongest(presences)))

@@ -14,10 +14,11 @@ import posixpath
 import typing as t
 
 from .._errors import Refused, Undecided
+from .._host._saved import Saved
 from . import _registry
-from ._found import Found, Saved, Takeover
+from ._found import Found, Takeover
 from ._identity import identify
-from ._saved import digest
+from ._saved import LEDGER
 
 if t.TYPE_CHECKING:
     from ._backend import Backend
@@ -77,15 +78,14 @@ def restored(found: Found, wanted: Wanted) -> Restored:
         return Restored()
     if found.foreign is not None:
         raise Undecided
-    present = {path: found.files.get(path, "") for path in found.saved}
-    back = {path: saved for path, saved in found.saved.items() if present[path] == saved.text or digest(path, present[path]) == saved.left}
+    back = LEDGER.returning(found.saved, found.files)
     words = "%s has changed since interfaces were taken out of it, so it stays; what it was before is in %s"
     return Restored(back, tuple(words % (path, saved.copy) for path, saved in sorted(found.saved.items()) if path not in back))
 
 
 def unfinished(found: Found) -> frozenset[str]:
     """The interfaces that an interrupted run has taken over without telling the back-end. Raises Undecided where the state does not tell."""
-    names = frozenset(name for saved in found.saved.values() if saved.pending for name in saved.interfaces)
+    names = frozenset(name for saved in found.saved.values() if saved.pending for name in saved.subjects)
     if names and found.foreign is not None:
         raise Undecided
     return names

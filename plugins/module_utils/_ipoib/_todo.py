@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import typing as t
 
+from .._host._saved import Saved
 from .._plan import Kind, Pending, Plan
-from ._found import Record, Saved
+from ._found import Record
 from ._wanted import Interface, Naming
 
 

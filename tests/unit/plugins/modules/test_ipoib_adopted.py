@@ -11,12 +11,12 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _saved
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IfupdownDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NetworkdDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._saved import LEDGER
 from support.ipoib_node import FakeNode, wait_briefly, with_two_ports
 
-RECORD = _saved.RECORD[1:]
+RECORD = LEDGER.path[1:]
 COPIES = "var/backups/rdma-ofed/"
 INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 FILES = {
@@ -209,9 +209,9 @@ def test_a_run_that_is_broken_off_is_completed_and_the_first_copy_stays(node: Fa
         "no JSON",
         "[]",
         '{"/etc/network/interfaces": 7}',
-        json.dumps({"/etc/network/interfaces": {"copy": "/etc/shadow", "left": "", "interfaces": []}}),
-        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/../../../etc/shadow", "left": "", "interfaces": ["ib0"]}}),
-        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/gone", "left": "", "interfaces": ["ib0"]}}),
+        json.dumps({"/etc/network/interfaces": {"copy": "/etc/shadow", "left": "", "subjects": []}}),
+        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/../../../etc/shadow", "left": "", "subjects": ["ib0"]}}),
+        json.dumps({"/etc/network/interfaces": {"copy": "/var/backups/rdma-ofed/gone", "left": "", "subjects": ["ib0"]}}),
     ],
 )
 def test_a_damaged_record_gives_nothing_back(tmp_path: pathlib.Path, damage: str) -> None:
@@ -220,20 +220,20 @@ def test_a_damaged_record_gives_nothing_back(tmp_path: pathlib.Path, damage: str
     path.write_text(damage)
     (tmp_path / "etc").mkdir()
     (tmp_path / "etc/shadow").write_text("secret")
-    assert _saved.read(str(tmp_path)) == {}
+    assert LEDGER.read(str(tmp_path)) == {}
 
 
 def test_one_interface_after_the_other_has_one_copy(tmp_path: pathlib.Path) -> None:
     path = tmp_path / "etc/network/interfaces"
     path.parent.mkdir(parents=True)
     path.write_text("ib0 ib1 lo")
-    first = _saved.note("/etc/network/interfaces", "ib1 lo", ["ib0"], backend="ifupdown", root=str(tmp_path))
+    first = LEDGER.note("/etc/network/interfaces", "ib1 lo", ["ib0"], by="ifupdown", root=str(tmp_path))
     path.write_text("ib1 lo")
-    assert _saved.note("/etc/network/interfaces", "lo", ["ib1"], backend="ifupdown", root=str(tmp_path)) == first
-    saved = _saved.read(str(tmp_path))["/etc/network/interfaces"]
-    assert saved.text == "ib0 ib1 lo" and saved.interfaces == ("ib0", "ib1") and saved.left == _saved.digest("/etc/network/interfaces", "lo")
+    assert LEDGER.note("/etc/network/interfaces", "lo", ["ib1"], by="ifupdown", root=str(tmp_path)) == first
+    saved = LEDGER.read(str(tmp_path))["/etc/network/interfaces"]
+    assert saved.text == "ib0 ib1 lo" and saved.subjects == ("ib0", "ib1") and saved.left == LEDGER.digest("/etc/network/interfaces", "lo")
     # The administrator has edited it: that is what is to be restored from then on.
     path.write_text("ib2 lo")
-    second = _saved.note("/etc/network/interfaces", "lo", ["ib2"], backend="ifupdown", root=str(tmp_path))
+    second = LEDGER.note("/etc/network/interfaces", "lo", ["ib2"], by="ifupdown", root=str(tmp_path))
     assert second != first
-    assert _saved.read(str(tmp_path))["/etc/network/interfaces"].text == "ib2 lo"
+    assert LEDGER.read(str(tmp_path))["/etc/network/interfaces"].text == "ib2 lo"
