@@ -34,7 +34,7 @@ suite = $(if $(RDMA_STAGE),,rm -f build/junit/$(1).*.xml;) export RDMA_SUITE=$(1
 pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}" $(3) $(PYTEST_ARGS)
 
 .PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
-.PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz stop clean venv collection
+.PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz round-trips stop clean venv collection
 .PHONY: web report-test report-picture
 
 help:
@@ -110,6 +110,12 @@ FUZZ_SECONDS ?= 60
 FUZZ_SEED ?= 0
 fuzz: collection
 	@$(PYTHON) tests/fuzz/fuzz.py --seconds $(FUZZ_SECONDS) --seed $(FUZZ_SEED) $(FUZZ_ARGS)
+
+# A few of them run with the unit tests.
+ROUND_TRIPS ?= 5000
+round-trips: collection
+	$(call say,discovery of $(ROUND_TRIPS) random sites)
+	@RDMA_ROUND_TRIPS=$(ROUND_TRIPS) $(BIN)/pytest -q -p no:cacheprovider tests/unit/plugins/plugin_utils/_discovery/test_round_trip.py
 
 # quick: the oldest and the newest Python only. rest: what that leaves.
 sanity sanity-quick sanity-rest: venv

@@ -32,9 +32,8 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import SER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._names import Catalogue
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import plan
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import USUAL, wanted_of
-from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._schema._kernel_modules import OPTIONS
-from support import hostile
+from support import drawn, hostile
 
 LOADED = dict.fromkeys(USUAL, False)
 FACTS = {"os": {"family": "Debian"}}
@@ -201,40 +200,11 @@ def test_a_look_for_whatever_module_of_the_stack_there_is(tmp_path: pathlib.Path
     assert [each.name for each in seen.found.entries] == ["ib_srpt"]
 
 
-MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srpt", "mlx5_core", "rds_rdma")
-
-
-def drawn(chance: random.Random) -> dict[str, t.Any]:
-    """Return random options of the module."""
-    options: dict[str, t.Any] = {name: entry["default"] for name, entry in OPTIONS.items()}
-    options["load"] = chance.sample(MODULES, chance.randrange(len(MODULES)))
-    options["options"] = {
-        module: {"a": chance.choice([1, "x", "0x10", "007"]), "b": chance.choice(["2,2", "{{x}}", 0])} for module in chance.sample(MODULES, chance.randrange(3))
-    }
-    options["memlock"] = chance.choice(["unlimited", "keep", 65536])
-    options["mechanism"] = chance.choice(["auto", "rdma-core", "modules-load.d"])
-    options["initramfs_drivers"] = chance.sample(MODULES, chance.randrange(3))
-    options["initramfs_cmdline"] = chance.choice([[], ["rd.neednet=1", "ip=ib0:dhcp"]])
-    options["device_names"] = chance.choice(["unmanaged", "kernel", "persistent"])
-    return options
-
-
 def test_what_was_declared_applied_and_forgotten_is_declared_again() -> None:
     """In the world of the planner: the files of its plan are those of the node."""
     chance = random.Random(3)
     for _round in range(1000):
-        wanted = wanted_of(drawn(chance))
-        node = Found(
-            rdma_core=chance.random() < 0.5, dracut=chance.random() < 0.5, dracut_network=True, may_raise=True, catalogue=Catalogue(frozenset(MODULES))
-        )
-        node = node._replace(initramfs_tools=not node.dracut)
-        if not node.rdma_core:
-            wanted = wanted._replace(mechanism="auto")
-        if not node.dracut:
-            wanted = wanted._replace(initramfs_cmdline=())
-        done = plan(wanted, node)
-        files = {change.subject: change.after for change in done.about(Kind.FILE)}
-        node = node._replace(files=files, loaded=dict.fromkeys(wanted.load, False))
+        wanted, node = drawn.with_modules(chance, drawn.kernel_modules(chance))
         assert not plan(wanted, node)
         declared = values(node)
         options = {name: declared.get("kernel_modules_" + name, entry["default"]) for name, entry in OPTIONS.items()}

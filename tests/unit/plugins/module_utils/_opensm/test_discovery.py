@@ -12,16 +12,12 @@ from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._discovered import Joined, Reference
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._conf import CONF, DECLARED
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._discovery import join
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._fabrics import DEFAULT_PREFIX
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Foreign, Found, Predecessor, Whole
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._input import problems
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._options import HIDDEN
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import Inventory, render
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._places import PARTITIONS, ROOT_GUIDS, file_path
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._unit import Instance
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import read_wanted
-from ansible_collections.rdma.ofed.plugins.module_utils._schema._opensm import OPTIONS
-from support import hostile
+from support import drawn, hostile
 
 DEFAULT = "fe80:0000:0000:0000"
 OTHER = "fe80:0000:0000:0001"
@@ -213,44 +209,11 @@ def test_hostile_values(text: str) -> None:
     join([Subject("node1", facts={"ports": [{"link_layer": "InfiniBand", "gid": text, "lid": text, "sm_lid": text}]}, found=Whole(handmade()))])
 
 
-DEFAULTS = {name: entry["default"] for name, entry in OPTIONS.items() if "default" in entry}
-
-
-def drawn(chance: random.Random) -> dict[str, t.Any]:
-    """Return random variables of the role."""
-    declared: dict[str, t.Any] = {"opensm_priority": chance.randrange(1, 16)}
-    if chance.random() < 0.5:
-        declared["opensm_routing_engine"] = chance.choice([["updn"], ["ftree", "updn"], ["minhop"]])
-        if "updn" in declared["opensm_routing_engine"] and chance.random() < 0.5:
-            declared["opensm_root_guids"] = ["0x0000000000000010", "0x0000000000000020"]
-    if chance.random() < 0.3:
-        declared.update(opensm_qos=True, opensm_qos_policy="qos-ulps\nend-qos-ulps\n")
-    if chance.random() < 0.3:
-        declared["opensm_options"] = {"max_wire_smps": chance.randrange(1, 40), "part_enforce": chance.choice(["off", "both"])}
-    if chance.random() < 0.3:
-        declared["opensm_log_flags"] = "0x%02x" % chance.randrange(1, 255)
-    if chance.random() < 0.3:
-        declared["opensm_log_max_size"] = chance.choice([0, 64])
-    if chance.random() < 0.5:
-        members = chance.sample([{"host": "node1"}, {"host": "node2"}, {"host": "node3", "membership": "limited"}, {"port_guid": "0x%016x" % 0x99}], 2)
-        partition = {"name": "a", "pkey": "0x0001", "members": sorted(members, key=lambda each: ("port_guid" in each, each.get("membership", ""), str(each)))}
-        declared["opensm_partitions"] = [{"name": "Default", "pkey": "0x7fff", "ipoib": True, "members": [{"keyword": "ALL"}]}, partition]
-    return declared
-
-
 def test_what_was_declared_applied_and_forgotten_is_declared_again() -> None:
     """From variables to the files of an instance, and back."""
     chance = random.Random(9)
     for _round in range(1000):
-        declared = drawn(chance)
-        options = {name[len("opensm_") :]: value for name, value in declared.items()}
-        guids = {"node%d" % number: ["0x%016x" % (0x100 + number)] for number in (1, 2, 3)}
-        partitions = render(declared.get("opensm_partitions"), Inventory({"all": list(guids)}, guids))
-        item = {"fabric": "ib", "port_guid": guids["node1"][0], "priority": declared["opensm_priority"], "role": "master", "subnet_prefix": DEFAULT_PREFIX}
-        item.update(log_file="", port="", designated_host="", peer_guids=[], other_guids=[])
-        given = {**DEFAULTS, **options, "state": "present", "instances": [item], "partitions": {"ib": partitions}, "known_hosts": []}
-        (instance,) = read_wanted(given).instances
-        found = Found(running=("rdma-opensm@ib.service",), files=instance.files())
+        declared = drawn.subnet_managers(chance)
         ports = [port(number, lid=number) for number in (1, 2, 3)]
-        again = values(join([host("node1", found, ports[0]), host("node2", NONE, ports[1]), host("node3", NONE, ports[2])]))
+        again = values(join([host("node1", drawn.with_manager(declared), ports[0]), host("node2", NONE, ports[1]), host("node3", NONE, ports[2])]))
         assert again == declared
