@@ -35,7 +35,7 @@ pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}"
 
 .PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
 .PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz round-trips stop clean venv collection
-.PHONY: web report-test report-picture
+.PHONY: web report-test report-picture docs
 
 help:
 	@printf '%s\n' \
@@ -46,7 +46,8 @@ help:
 	  'make unit        the unit tests only (about five minutes on two cores)' \
 	  'make compatibility  docs/compatibility.md, of what the tests proved since' \
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
-	  'make lint        the linters only' \
+	  'make docs        the documentation site, in build/docs/html; its links are checked' \
+  'make lint        the linters only' \
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
@@ -84,6 +85,10 @@ schema: venv
 
 compatibility: venv
 	@$(PYTHON) tests/tools/proofs.py
+
+# Not the checkout but what a user gets is documented.
+docs: collection
+	@$(PYTHON) tests/tools/docs_site.py
 
 lint: collection
 	$(call say,schema)

@@ -18,6 +18,7 @@ import sys
 import textwrap
 import typing as t
 
+import release_notes
 from common import ROOT, SetupError, main
 from schema_text import inline, module_entry, modules_page, paragraphs, parse, python, reference, table
 
@@ -345,7 +346,8 @@ def check(write: bool = False, root: pathlib.Path = ROOT) -> list[str]:
 
 
 def schema() -> None:
-    wrong = check("--write" in sys.argv[1:])
+    write = "--write" in sys.argv[1:]
+    wrong = check(write) + release_notes.check(write)
     if wrong:
         raise SetupError("\n".join(textwrap.indent(line, "  ") for line in wrong).lstrip())
 

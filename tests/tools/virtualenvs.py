@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Creates the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers."""
+"""Creates the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers,
+.cache/docs for the documentation site."""
 
 from __future__ import annotations
 
@@ -55,6 +56,13 @@ def core(version: str) -> pathlib.Path:
     """Return the virtual environment with another ansible-core. Creates it if it is missing."""
     folder = CACHE / ("core-%s" % version)
     make(find_controller(), folder, ROOT / ("requirements-core-%s.txt" % version), "venv-core-%s" % version)
+    return folder
+
+
+def docs() -> pathlib.Path:
+    """Return the virtual environment of the documentation site. Creates it if it is missing."""
+    folder = CACHE / "docs"
+    make(find_controller(), folder, ROOT / "requirements-docs.txt", "venv-docs")
     return folder
 
 
