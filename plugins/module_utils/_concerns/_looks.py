@@ -14,6 +14,7 @@ from .._gpudirect._look import seen as _gpudirect
 from .._host._node import Look
 from .._ipoib._look import seen as _ipoib
 from .._kmod._look import seen as _kmod
+from .._monitor._look import seen as _monitor
 from .._opensm._look import seen as _opensm
 from .._packages._look import seen as _packages
 
@@ -24,5 +25,6 @@ LOOKS: t.Mapping[str, Look] = {
     "opensm": _opensm,
     "ipoib": _ipoib,
     "gpudirect": _gpudirect,
+    "fabric_monitor": _monitor,
     "node_check": _check,
 }

@@ -15,6 +15,7 @@ from .._host._units import ENABLED, Systemd
 from .._plan import Change, Kind, Plan
 from . import _plan as planner
 from . import _settings as places
+from ._files import EXECUTABLE
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -30,7 +31,7 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, root: str = "/") ->
     stale = False
     for change in todo.changes:
         if change.kind == Kind.FILE:
-            apply_file(module, change, mode=0o755 if change.subject in planner.EXECUTABLE else 0o644, root=root)
+            apply_file(module, change, mode=0o755 if change.subject in EXECUTABLE else 0o644, root=root)
             stale = stale or change.subject.startswith("/etc/systemd/")
             continue
         if stale:

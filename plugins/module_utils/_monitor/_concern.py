@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from .._concern import Concern
 from .._schema._fabric_monitor import VARIABLES
+from ._discovery import DISCOVERY
 from ._input import role_problems
 
-CONCERN = Concern("fabric_monitor", VARIABLES, problems=lambda subject: role_problems(subject.variables))
+CONCERN = Concern("fabric_monitor", VARIABLES, problems=lambda subject: role_problems(subject.variables), discovery=DISCOVERY)

@@ -17,9 +17,9 @@ from . import _plan as planner
 from . import _settings as places
 from ._apply import apply
 from ._bundle import program
+from ._files import is_ours
 from ._input import problems, wanted_of
 from ._look import look
-from ._plan import is_ours
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule

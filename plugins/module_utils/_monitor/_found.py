@@ -18,3 +18,10 @@ class Found(t.NamedTuple):
     left: t.Mapping[str, str] = {}
     """The files written by the programs, by path; of the textfile, its first line."""
     timer: Unit = Unit(places.TIMER)
+
+
+class Installed(t.NamedTuple):
+    """What the look reports for a discovery."""
+
+    files: t.Mapping[str, str] = {}
+    """The existing files of `FILES`: settings and the timer with their content, others with the lines by which they are recognised."""

@@ -46,7 +46,8 @@ def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
     for name in ("textfile_dir", "node_name_map"):
         if not _PATH.match(options[name]):
             found.append(Problem(name, options[name], "an absolute path of letters, digits and _ . + -"))
-    if options["rate_gbps"] < 0:
+    # NaN is in no order.
+    if not 0 <= options["rate_gbps"] < float("inf"):
         found.append(Problem("rate_gbps", options["rate_gbps"], "a rate in Gb/s, 0 for any"))
     return found
 

@@ -13,15 +13,17 @@ import typing as t
 from .._host._files import read_text, under
 from .._host._units import Unit, show_units
 from .._host._write import open_regular
-from . import _plan as planner
 from . import _settings as places
-from ._found import Found
-from ._plan import is_ours
+from ._files import FILES, TIMER_PATH, beginning, is_ours
+from ._found import Found, Installed
 
 if t.TYPE_CHECKING:
+    from .._host._node import Node
     from .._host._run import Runner
 
 _LONGEST_LINE = 1000
+# The files that have values of the declaration.
+_TELLING = (places.SAMPLE_CONF, places.HEALTH_CONF, TIMER_PATH)
 
 
 def _first_line(path: str) -> str:
@@ -33,7 +35,7 @@ def _first_line(path: str) -> str:
 
 def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found:
     """The state of the node. `textfile`: the declared path; that of an earlier run is in its settings."""
-    texts = {path: read_text(under(root, path)) for path in planner.FILES}
+    texts = {path: read_text(under(root, path)) for path in FILES}
     settings = places.parse_sample_settings(texts[places.SAMPLE_CONF]) if is_ours(texts[places.SAMPLE_CONF]) else None
     before = settings.textfile if settings else ""
     written = {path: _first_line(under(root, path)) for path in (textfile, before) if path}
@@ -43,3 +45,9 @@ def look(run: Runner, textfile: str, *, systemd: bool, root: str = "/") -> Found
             left[path] = read_text(under(root, path)) or "\n"
     timer = show_units(run, [places.TIMER])[places.TIMER] if systemd else Unit(places.TIMER)
     return Found({path: text for path, text in texts.items() if text}, left, timer)
+
+
+def seen(node: Node, _hints: t.Mapping[str, t.Any]) -> Installed:
+    """The look of the concern, for a discovery: what the files say of the declaration."""
+    texts = {path: read_text(under(node.root, path)) for path in FILES}
+    return Installed({path: text if path in _TELLING else beginning(text) for path, text in texts.items() if text})

@@ -12,26 +12,12 @@ from .._host._files import HEADER, file_change
 from .._host._units import STATE, switch
 from .._plan import Change, Kind, Plan, changes_of
 from . import _settings as places
+from ._files import FILES, SERVICE_PATH, TIMER_PATH, is_ours
 from ._found import Found
 from ._input import NHC_CHECK, SLURM_CHECK
 from ._wanted import Wanted
 
 RUNNING, STOPPED, RESTART = "running", "stopped", "restart"
-
-_UNITS = "/etc/systemd/system/"
-SERVICE_PATH, TIMER_PATH = _UNITS + places.SERVICE, _UNITS + places.TIMER
-# The files that belong to the role, in the order in which they are written.
-FILES = (
-    places.SAMPLER,
-    places.SAMPLE_CONF,
-    SERVICE_PATH,
-    TIMER_PATH,
-    places.HEALTH,
-    places.HEALTH_CONF,
-    places.SLURM,
-    places.NHC,
-)
-EXECUTABLE = (places.SAMPLER, places.HEALTH, places.SLURM)
 
 # The service is one-shot, so systemd never runs two at once. A killed program can't report its failure itself.
 _SERVICE = (
@@ -85,12 +71,6 @@ function check_rdma_ofed() {{
 }}
 """
 )
-
-
-def is_ours(text: str) -> bool:
-    """Whether a file belongs to this collection, judged by its first line, or by the line after `#!`."""
-    lines = text.split("\n", 2)
-    return HEADER.rstrip("\n") in lines[:2]
 
 
 def files_of(wanted: Wanted, programs: t.Mapping[str, str]) -> dict[str, str]:

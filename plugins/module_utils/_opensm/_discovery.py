@@ -13,8 +13,11 @@ from .._discovered import Joined, Left, Value
 from .._facts._port_rows import fabric_ports
 from .._facts._portname import describe, durable
 from .._hosts import natural
+from .._tools._node_names import wanted
+from ._data import node_guids
 from ._fabrics import DEFAULT_FABRIC, DEFAULT_PREFIX, is_name
 from ._found import Whole
+from ._names import names_found
 from ._partitions._declared import declarations
 from ._partitions._input import Inventory
 from ._placement import GROUP
@@ -35,6 +38,7 @@ class _Site:
         self.subjects = {subject.host: subject for subject in subjects}
         self.ports = {host: fabric_ports(subject.facts) for host, subject in self.subjects.items()}
         looks: dict[str, Whole] = {host: subject.found for host, subject in self.subjects.items()}
+        self.looks = looks
         self.found = {host: whole.found for host, whole in looks.items()}
         self.managers = [manager for host, whole in looks.items() for manager in managers_of(whole, host, self.subjects[host].facts)]
         self.values: dict[str, list[Value]] = {host: [] for host in self.subjects}
@@ -77,7 +81,11 @@ def _placed(site: _Site, fabric: str, line: t.Sequence[Manager]) -> None:
     masters = [manager for manager in line if manager.is_master]
     if len(masters) > 1:
         site.dangers.append(_SPLIT % ", ".join(manager.host for manager in masters))
-    if not masters:
+    lids = sorted({str(manager.port["sm_lid"]) for manager in line if manager.port.get("sm_lid")})
+    if lids and not masters:
+        # As with a limit: the ports know a master.
+        site.left.append(Left("the master subnet manager of fabric %s (LID %s)" % (fabric, ", ".join(lids)), "it runs on none of these hosts"))
+    elif not masters:
         site.dangers.append("no subnet manager of fabric %s is master on %s" % (fabric, ", ".join(manager.host for manager in line)))
     first = line[0]
     priority = first.priority
@@ -166,6 +174,15 @@ def _unmanaged(site: _Site) -> None:
         site.dangers.append("no subnet manager runs on any of these hosts, and no port knows of one: add a host to group %s" % GROUP)
 
 
+def _named(site: _Site, managers: t.Sequence[str]) -> None:
+    """The names of nodes, which all hosts with subnet managers have."""
+    made = wanted({host: node_guids({}, subject.facts) for host, subject in site.subjects.items()})
+    reading = names_found(site.looks, managers, made)
+    site.left += reading.left
+    for host in managers:
+        site.values[host] += reading.values
+
+
 def join(subjects: t.Sequence[Subject]) -> Joined:
     """The declarations of all hosts."""
     site = _Site(subjects)
@@ -183,6 +200,7 @@ def join(subjects: t.Sequence[Subject]) -> Joined:
         for own in site.values.values():
             own.append(Value("opensm_fabrics", site.fabrics, "the subnet managers of %s" % managing))
     group = list(dict.fromkeys(manager.host for line in lines.values() for manager in line))
+    _named(site, group)
     return Joined(site.values, {GROUP: group} if group else {}, site.left, site.dangers)
 
 

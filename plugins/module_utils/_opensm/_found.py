@@ -18,6 +18,8 @@ from ._places import PUBLIC, SETTINGS, SYSTEMD
 
 # The record entry for the package of opensm.
 PACKAGE = "package"
+# The key with the path of the node-name map.
+NODE_NAMES = "node_name_map_name"
 
 
 class Predecessor(t.NamedTuple):
@@ -134,4 +136,4 @@ class Whole(t.NamedTuple):
 
     found: Found = Found()
     named: t.Mapping[str, str] = {}
-    """The files with root GUIDs or a QoS policy that the keys of predecessors name."""
+    """The files with root GUIDs, a QoS policy or names of nodes that the keys of predecessors name, and node-name maps in other places than ours."""

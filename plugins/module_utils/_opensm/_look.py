@@ -17,11 +17,11 @@ from .._facts._sysfs import attribute, entries, link_name
 from .._foreign import decimal
 from .._host._files import read_text, under
 from .._host._units import is_masked, systemd_runs, units_like
-from .._tools._node_names import DEFAULT_PATH
+from .._tools._node_names import DEFAULT_PATH, OTHER_PATHS
 from . import _places
 from ._cmdline import CONFIG, keys_of
 from ._conf import CONF, same, values
-from ._found import Foreign, Found, Predecessor, Whole
+from ._found import NODE_NAMES, Foreign, Found, Predecessor, Whole
 from ._options import HIDDEN, UNSET
 from ._processes import Process, read_processes
 
@@ -39,7 +39,7 @@ _DELETED = " (deleted)"
 # Where builds of opensm look for their files: Debian and the vendor in the first, Red Hat and SUSE in the second. The template names the right one.
 FOLDERS = ("/etc/opensm", "/etc/rdma")
 # The keys that name a file without secrets, with settings of the fabric.
-_NAMING = ("root_guid_file", "qos_policy_file")
+_NAMING = ("root_guid_file", "qos_policy_file", NODE_NAMES)
 # Suffixes under which package managers keep an administrator's modified files.
 _SAVED = (".rpmsave", ".rpmorig", ".dpkg-old")
 
@@ -205,4 +205,5 @@ def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Found | Whole:
     if found.fabrics or any(predecessor.runs for predecessor in found.predecessors):
         found = found._replace(template=_read_template(node.run))
     named = [own[-1] for predecessor in found.predecessors for key, own in predecessor.keys.items() if key in _NAMING]
-    return Whole(found.without_secrets(), {path: read_text(under(node.root, path)) for path in named if path.startswith("/")})
+    texts = {path: read_text(under(node.root, path)) for path in (*named, *OTHER_PATHS) if path.startswith("/")}
+    return Whole(found.without_secrets(), {path: text for path, text in texts.items() if text})

@@ -10,7 +10,8 @@ import typing as t
 
 from .._errors import Problem
 from .._foreign import is_true
-from ._fabrics import fabrics_of
+from ._fabrics import declared_of, fabrics_of
+from ._partitions._input import VARIABLE, unknown_members
 from ._placement import (
     ALL,
     GROUP,
@@ -74,6 +75,19 @@ def _as_declared(known: Election, host: str, groups: Groups, *, hostvars: Hostva
     return elect(member._replace(standby=standby) if member.host == host else member for member in members)
 
 
+def _strangers(known: Election, groups: Groups, hostvars: Hostvars) -> list[Problem]:
+    """Problems of partition members that are not in the inventory. Facts are not needed for that, so it is known before the first change."""
+    found: dict[Problem, None] = {}
+    for fabric, host in known.designated.items():
+        own = hostvars[host]
+        settings = declared_of(own, fabric)
+        if "partitions" in settings:
+            found.update(dict.fromkeys(unknown_members(settings["partitions"], groups, "opensm_fabrics.%s.partitions" % fabric)))
+        else:
+            found.update(dict.fromkeys(unknown_members(own.get(VARIABLE), groups)))
+    return list(found)
+
+
 def placement(
     host: str,
     *,
@@ -108,6 +122,8 @@ def placement(
     common += of_all
     if known.fabrics and known.sound and not absent:
         common += unmanaged(known.fabrics, variables.get("opensm_fabrics"))
+    if not absent:
+        common += _strangers(known, groups, hostvars)
     group = variables.get("rdma_hosts") or ALL
     # A pattern that is no group name selects a part of the hosts, so it does not tell which hosts are outside.
     if isinstance(group, str) and group in groups:

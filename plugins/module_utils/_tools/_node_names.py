@@ -21,6 +21,8 @@ from .._foreign import integer, shown
 
 # The default path of the diagnostics in rdma-core; opensm.conf names it.
 DEFAULT_PATH = "/etc/rdma/ib-node-name-map"
+# Those of other builds: of opensm, and of the diagnostics before rdma-core.
+OTHER_PATHS = ("/etc/opensm/ib-node-name-map", "/etc/infiniband-diags/ib-node-name-map")
 VARIABLE = "opensm_node_names"
 
 BEGIN = "# BEGIN rdma.ofed: lines up to END are overwritten\n"
@@ -31,6 +33,8 @@ _LINE = 255
 _NAME = _LINE - len('0x0123456789abcdef ""\n') - 1
 # A number in C notation, and what may follow it.
 _NUMBER = re.compile(r"\s*(0[xX][0-9a-fA-F]+|[0-9]+)(?=[\s#]|\Z)\s*(.*)")
+# What `wanted` makes of a host and its HCA.
+_MADE = re.compile(r".+ [a-z][a-z0-9]*_[0-9]+\Z")
 
 
 Hcas = t.Mapping[str, str]
@@ -96,6 +100,13 @@ def wanted(hosts: t.Mapping[str, Hcas | None], declared: t.Mapping[str, str] | N
     names = {guid: _one_name("%s %s" % (host, hca)) for host, hcas in hosts.items() for hca, guid in (hcas or {}).items()}
     names.update({normal_guid(guid): name for guid, name in (declared or {}).items()})
     return names
+
+
+def declared_in(text: str, made: t.Mapping[str, str]) -> dict[str, str]:
+    """The names of a map that the names of hosts do not explain: what `opensm_node_names` expresses. `made`: the result of `wanted` for the hosts."""
+    foreign, ours = _sections(text)
+    names = {**{guid: name for guid, name in parse(ours).items() if not _MADE.match(name)}, **parse(foreign)}
+    return {guid: name for guid, name in names.items() if made.get(guid) != name}
 
 
 def problems(declared: t.Any) -> list[Problem]:

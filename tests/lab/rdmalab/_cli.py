@@ -13,7 +13,7 @@ import pathlib
 import sys
 import typing as t
 
-from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _leftovers, _seed, _vmimage
+from . import _cluster, _driver, _engine, _fabric, _generate, _image, _kinds, _leftovers, _seed, _swap, _vmimage
 from ._docker import docker
 from ._say import LabError, record_start, say
 from ._settings import LAB, Settings, settings
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     sub.add_argument("nodes", nargs="*", metavar="NODE")
     sub.add_argument("--all", action="store_true")
     sub.add_argument("--simulator", action="store_true", help="the simulator too: every switch loses power at once")
+    command("swap", _swap_adapters, "replace the adapters of a node by others in the same slots: only their GUIDs differ").add_argument("node")
     command("kill", _kill, "cut the power of a node; 'up' brings it back").add_argument("node")
     command("save", _save, "virtual machines: keep the state of all of them as a snapshot for 'up --from'").add_argument("name")
     sub = command("driver", _drive, "virtual machines: build the adapters' driver for kernels that were installed in a node, or will be")
@@ -197,6 +198,13 @@ def _shell(lab: Settings, arguments: argparse.Namespace) -> t.NoReturn:
 def _kill(lab: Settings, arguments: argparse.Namespace) -> None:
     _kinds.kind(lab).kill(lab, _cluster.node_named(lab, arguments.node))
     say("%s has no power" % arguments.node)
+
+
+def _swap_adapters(lab: Settings, arguments: argparse.Namespace) -> None:
+    if _kinds.running(lab) == "vm":
+        raise LabError("The adapters of virtual machines can't be swapped.")
+    for hca in _swap.swap(lab, arguments.node).hcas:
+        say("%s has an adapter with the node GUID 0x%016x" % (arguments.node, hca.guid))
 
 
 def _save(lab: Settings, arguments: argparse.Namespace) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import typing as t
 
 from ..._codes import is_guid, normal_guid
-from ..._errors import Problem, nearest, require_none
+from ..._errors import Problem, did_you_mean, require_none
 from ..._facts._apart import is_in_fabric
 from ..._facts._portname import is_named
 from ..._foreign import rows_of
@@ -25,6 +25,7 @@ VARIABLE = "opensm_partitions"
 # Keywords that stand for many hosts, which need to talk to each other. Switches and routers do not.
 _MANY = ("ALL", "ALL_CAS")
 _OTHERS = "every port that is not named"
+_LEFT = "if it has left, remove the entry"
 
 
 class Inventory(t.NamedTuple):
@@ -99,11 +100,27 @@ def _lookup(where: str, member: Member, inventory: Inventory, *, all_hosts: t.Co
     named = "%s.%s" % (where, member.kind)
     known: t.Collection[str] = all_hosts if member.kind == "host" else inventory.groups
     if member.kind in ("host", "group") and member.name not in known:
-        allowed = nearest(member.name, map(str, known)) or "a %s of the inventory" % member.kind
-        return [Problem(named, member.name, allowed, "the inventory has no such %s" % member.kind)]
+        near = did_you_mean(member.name, map(str, known))
+        hint = "it has no such %s; %s" % (member.kind, "%s %s" % (near, _LEFT.capitalize()) if near else _LEFT)
+        return [Problem(named, member.name, "a %s of the inventory" % member.kind, hint)]
     if member.kind == "host" and member.name in inventory.elsewhere:
         return [Problem(named, member.name, "a host with a port on this fabric")]
     return []
+
+
+def unknown_members(declared: t.Any, groups: t.Mapping[str, t.Collection[str]], variable: str = VARIABLE) -> list[Problem]:
+    """Problems of members that are not in the inventory, which is all that is known before the first change. Wrong entries are reported elsewhere."""
+    if not isinstance(declared, (list, tuple)):
+        return []
+    inventory = Inventory(groups)
+    all_hosts = frozenset(groups.get("all", ()))
+    return [
+        problem
+        for index, entry in enumerate(declared)
+        if not entry_problems(variable, entry)
+        for at, member in enumerate(read_entry(entry).members)
+        for problem in _lookup("%s[%d].members[%d]" % (variable, index, at), member, inventory, all_hosts=all_hosts)
+    ]
 
 
 def _twice(where: str, partition: Partition) -> list[Problem]:

@@ -129,6 +129,11 @@ def test_no_master() -> None:
     assert "is master on node1" in join([host("node1", handmade(), port(1, sm=0))]).dangers[0]
 
 
+def test_a_standby_whose_master_was_not_looked_at() -> None:
+    joined = join([host("node2", handmade(), port(2, lid=2, sm=1))])
+    assert (joined.dangers, left(joined)) == ([], "the master subnet manager of fabric ib (LID 1): it runs on none of these hosts")
+
+
 def test_a_fabric_that_none_of_the_hosts_manages() -> None:
     joined = join([host("node1", Found(), port(1, lid=1, sm=9))])
     assert values(joined) == {"opensm_state": "unmanaged"}

@@ -17,6 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._placement impor
     uncovered,
     unmanaged,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._survey import placement
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -146,3 +147,34 @@ def test_settings_that_are_read_or_judged_elsewhere(settings: object) -> None:
 def test_settings_of_a_fabric_that_nobody_is_on() -> None:
     (problem,) = unmanaged(["ib", "storage"], {"stroage": {"priority": 3}, "ib": {}})
     assert str(problem).startswith("opensm_fabrics is 'stroage'; allowed: ib, storage (no host of group opensm is on such a fabric")
+
+
+PARTITIONS = [{"name": "storage", "pkey": 1, "members": [{"host": "node3"}, {"host": "node2"}, {"group": "gpus"}, {"port_guid": "0x9"}]}]
+
+
+@pytest.mark.parametrize(
+    ("own", "variable"),
+    [
+        ({"opensm_partitions": PARTITIONS}, "opensm_partitions"),
+        ({"opensm_partitions": "x", "opensm_fabrics": {"ib": {"partitions": PARTITIONS}}}, "opensm_fabrics.ib.partitions"),
+    ],
+)
+def test_members_that_have_left_the_inventory_are_known_before_the_first_change(own: dict[str, t.Any], variable: str) -> None:
+    groups = {"opensm": ["node1"], "all": ["node1", "node2"]}
+
+    def common(**variables: t.Any) -> list[str]:
+        found = placement("node1", groups=groups, hostvars={"node1": {**own, **variables}}, variables={**own, **variables}, playing=["node1"]).common
+        return ["%s is %s (%s)" % (problem.variable, problem.value, problem.hint) for problem in found]
+
+    assert common() == [
+        "%s[0].members[0].host is node3 (it has no such host; did you mean node2? If it has left, remove the entry)" % variable,
+        "%s[0].members[2].group is gpus (it has no such group; if it has left, remove the entry)" % variable,
+    ]
+    assert common(opensm_state="unmanaged") == []
+
+
+@pytest.mark.parametrize("partitions", [None, "", "x", 7, {}, [None], [{"members": [{"host": 7}]}]])
+def test_malformed_partitions_are_reported_elsewhere(partitions: t.Any) -> None:
+    hostvars = {"node1": {"opensm_partitions": partitions}}
+    found = placement("node1", groups={"opensm": ["node1"], "all": ["node1"]}, hostvars=hostvars, variables=hostvars["node1"], playing=["node1"])
+    assert found.common == []

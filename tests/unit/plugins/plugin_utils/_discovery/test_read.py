@@ -11,10 +11,13 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
+from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
+from ansible_collections.rdma.ofed.plugins.module_utils._monitor._found import Installed
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor, Whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
@@ -74,8 +77,15 @@ class Chance(random.Random):
             "opensm": encode(Whole(self.manager(), {self.text(): self.text()})),
             "ipoib": encode(Described(Interfaces())),
             "packages": [["rdma-core", "1"]],
+            "fabric_monitor": encode(Installed(self.monitor())),
         }
         return {name: self.or_else(look) for name, look in whole.items() if self.random() < 0.9}
+
+    def monitor(self) -> dict[str, str]:
+        sample = places.SampleSettings(((self.choice(hostile.NAMES), self.choice(hostile.NAMES)),), self.choice(hostile.NAMES), "/names", True)
+        health = places.HealthSettings((self.choice(hostile.NAMES),), ("ib0", self.choice(hostile.NAMES)), 1.5, self.choice(hostile.NAMES))
+        files = {places.SAMPLE_CONF: places.text_of(sample), places.HEALTH_CONF: places.text_of(health), places.SLURM: HEADER, places.NHC: "x\n"}
+        return {path: text for path, text in files.items() if self.random() < 0.8}
 
 
 def test_any_answer() -> None:
@@ -89,4 +99,6 @@ def test_any_answer() -> None:
 
 
 def test_each_look_of_a_discovery_is_tried() -> None:
-    assert {"kernel_modules", "opensm", "ipoib", "packages"} == {name for name, concern in CONCERNS.items() if concern.discovery.hints is not None}
+    assert {"kernel_modules", "opensm", "ipoib", "packages", "fabric_monitor"} == {
+        name for name, concern in CONCERNS.items() if concern.discovery.hints is not None
+    }
