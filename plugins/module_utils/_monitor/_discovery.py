@@ -12,6 +12,7 @@ import typing as t
 from .._concern import Discovery, Subject
 from .._discovered import Joined, Left, Reading, Value, together
 from .._facts._port_rows import fabric_ports
+from .._foreign import decimal
 from .._opensm._fabrics import DEFAULT_FABRIC
 from .._opensm._found import Whole
 from .._opensm._running import managers_of
@@ -53,7 +54,7 @@ def _sample(subject: Subject) -> Reading:
     }
     interval = _INTERVAL.search(_text(subject.found, TIMER_PATH))
     if interval:
-        options["interval"] = int(interval[1])
+        options["interval"] = decimal(interval[1], 0)
     if settings.fabrics != ((DEFAULT_FABRIC, ""),) or len(fabric_ports(subject.facts)) > 1:
         # With one port in the default fabric, that is the default.
         options["fabrics"] = {name: [port] if port else [] for name, port in settings.fabrics}
@@ -66,7 +67,7 @@ def _health(subject: Subject) -> Reading:
     if settings is None or not checks:
         return Reading()
     rate = settings.rate_gbps
-    options: dict[str, t.Any] = {"health_checks": checks, "rate_gbps": int(rate) if float(rate).is_integer() else rate}
+    options: dict[str, t.Any] = {"health_checks": checks, "rate_gbps": round(rate) if rate % 1 == 0 else rate}
     if settings.ports or len(fabric_ports(subject.facts)) > 1:
         options["ports"] = list(settings.ports)
     if settings.interfaces:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import typing as t
 
@@ -46,8 +47,7 @@ def problems(options: t.Mapping[str, t.Any]) -> list[Problem]:
     for name in ("textfile_dir", "node_name_map"):
         if not _PATH.match(options[name]):
             found.append(Problem(name, options[name], "an absolute path of letters, digits and _ . + -"))
-    # NaN is in no order.
-    if not 0 <= options["rate_gbps"] < float("inf"):
+    if options["rate_gbps"] < 0 or not math.isfinite(options["rate_gbps"]):
         found.append(Problem("rate_gbps", options["rate_gbps"], "a rate in Gb/s, 0 for any"))
     return found
 

@@ -47,7 +47,6 @@ def values(found: Installed, *ports: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return declared
 
 
-@pytest.mark.proves("discovered", "monitoring", debian12="golden file")
 def test_what_the_role_writes_is_read_back(tmp_path: pathlib.Path) -> None:
     declared = {"interval": 600, "only_master": False, "textfile_dir": "/srv/metrics", "node_name_map": "/etc/names"}
     found = installed(tmp_path, sampler=True, fabrics={"ib": ["mlx5_0/1"], "storage": []}, **declared)

@@ -33,7 +33,6 @@ def names(*looks: Whole) -> tuple[dict[str, str], list[str]]:
     return declared.get("opensm_node_names", {}), ["%s: %s" % left for left in reading.left]
 
 
-@pytest.mark.proves("discovered", "opensm_options", debian12="golden file")
 @pytest.mark.parametrize("foreign", ["", '0x1 "of an administrator"\n'])
 def test_what_the_role_writes_is_read_back(foreign: str) -> None:
     declared = {LEAF: "leaf 1, rack 3", SPINE: "spine"}
