@@ -102,6 +102,7 @@ lint: collection
 	@cd $(CHECKOUT) && MYPYPATH=$(CHECKOUT) $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml $(COLLECTION)/plugins
 	@cd tests/tools && $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
 	@cd tests/bench && MYPYPATH=../tools $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .
+	@mypy playbooks/files/rehearse
 	@for folder in $(LAB_FOLDERS); do (cd $$folder && MYPYPATH=simulator:stacks:stacks/vendor:.. $(BIN)/mypy --config-file $(CURDIR)/pyproject.toml .); done
 	$(call say,ansible-lint)
 	@ANSIBLE_COLLECTIONS_PATH=$(CHECKOUT) ansible-lint --offline --strict --nocolor

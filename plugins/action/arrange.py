@@ -10,7 +10,7 @@ import typing as t
 
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
-from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _subnet_managers
+from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _rehearsal, _subnet_managers
 from ..plugin_utils._managers import reading
 
 _KINDS = {
@@ -19,6 +19,7 @@ _KINDS = {
     "gpus": _gpus.answer,
     "pairs": _pairs.answer,
     "pending": _pending.answer,
+    "rehearsal": _rehearsal.answer,
     "subnet_managers": _subnet_managers.answer,
 }
 # Former module names, from which meta/runtime.yml redirects.

@@ -12,7 +12,7 @@ from ..module_utils._schema._report import OPTIONS
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, host_of
 from ..plugin_utils._end_of_run import keep_failure
-from ..plugin_utils._tables import _discovery, _gpus, _nodes, _pairs, _pending, _refusals, _summary, _support
+from ..plugin_utils._tables import _discovery, _gpus, _nodes, _pairs, _pending, _refusals, _rehearsal, _summary, _support
 
 _KINDS = {
     "discovery": _discovery.answer,
@@ -21,6 +21,7 @@ _KINDS = {
     "pairs": _pairs.answer,
     "pending": _pending.answer,
     "refusals": _refusals.answer,
+    "rehearsal": _rehearsal.answer,
     "summary": _summary.answer,
     "support": _support.answer,
 }

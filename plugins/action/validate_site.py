@@ -28,7 +28,7 @@ from ..plugin_utils._actions import ControllerAction, completed, host_of, value_
 from ..plugin_utils._facts_of_run import facts_of
 
 # The values of the option `role` for playbooks, which use no role.
-_PLAYBOOKS = ("fabric", "discover")
+_PLAYBOOKS = ("fabric", "discover", "rehearse")
 _SECRETS = frozenset(name for concern in CONCERNS.values() for name in concern.secrets)
 _HIDDEN = "(hidden)"
 

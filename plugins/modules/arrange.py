@@ -24,6 +24,8 @@ description:
     different fabrics are no pair."
   - "V(pending): what is pending on the host, of what is known and what was found since. By the facts of M(rdma.ofed.rdma_facts), where this run has gathered
     them, another kernel that boots next is pending, too."
+  - "V(rehearsal): the plan of a rehearsal. It has the fabric of O(source) for the simulator, and the steps that bring the subnet managers from their declared
+    state to the planned one, with their files. Secrets are replaced by other values: what was equal stays equal."
   - "V(subnet_managers): whether the host runs subnet managers. The answer comes from inventory alone, so it is the same in all runs, with C(--limit) and with
     C(serial). Only variables of the host itself and of the hosts of group C(opensm) are read."
   - Runs on the controller. Use V(batches) and V(pairs) with C(run_once) and the C(linear) strategy.
@@ -33,7 +35,7 @@ options:
   kind:
     description: What to decide.
     type: str
-    choices: [batches, firmware, gpus, pairs, pending, subnet_managers]
+    choices: [batches, firmware, gpus, pairs, pending, rehearsal, subnet_managers]
     required: true
   due:
     description: Of V(batches), which need it, the name of the variable that is true on the hosts that have something to do.
@@ -115,6 +117,27 @@ options:
     type: list
     elements: dict
     default: []
+  source:
+    description: Of V(rehearsal), a file on the controller with the output of C(ibnetdiscover).
+    type: path
+    default: ""
+  template:
+    description: Of V(rehearsal), C(opensm.conf) as the opensm of the simulation writes it.
+    type: str
+    default: ""
+  managers:
+    description: Of V(rehearsal), the hosts of group C(opensm) after the change, in their order. By default, these are those of the inventory.
+    type: list
+    elements: str
+    default: []
+  variables:
+    description: Of V(rehearsal), the variables of the role C(opensm) that the change sets on all hosts.
+    type: dict
+    default: {}
+  patience:
+    description: Of V(rehearsal), how long each step waits for the subnet managers, in seconds.
+    type: int
+    default: 120
 notes:
   - It serves the playbooks and roles of this collection, and its options change with those.
 """
@@ -142,6 +165,14 @@ EXAMPLES = r"""
     adapters: "{{ looked.adapters }}"
     allow_reset: true
   register: activation
+
+- name: Plan the rehearsal of a move of the subnet manager
+  rdma.ofed.arrange:
+    kind: rehearsal
+    source: fabric.txt
+    template: "{{ template.stdout }}"
+    managers: [node3, node1]
+  register: plan
 
 - name: Find whether this host runs subnet managers
   rdma.ofed.arrange:
@@ -192,6 +223,14 @@ parts:
   sample:
     node1: {role: server, peer: node2, tests: [ibping]}
     node2: {role: client, peer: node1, tests: [ibping]}
+given:
+  description: What the program in the container carries out.
+  returned: with O(kind=rehearsal)
+  type: dict
+summary:
+  description: What M(rdma.ofed.report) needs to know of it.
+  returned: with O(kind=rehearsal)
+  type: dict
 way:
   description: V(reset), V(reboot), V(power_cycle), or nothing.
   returned: with O(kind=firmware)

@@ -32,6 +32,7 @@ description:
   - "V(refusals): fails if M(rdma.ofed.validate_site) has found wrong input on any host of the play, if two hosts declare one address in the same network, or
     if two of them are one machine. What is wrong with a host alone, and what a role would refuse to do there, fails nothing, unless O(strict) is set.
     The playbooks leave the host out of the roles in RV(left_out). Use it with C(any_errors_fatal), before the first change."
+  - "V(rehearsal): what the subnet managers of a simulated fabric did in a change."
   - "V(support): the archives of M(rdma.ofed.support_bundle) from all hosts as one archive on the controller, which only its owner can read, with a folder
     for each host and a summary, which names the hosts of the play without an archive, because they were unreachable or failed. The folder with the parts is
     removed."
@@ -49,7 +50,7 @@ options:
   kind:
     description: What to print.
     type: str
-    choices: [discovery, gpus, nodes, pairs, pending, refusals, summary, support]
+    choices: [discovery, gpus, nodes, pairs, pending, refusals, rehearsal, summary, support]
     required: true
   variable:
     description:
@@ -81,7 +82,7 @@ options:
       - The page has each finding once with its hosts, with cause and next step. Faults of a fabric come first, accepted findings last, and then all hosts,
         those with findings first.
       - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
-      - Of V(pairs), a folder for the results as JSON, in C(pair-test.json).
+      - Of V(pairs), a folder for the results as JSON, in C(pair-test.json). Of V(rehearsal) likewise, in C(rehearsal.json).
     type: path
     default: ""
   foresee:
@@ -187,9 +188,15 @@ options:
     elements: str
     default: []
   output:
-    description: Of V(gpus), the output of C(ib_write_bw --report_gbits) on the writing host.
+    description:
+      - Of V(gpus), the output of C(ib_write_bw --report_gbits) on the writing host.
+      - Of V(rehearsal), the output of the program in the container.
     type: str
     default: ""
+  plan:
+    description: Of V(rehearsal), what M(rdma.ofed.arrange) returned as RV(rdma.ofed.arrange#module:summary).
+    type: dict
+    default: {}
   size:
     description: Of V(gpus), the size of a write in bytes.
     type: int
@@ -295,6 +302,13 @@ EXAMPLES = r"""
     dest: discovered
   run_once: true
 
+- name: Print what the rehearsal has shown
+  rdma.ofed.report:
+    kind: rehearsal
+    plan: "{{ plan.summary }}"
+    output: "{{ simulation.stdout }}"
+  run_once: true
+
 - name: Join the archives for support
   rdma.ofed.report:
     kind: support
@@ -322,6 +336,16 @@ not_expressed:
   type: dict
   sample:
     "": ["partition old (0x0000) of /etc/opensm/partitions.conf: it has no P_Key of its own"]
+rehearsed:
+  description: What the rehearsal has shown, in the form of C(rehearsal.json).
+  returned: with O(kind=rehearsal)
+  type: dict
+problems:
+  description: How the end of the change differs from what is declared, in words.
+  returned: with O(kind=rehearsal)
+  type: list
+  elements: str
+  sample: ["the routing engine is minhop, declared: ftree"]
 deviations:
   description: The findings in words, by host. A host that is as declared is left out.
   returned: with O(kind=nodes), on success

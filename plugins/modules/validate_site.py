@@ -21,10 +21,11 @@ description:
 options:
   role:
     description:
-      - The role whose variables to validate, as they are within it. V(fabric) and V(discover) are those of the playbooks of these names.
+      - The role whose variables to validate, as they are within it. V(fabric), V(discover) and V(rehearse) are
+        those of the playbooks of these names.
         The default is all roles, and the placement of the subnet managers.
     type: str
-    choices: [ofed, fabric, discover]
+    choices: [ofed, fabric, discover, rehearse]
   foresee:
     description:
       - Whether to find the refusals of the roles on the node, too. It needs a look that M(rdma.ofed.rdma_facts) has kept.

@@ -69,6 +69,11 @@ FEATURES = {
     "handover": Feature("Subnet manager: standbys, fail-over, and moves to another host", _OPENSM),
     "opensm_options": Feature("Subnet manager: options and partitions", _OPENSM),
     "adopted": Feature("Subnet manager that was set up by hand, or by other software", _OPENSM),
+    "rehearsal": Feature(
+        "[Rehearsal](rehearse.md) of a change of the subnet manager on a simulated copy of the fabric",
+        ("playbooks/rehearse.yml", "playbooks/files/rehearse", "plugins/plugin_utils/_rehearsal"),
+        "the simulated switches and adapters answer at once",
+    ),
     "fabrics": Feature("Several fabrics", (*_OPENSM, *_utils("site"))),
     "ulps": Feature(
         "[Upper-layer protocols](../roles/ofed/README.md#upper-layer-protocols) by name", (*_utils("protocols"), "plugins/modules/ulps.py"), "no storage server"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "pending", "subnet_managers"], "required": True},
+    "kind": {"type": "str", "choices": ["batches", "firmware", "gpus", "pairs", "pending", "rehearsal", "subnet_managers"], "required": True},
     "due": {"type": "str", "default": ""},
     "groups": {"type": "list", "elements": "str", "default": []},
     "serial": {"type": "raw", "default": 1},
@@ -27,4 +27,9 @@ OPTIONS: dict[str, t.Any] = {
     "scope": {"type": "str", "choices": ["auto", "all", "ring"], "default": "auto"},
     "known": {"type": "list", "elements": "dict", "default": []},
     "found": {"type": "list", "elements": "dict", "default": []},
+    "source": {"type": "path", "default": ""},
+    "template": {"type": "str", "default": ""},
+    "managers": {"type": "list", "elements": "str", "default": []},
+    "variables": {"type": "dict", "default": {}},
+    "patience": {"type": "int", "default": 120},
 }

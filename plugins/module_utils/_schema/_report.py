@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "kind": {"type": "str", "choices": ["discovery", "gpus", "nodes", "pairs", "pending", "refusals", "summary", "support"], "required": True},
+    "kind": {"type": "str", "choices": ["discovery", "gpus", "nodes", "pairs", "pending", "refusals", "rehearsal", "summary", "support"], "required": True},
     "variable": {"type": "str", "default": ""},
     "variables": {"type": "list", "elements": "str", "default": ["rdma_site"]},
     "failures": {"type": "list", "elements": "str", "default": []},
@@ -34,6 +34,7 @@ OPTIONS: dict[str, t.Any] = {
     "deviations": {"type": "raw", "default": []},
     "findings": {"type": "list", "elements": "str", "default": []},
     "output": {"type": "str", "default": ""},
+    "plan": {"type": "dict", "default": {}},
     "size": {"type": "int", "default": 65536},
     "group": {"type": "str", "default": "rdma"},
     "before": {"type": "bool", "default": False},

@@ -9,7 +9,7 @@ from __future__ import annotations
 import typing as t
 
 OPTIONS: dict[str, t.Any] = {
-    "role": {"type": "str", "choices": ["ofed", "fabric", "discover"]},
+    "role": {"type": "str", "choices": ["ofed", "fabric", "discover", "rehearse"]},
     "foresee": {"type": "bool", "default": False},
     "refused": {"type": "dict", "default": {}},
     "fail": {"type": "bool", "default": True},

@@ -11,11 +11,12 @@ datagram without an answer, occur by the thousand. They say nothing about the co
 
 from __future__ import annotations
 
+import calendar
 import enum
 import re
 import typing as t
 
-from .._foreign import hexadecimal, shown
+from .._foreign import decimal, hexadecimal, shown
 
 # How many bytes at the end of a log are read.
 WINDOW = 512 * 1024
@@ -25,6 +26,8 @@ _MOST = 300
 # The maximum number of texts.
 _MANY = 20
 
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_TIME = re.compile(r"([A-Z][a-z]{2}) ([ 0-9][0-9]) ([0-9]{2}):([0-9]{2}):([0-9]{2}) ([0-9]{6}) ")
 _HEAD = re.compile(r"[A-Z][a-z]{2} [ 0-9]\d \d\d:\d\d:\d\d \d{6} \[[0-9A-F]+\] (0x[0-9a-fA-F]{2}) -> (.*)")
 _NUMBERED = re.compile(r"ERR [0-9A-Z]{4}: ")
 _STARTED = re.compile(r"OpenSM \d")
@@ -185,3 +188,36 @@ def parse_log(text: str) -> Log:
     # By default, opensm flushes messages other than errors only when its buffer is full: the end of a sweep may be logged late.
     objections = [*lasting, *(last if log.sweeps else []), *current]
     return log._replace(said=tuple(dict.fromkeys(objections)), failed=tuple(failed) or log.failed)
+
+
+class Moment(t.NamedTuple):
+    """A change of state, or the end of a sweep."""
+
+    time: float
+    """Seconds since 1970. The log is taken to be in UTC."""
+    state: str = ""
+    """`MASTER`, `STANDBY`, `DISCOVERING`; "" for the end of a sweep."""
+    up: bool = False
+    """Whether the sweep has brought the subnet up."""
+    engine: str = ""
+    """The routing engine of the sweep."""
+
+
+def parse_moments(text: str, year: int) -> list[Moment]:
+    """The changes of state and the sweeps in a log, which has no year."""
+    found: list[Moment] = []
+    engine = ""
+    for line in text.splitlines():
+        head, stamp = _HEAD.match(line), _TIME.match(line)
+        if head is None or stamp is None or stamp[1] not in _MONTHS:
+            continue
+        day, hour, minute, second, micro = (decimal(part.strip(), 0) for part in stamp.groups()[1:])
+        now = calendar.timegm((year, _MONTHS.index(stamp[1]) + 1, day, hour, minute, second)) + micro / 1e6
+        state, (words, configured, _rest) = _STATE.match(head[2]), head[2].partition(_ENGINE)
+        if state is not None:
+            found.append(Moment(now, state=state[1]))
+        elif configured:
+            engine = " ".join(words.split()[-1:])
+        elif head[2].startswith(_SWEPT):
+            found.append(Moment(now, up=head[2].startswith(_SWEPT[0]), engine=engine))
+    return found

@@ -138,7 +138,7 @@ def test_choices_are_what_the_code_knows(choices: t.Iterable[str], known: t.Iter
 
 
 def test_what_is_validated_on_its_own_is_a_role_or_a_playbook_without_one() -> None:
-    assert set(_validate_site.OPTIONS["role"]["choices"]) <= {"fabric", "discover", *ROLES}
+    assert set(_validate_site.OPTIONS["role"]["choices"]) <= {"fabric", "discover", "rehearse", *ROLES}
 
 
 @pytest.mark.parametrize("playbook", ["gpudirect_test", "pair_test"])
