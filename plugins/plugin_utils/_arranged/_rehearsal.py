@@ -52,9 +52,9 @@ def _change(arguments: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Sequence[
     return Change(managers, variables)
 
 
-def _fabric_name(task_vars: t.Mapping[str, t.Any], templar: t.Any, groups: t.Mapping[str, t.Sequence[str]], hostvars: t.Mapping[str, t.Any]) -> str:
+def _fabric_name(task_vars: t.Mapping[str, t.Any], templar: t.Any, *, groups: t.Mapping[str, t.Sequence[str]]) -> str:
     """The fabric that is rehearsed: the only one with a subnet manager, or the one that the play names. Raises RdmaError."""
-    members, _wrong = _placement.read_members(groups, hostvars)
+    members, _wrong = _placement.read_members(groups, task_vars["hostvars"])
     names = sorted({member.fabric for member in members})
     named = value_of("fabric", task_vars, templar)
     if named in names or len(names) == 1:
@@ -71,14 +71,14 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], t
     fabric: Netlist = netlist(_read(source), source)
     groups, hostvars = task_vars["groups"], task_vars["hostvars"]
     change = _change(arguments, groups)
-    name = _fabric_name(task_vars, templar, groups, hostvars)
+    name = _fabric_name(task_vars, templar, groups=groups)
     hosts = [str(host) for host in groups.get("all", ())]
     ports = _declared.ports_of(hosts, hostvars, fabric)
     template = arguments["template"]
     frame = _declared.Frame(name, fabric, template, _declared.Secrets(), lambda options: completed(OPTIONS, options), source)
 
     def state(planned: Change) -> _declared.State:
-        return _declared.state(frame, *_declared.changed(groups, hostvars, planned, ports))
+        return _declared.state(frame, *_declared.changed(groups, hostvars, planned, ports=ports))
 
     found = _plan.plan(state(Change()), state(change), fabric, template=template, patience=arguments["patience"])
     summary = {

@@ -89,7 +89,7 @@ class Variables(t.Mapping[str, t.Any]):
         return sum(1 for _name in self)
 
 
-def changed(groups: Groups, hostvars: Hostvars, change: Change, ports: t.Mapping[str, t.Sequence[Port]]) -> tuple[dict[str, t.Sequence[str]], Hostvars]:
+def changed(groups: Groups, hostvars: Hostvars, change: Change, *, ports: t.Mapping[str, t.Sequence[Port]]) -> tuple[dict[str, t.Sequence[str]], Hostvars]:
     """The groups and variables after a change. `ports`: those that each host has in the fabric; a host that declares none gets these."""
     # The order of the group ranks the hosts.
     gone = ("opensm_rank",) if change.managers else ()
@@ -114,7 +114,7 @@ def ports_of(hosts: t.Iterable[str], hostvars: Hostvars, fabric: Netlist) -> dic
     return found
 
 
-def _chosen(host: str, item: t.Mapping[str, t.Any], ports: t.Sequence[Port], source: str) -> Port:
+def _chosen(host: str, item: t.Mapping[str, t.Any], ports: t.Sequence[Port], *, source: str) -> Port:
     """The port that a subnet manager is bound to. Raises RdmaError."""
     declared = [name for name in (item["port_guid"], item["port"]) if name]
     names = [name for name in map(parse, declared) if name is not None]
@@ -180,7 +180,7 @@ def _manager(
 ) -> tuple[Manager, list[str]]:
     """The subnet manager of a host, and the declared keys that the opensm of the simulation does not take, in words."""
     (item,) = _placement.instances_of([place], variables, {})
-    port = _chosen(host, item, ports, frame.source)
+    port = _chosen(host, item, ports, source=frame.source)
     instance = _instance(frame, host, {**item, "port": "", "port_guid": port.guid}, variables=variables, partitions=text)
     known = parse_template(frame.template)
     bad = {key: str(problem) for key, value in instance.options.items() for problem in key_problems({key: value}, known)}

@@ -100,7 +100,7 @@ def _states(moments: t.Iterable[tuple[str, Moment]], stops: t.Sequence[tuple[flo
     return found
 
 
-def _reigns(moments: t.Sequence[tuple[str, Moment]], stops: t.Sequence[tuple[float, str]], begin: float, end: float) -> tuple[float, float]:
+def _reigns(moments: t.Sequence[tuple[str, Moment]], stops: t.Sequence[tuple[float, str]], *, begin: float, end: float) -> tuple[float, float]:
     """How long no manager was master, and more than one, between two moments."""
     cuts = sorted({begin, end, *(moment.time for _host, moment in moments if begin < moment.time < end), *(at for at, _host in stops if begin < at < end)})
     without = several = 0.0
@@ -112,7 +112,7 @@ def _reigns(moments: t.Sequence[tuple[str, Moment]], stops: t.Sequence[tuple[flo
 
 
 def _timeline(
-    phase: t.Mapping[str, t.Any], moments: t.Iterable[tuple[str, Moment]], seen: t.Iterable[Line], summary: t.Mapping[str, t.Any]
+    phase: t.Mapping[str, t.Any], moments: t.Iterable[tuple[str, Moment]], summary: t.Mapping[str, t.Any], *, seen: t.Iterable[Line]
 ) -> tuple[Line, ...]:
     begin, end = phase["begin"], phase["end"]
     done = [Line(each["time"] - begin, summary["hosts"][each["manager"]], _VERBS[each["verb"]]) for each in phase["events"] if each["verb"] in _VERBS]
@@ -160,7 +160,7 @@ def judge(answer: t.Mapping[str, t.Any], summary: t.Mapping[str, t.Any]) -> Rehe
     up = [moment.time for host, moment in moments if host == designated and moment.up and after["begin"] <= moment.time <= after["end"]]
     changed = any(event["verb"] in ("start", "reload", "stop") for event in after["events"])
     seconds = (up[0] - after["begin"] if up else 0.0) if settled and settled["met"] else None
-    without, several = _reigns(moments, stops, after["begin"], after["end"])
+    without, several = _reigns(moments, stops, begin=after["begin"], end=after["end"])
     lids = {name: phase["picture"]["lids"] for name, phase in (("before", before), ("after", after))}
     moved = [(_name(guid, summary), lid, lids["after"][guid]) for guid, lid in lids["before"].items() if guid in lids["after"] and lid != lids["after"][guid]]
     logs = {summary["hosts"][name]: parse_log(text) for name, text in answer["logs"].items()}
@@ -183,7 +183,7 @@ def judge(answer: t.Mapping[str, t.Any], summary: t.Mapping[str, t.Any]) -> Rehe
     if asked and changed and engines["after"] and engines["after"] not in asked:
         problems.append("the routing engine is %s, declared: %s" % (engines["after"], ", ".join(asked)))
     return Rehearsed(
-        timeline=_timeline(after, moments, _seen(answer, summary, after["begin"]), summary),
+        timeline=_timeline(after, moments, summary, seen=_seen(answer, summary, after["begin"])),
         masters=masters,
         states=states,
         seconds=seconds,

@@ -85,7 +85,7 @@ def plan(before: State, after: State, fabric: Netlist, *, template: str, patienc
         "managers": {ids[host]: port.place for host, port in places.items()},
         "members": [port.simulated[2:] for port in fabric.ports] if partitions else [],
         "blocks": 1 + len(partitions) // _KEYS_PER_BLOCK,
-        "phases": _steps.phases(rendered(before), rendered(after), ids, patience),
+        "phases": _steps.phases(rendered(before), rendered(after), ids=ids, patience=patience),
     }
     summary = {
         "hosts": {identifier: host for host, identifier in ids.items()},

@@ -85,7 +85,7 @@ class Steps:
         return found
 
 
-def phases(before: t.Sequence[Manager], after: t.Sequence[Manager], ids: t.Mapping[str, str], patience: int) -> list[dict[str, t.Any]]:
+def phases(before: t.Sequence[Manager], after: t.Sequence[Manager], *, ids: t.Mapping[str, str], patience: int) -> list[dict[str, t.Any]]:
     """The steps to each of the two states. The designated manager is the first of each."""
     steps = Steps(ids, patience)
     found = []

@@ -54,7 +54,7 @@ def test_what_is_written_is_what_was_read(path: pathlib.Path) -> None:
     kept = {(end.node_guid, end.port, end.peer_guid, end.peer_port) for end in after.ends}
     assert kept <= ends
     # Cables that only one end reports are named.
-    assert bool(ends - kept) == any("ends of cables" in words for words in found.left_out)
+    assert bool(ends - kept) == any("other end is not in the file" in words for words in found.left_out)
     assert {end.lid for end in after.ends} <= {end.lid for end in before.ends}
 
 

@@ -32,7 +32,7 @@ def complete(options: t.Mapping[str, t.Any]) -> dict[str, t.Any] | None:
 def states(change: Change, hostvars: dict[str, dict[str, t.Any]]) -> list[_declared.State]:
     ports = _declared.ports_of(HOSTS, hostvars, FABRIC)
     frame = _declared.Frame("ib", FABRIC, TEMPLATE, _declared.Secrets(), complete, "file")
-    return [_declared.state(frame, *_declared.changed(GROUPS, hostvars, planned, ports)) for planned in (Change(), change)]
+    return [_declared.state(frame, *_declared.changed(GROUPS, hostvars, planned, ports=ports)) for planned in (Change(), change)]
 
 
 def planned(change: Change, hostvars: dict[str, dict[str, t.Any]] = STANDBY) -> dict[str, t.Any]:
