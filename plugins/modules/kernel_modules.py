@@ -80,7 +80,7 @@ options:
         the node alone.
       - It is written to C(/etc/security/limits.d/rdma-ofed.conf) and C(/etc/systemd/system.conf.d/rdma-ofed.conf), and systemd reads its
         configuration again. Services that run get it when they are restarted.
-      - A lower limit that others have set for all users stays, with a warning.
+      - A lower limit that others have set for all users stays, with a warning, unless O(adopt=true).
     type: str
     default: unlimited
   load_now:
@@ -95,6 +95,28 @@ options:
       - The role C(kernel_modules) sets it where the role C(ofed) would have installed the package.
     type: bool
     default: false
+  adopt:
+    description:
+      - Whether declared settings are taken out of existing files that this collection does not manage. Without it, such files
+        stay, and lines that contradict the declaration are named in warnings.
+      - From files in C(/etc/modprobe.d), lines C(options) lose the parameters in O(options), whatever their values are. Lists in
+        C(/etc/modules-load.d) lose the modules in O(load). Limits for all users below O(memlock) are taken out of files of PAM
+        and systemd. With O(device_names), the rule for all devices in
+        C(/etc/udev/rules.d/60-rdma-persistent-naming.rules) is replaced.
+      - Everything else in a file stays byte for byte, and a file in which nothing is left is removed. A copy is kept below
+        C(/var/backups/rdma-ofed), with the path of the file.
+      - Files outside C(/etc), links that lead out of it, files that a package would restore, and lines that are not certain stay.
+        Warnings name them with the reason.
+      - An initramfs that contains such a module is rebuilt where the options that count change, or where it lacks the files
+        that had them.
+    type: bool
+    default: false
+  restore:
+    description:
+      - With O(state=absent), whether the original files from which settings were taken over are restored. A file that has
+        changed since stays, and a warning names it.
+    type: bool
+    default: false
   backup:
     description: Whether to keep a copy of C(/etc/rdma/modules/rdma.conf) before it is edited.
     type: bool
@@ -105,7 +127,8 @@ options:
         V(persistent) names them by their place, such as V(ibp3s0), as rdma-core does. V(unmanaged) leaves that to the
         installed stack.
       - It is a rule in C(/etc/udev/rules.d/60-rdma-persistent-naming.rules), which replaces that of rdma-core. The
-        names are others from the next boot on, and pending until then. A file of others with another rule is refused.
+        names are others from the next boot on, and pending until then. A file of others with another rule is refused,
+        unless O(adopt=true).
     type: str
     choices: [unmanaged, kernel, persistent]
     default: unmanaged
@@ -133,6 +156,13 @@ EXAMPLES = r"""
     load: [ib_umad, ib_ipoib]
     initramfs_drivers: [mlx5_ib, ib_ipoib]
     initramfs_cmdline: [rd.neednet=1, "ip=ib0:dhcp"]
+
+- name: Take the options of a module out of the files of the site
+  rdma.ofed.kernel_modules:
+    load: [ib_ipoib]
+    options:
+      ib_ipoib: {send_queue_size: 512}
+    adopt: true
 
 - name: Prepare an image, without touching the kernel that builds it
   rdma.ofed.kernel_modules:

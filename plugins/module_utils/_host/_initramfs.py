@@ -70,11 +70,26 @@ def holds(listing: str, modules: t.Collection[str]) -> bool:
     return re.search(r"/(?:%s)\.ko(?:\.[a-z0-9]+)?\s*$" % names, listing, re.MULTILINE) is not None
 
 
-def images_with(run: Runner, builder: Builder, *, images: t.Iterable[Image], modules: t.Collection[str]) -> tuple[Image, ...]:
-    """The images that contain one of the modules. If the images can't be listed, all of them: a needless rebuild does less harm."""
+def lacks(listing: str, paths: t.Iterable[str]) -> bool:
+    """Whether the image described by `listing` lacks one of the files."""
+    return any(re.search(r"(?:^|[\s/])%s\s*$" % re.escape(path.lstrip("/")), listing, re.MULTILINE) is None for path in paths)
+
+
+def images_with(
+    run: Runner, builder: Builder, *, images: t.Iterable[Image], modules: t.Collection[str], moved: t.Mapping[str, t.Collection[str]] | None = None
+) -> tuple[Image, ...]:
+    """The images that contain one of the modules. If the images can't be listed, all of them: a needless rebuild does less harm.
+
+    `moved`: further modules, each with files. An image with such a module and all of its files does not count.
+    """
     if not run.has(builder.lister):
         return tuple(images)
-    return tuple(image for image in images if holds(run([builder.lister, image.path], timeout=LIST_TIMEOUT).stdout, modules))
+    listings = {image: run([builder.lister, image.path], timeout=LIST_TIMEOUT).stdout for image in images}
+    return tuple(
+        image
+        for image, listing in listings.items()
+        if holds(listing, modules) or any(holds(listing, [module]) and lacks(listing, paths) for module, paths in (moved or {}).items())
+    )
 
 
 def holding(run: Runner, releases: t.Iterable[str], modules: t.Collection[str], *, root: str = "/") -> tuple[Image, ...]:

@@ -13,6 +13,7 @@ import typing as t
 from .._errors import CommandFailed, RdmaError
 from .._host._files import apply_file, under
 from .._host._initramfs import Builder, installed_images, rebuild
+from .._host._saved import Saved, mode_of, settled
 from .._host._turn import comes
 from .._host._units import show_units, systemd_runs
 from .._host._write import replace_file
@@ -22,6 +23,8 @@ from ._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_P
 from ._found import Found
 from ._limits import SERVICES_PATH
 from ._look import lists_of_devices, read_loaded
+from ._saved import LEDGER
+from ._takeover import OF_IMAGES, Part, Takeover, part_of
 
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
@@ -68,14 +71,19 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
         raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
 
-def _write(module: AnsibleModule, change: Change, backup: bool = False) -> str | None:
+def _write(module: AnsibleModule, change: Change, *, record: t.Mapping[str, Saved], root: str, backup: bool = False) -> str | None:
     # initramfs-tools runs only executable hooks.
-    return apply_file(module, change, mode=0o755 if change.subject == HOOK_PATH else 0o644, backup=backup)
+    mode = 0o755 if change.subject == HOOK_PATH else 0o644
+    if change.subject in record:
+        mode = mode_of(record[change.subject].copy, root)
+    return apply_file(module, change, mode=mode, backup=backup, root=root)
 
 
-def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, builder: Builder | None, backup: bool, root: str) -> list[str]:
-    """Make the changes in their order. Returns the paths of the backups."""
+def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, taken: Takeover, builder: Builder | None, backup: bool, root: str) -> list[str]:
+    """Make the changes in their order. `taken`: what changes in files of others. Returns the paths of the backups."""
     backups: list[str] = []
+    adopted = {file.path: file for file in taken.adopted}
+    of_images = {*IMAGE_PATHS, *(file.path for file in taken.files if file.part in OF_IMAGES)}
     images = {image.path: image for image in installed_images(found.installed, root)}
     written: list[Change] = []
     # If a run is killed between the files and the images, only this record tells the next run.
@@ -91,21 +99,29 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, build
             except RdmaError:
                 # Restore the files: only a changed file tells the next run that the image is out of date.
                 for done in written:
-                    _write(module, done._replace(before=done.after, after=done.before))
+                    _write(module, done._replace(before=done.after, after=done.before), record=LEDGER.read(root), root=root)
                 raise
-        if change.kind != Kind.FILE:
+        if change.kind != Kind.FILE or change.subject == LEDGER.path:
             continue
+        if change.subject in adopted:
+            backups.append(LEDGER.note(change.subject, change.after, [adopted[change.subject].part.value], by="", root=root))
         # Our own files are generated from the declaration; only the lists of rdma-core may contain other people's edits.
-        saved = _write(module, change, backup=backup and change.subject == RDMA_PATH)
+        saved = _write(module, change, record=found.saved, root=root, backup=backup and change.subject == RDMA_PATH)
         if saved:
             backups.append(saved)
-        if change.subject in IMAGE_PATHS:
+        if change.subject in of_images:
             written.append(change)
     if intended:
         os.unlink(record)
-    if any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) and systemd_runs(root):
+    # An interrupted run may have changed files of others, and told nothing.
+    unfinished = {path for path, saved in found.saved.items() if saved.pending}
+    others = {*unfinished, *(file.path for file in taken.files)}
+    is_told = any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) or any(part_of(path) is Part.SERVICES for path in others)
+    if is_told and systemd_runs(root):
         # systemd rereads its configuration. Running services keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
+    if others:
+        LEDGER.write(settled(LEDGER.read(root), [file.path for file in taken.restored]), root)
     modules = [change.subject for change in todo.about(Kind.MODULE)]
     if modules:
         load(run, modules, found, root=root)

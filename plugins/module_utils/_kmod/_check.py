@@ -16,6 +16,7 @@ from .._foreign import integer
 from ._config import NAMING_PATH, UNMANAGED, naming_rule, naming_text
 from ._names import nearest
 from ._plan import kernel_names, unloaded
+from ._takeover import takeover
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
@@ -140,10 +141,15 @@ def _no_builder(wanted: Wanted, found: Found) -> list[Problem]:
 
 
 def _naming_of_others(wanted: Wanted, found: Found) -> Problem | None:
-    after = naming_text(found.text(NAMING_PATH), wanted.device_names)
+    taken = takeover(wanted, found)
+    after = naming_text(taken.after.text(NAMING_PATH), wanted.device_names)
     if naming_rule(wanted.device_names).strip() in map(str.strip, after.splitlines()):
         return None
-    hint = "%s belongs to others and has another rule: remove it first" % NAMING_PATH
+    why = "".join(
+        ", and kernel_modules_adopt leaves line %d, because %s" % (line, reason) for (path, line), reason in taken.left.items() if path == NAMING_PATH
+    )
+    advice = "remove the file first" if wanted.adopt else "replace the rule with kernel_modules_adopt: true, or remove the file first"
+    hint = "%s belongs to others and has another rule%s: %s" % (NAMING_PATH, why, advice)
     return Problem("kernel_modules_device_names", wanted.device_names, UNMANAGED, hint)
 
 

@@ -10,6 +10,7 @@ import typing as t
 
 from .._concern import Concern, judged, planned
 from .._errors import RdmaError
+from .._foreign import is_true
 from .._schema._kernel_modules import OPTIONS, VARIABLES
 from . import _plan as planner
 from ._check import check, lasting, need_modules
@@ -20,11 +21,12 @@ from ._input import problems
 from ._names import canonical
 from ._wanted import USUAL, Wanted, wanted_of
 
-READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers")
+READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers", "kernel_modules_adopt")
 
 
-def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
-    """For the look: the modules that a host's variables name, as `names`, and those with declared options, as `options`.
+def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
+    """For the look: the modules that a host's variables name, as `names`, those with declared options, as `options`, and `adopt`, where settings are to be
+    taken over from files of others.
 
     Malformed values are left out: the validation reports them.
     """
@@ -34,7 +36,8 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, list[str]]:
         names.update(name for name in (value if isinstance(value, list) else ()) if isinstance(name, str))
     options = variables.get("kernel_modules_options")
     declared = [name for name in options if isinstance(name, str)] if isinstance(options, dict) else []
-    return {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
+    found = {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
+    return {**found, "adopt": True} if is_true(variables.get(READ[3])) else found
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
@@ -52,8 +55,9 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 
 
 def _is_seen(wanted: Wanted, seen: Seen) -> bool:
-    """Whether the look covered these modules."""
-    return {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
+    """Whether the look covered these modules, and the files of others where it has to."""
+    covered = {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
+    return covered and (seen.found.others is not None or not wanted.adopt)
 
 
 def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | None:
@@ -98,6 +102,7 @@ CONCERN = Concern(
     seen=Seen,
     refusals=planned(refusals),
     options=OPTIONS,
+    elsewhere={"restore": "rdma_restore"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

@@ -16,7 +16,8 @@ from ._check import check, need_modules
 from ._concern import describe
 from ._found import Found
 from ._input import problems
-from ._look import look
+from ._look import Scope, look
+from ._takeover import takeover
 from ._wanted import wanted_of
 
 if t.TYPE_CHECKING:
@@ -33,7 +34,8 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     assume_rdma_core = options["assume_rdma_core"] and module.check_mode and bool(wanted.load)
 
     def observe() -> Found:
-        seen = look(run, release, options=wanted.options, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
+        scope = Scope(tuple(wanted.options), tuple(wanted.load) if wanted.adopt else None)
+        seen = look(run, release, scope, load_now=options["load_now"], assume_rdma_core=assume_rdma_core, root=root)
         return seen._replace(stale=()) if options["initramfs"] == "never" else seen
 
     found = observe()
@@ -44,19 +46,19 @@ def converge(module: AnsibleModule, run: Runner, release: str, *, root: str = "/
     require_none(check(wanted, found))
     for text in planner.warnings(wanted, found):
         module.warn(text)
-    changed = planner.changed_options(wanted, found)
+    changed = planner.options_of(wanted, found)
     everywhere = planner.drivers_changed(wanted, found) or planner.rule_changed(wanted, found)
-    builder = builder_of(run) if changed or everywhere or found.stale else None
+    builder = builder_of(run) if changed.changed or changed.moved or everywhere or found.stale else None
     images = installed_images(found.installed, root) if builder is not None else ()
     stale = images if builder is None or everywhere else ()
-    if builder is not None and changed and not everywhere:
-        stale = images_with(run, builder, images=images, modules=changed)
+    if builder is not None and not everywhere and (changed.changed or changed.moved):
+        stale = images_with(run, builder, images=images, modules=changed.changed, moved=changed.moved)
     todo = planner.plan(wanted, found, stale if options["initramfs"] == "auto" else ())
     result = todo.result(planner.pending(wanted, found))
     if options["initramfs"] == "never":
         result["reasons"] = ["%s %s: rebuild it before the next boot" % (image.path, planner.stale_words(wanted, found)) for image in stale]
     if todo and not module.check_mode:
-        result["backup_files"] = apply(module, run, todo, found=found, builder=builder, backup=options["backup"], root=root)
+        result["backup_files"] = apply(module, run, todo, found=found, taken=takeover(wanted, found), builder=builder, backup=options["backup"], root=root)
         found = observe()
         planner.plan(wanted, found).require_empty()
     result["modules"] = describe(wanted, found)

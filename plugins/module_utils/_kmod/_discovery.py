@@ -29,6 +29,7 @@ _DRIVER = "force_load "
 _FORCED = 'force_drivers+=" '
 _CMDLINE = 'kernel_cmdline+=" '
 _RULE = "rdma_rename"
+_ADOPT = "kernel_modules_adopt: true takes over what files of others have of it"
 
 
 def _obstacle(wanted: Wanted, found: Found) -> str:
@@ -55,7 +56,9 @@ def _load(found: Found, facts: t.Mapping[str, t.Any]) -> Reading:
     left += [Left("loaded module %s" % name, "a run would refuse it: %s" % why) for name, why in refused.items() if why]
     there, own = [name for name in there if not refused[name]], {name: where for name, where in own.items() if not refused[name]}
     loaded = "loaded: %s" % ", ".join(there) if there else "none of %s is loaded" % ", ".join(USUAL)
-    values = [Value("kernel_modules_load", [*there, *sorted(own)], "; ".join([loaded, *("%s in %s" % (name, own[name]) for name in sorted(own))]))]
+    foreign = [_ADOPT] if any(entry.path.startswith("/etc/modules-load.d/") and entry.name in (*there, *own) for entry in found.entries) else []
+    source = "; ".join([loaded, *("%s in %s" % (name, own[name]) for name in sorted(own)), *foreign])
+    values = [Value("kernel_modules_load", [*there, *sorted(own)], source)]
     if found.text(config.LOAD_PATH) and found.rdma_core:
         values.append(Value("kernel_modules_mechanism", "modules-load.d", config.LOAD_PATH))
     return Reading(values, left)
@@ -106,7 +109,8 @@ def _options(found: Found) -> Reading:
     for module, parameters in own.items():
         read.values.setdefault(module, {}).update({name: _typed(value) for name, value in parameters.items()})
     sources = [*([config.OPTIONS_PATH] if own else []), *dict.fromkeys(read.sources)]
-    values = [Value("kernel_modules_options", {module: dict(sorted(read.values[module].items())) for module in sorted(read.values)}, ", ".join(sources))]
+    source = "; ".join([", ".join(sources), *([_ADOPT] if read.sources else [])])
+    values = [Value("kernel_modules_options", {module: dict(sorted(read.values[module].items())) for module in sorted(read.values)}, source)]
     late = [
         "%s runs with %s=%s, and the files say %s: the next load of the driver changes it" % (module, name, found.live[module][name], value)
         for module, parameters in sorted(read.values.items())
@@ -142,7 +146,7 @@ def _own_limit(found: Found) -> str:
 
 def _limits(seen: Seen) -> Reading:
     found = seen.found
-    lines = [*found.session_limits, *found.service_limits]
+    lines = [*limits.effective(found.session_limits), *limits.effective(found.service_limits)]
     own = _own_limit(found)
     if own:
         return Reading([Value("kernel_modules_memlock", _typed(own), ", ".join(path for path in limits.PATHS if found.text(path)))])

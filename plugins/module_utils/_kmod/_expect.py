@@ -17,7 +17,7 @@ from ._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
 from ._found import Seen
 from ._input import problems
 from ._limits import KEEP, SERVICE, SESSION, others, reaches
-from ._look import look, with_limits
+from ._look import Scope, look, with_limits
 from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
@@ -91,7 +91,7 @@ def _hints(variables: Variables) -> dict[str, t.Any] | None:
 
 
 def _look(node: Node, wanted: Wanted, _around: Around) -> Seen:
-    seen = Seen(found=look(node.run, node.release, options=wanted.options, load_now=wanted.load_now, root=node.root))
+    seen = Seen(found=look(node.run, node.release, Scope(tuple(wanted.options)), load_now=wanted.load_now, root=node.root))
     return seen if wanted.memlock == KEEP else with_limits(node, seen)
 
 

@@ -8,9 +8,22 @@ from __future__ import annotations
 
 import typing as t
 
+from .._host._saved import Saved
 from ._config import LOAD_PATH, RDMA_PATH, Directive, Entry, parse_list, without_block
 from ._limits import Daemon, Line
 from ._names import Catalogue, canonical
+
+
+class Other(t.NamedTuple):
+    """A file of others that has a declared setting."""
+
+    text: str
+    path: str
+    """The path of the file itself, if it was found by way of a link."""
+    obstacle: str = ""
+    """Why it may not be changed; "" where it may."""
+    needed: str = ""
+    """Why it may not be removed, although nothing is left in it; "" where it may."""
 
 
 class Found(t.NamedTuple):
@@ -28,7 +41,7 @@ class Found(t.NamedTuple):
     rdma_core: bool = False
     """Whether rdma-core loads its lists on this node."""
     files: t.Mapping[str, str] = {}
-    """The content of our files and of rdma-core's lists, by path."""
+    """The content of our files, of rdma-core's lists and of the files in `saved`, by path."""
     dracut: bool = False
     """Whether dracut builds the node's initramfs."""
     dracut_network: bool = False
@@ -44,11 +57,15 @@ class Found(t.NamedTuple):
     container: bool = False
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()
-    """The locked-memory limits in foreign files."""
+    """The locked-memory limits in foreign files, in the order in which they are read."""
     may_raise: bool = False
     """Whether this system may raise limits. Where it may not, pam_limits fails, and no session can start."""
     devices: tuple[str, ...] = ()
     """The RDMA devices of adapters."""
+    others: t.Mapping[str, Other] | None = None
+    """By path: the files from which settings may be taken over; None where the look was not to find them."""
+    saved: t.Mapping[str, Saved] = {}
+    """By path: the files from which settings were taken over."""
 
     def text(self, path: str) -> str:
         return self.files.get(path, "")

@@ -102,5 +102,5 @@ def reaches(found: str, limit: str) -> bool:
 
 
 def others(lines: t.Iterable[Line], limit: str) -> list[Line]:
-    """The foreign limits below the declared one. They stay and are reported."""
-    return [line for line in lines if not reaches(line.value, limit)]
+    """The foreign limits below the declared one, out of all lines of one kind in reading order."""
+    return [line for line in effective(lines) if not reaches(line.value, limit)]

@@ -17,7 +17,7 @@ from .._facts._machine import read_machine, read_os
 from .._facts._sysfs import entries as names_in
 from .._facts._sysfs import pci_address, rdma_devices
 from .._foreign import hexadecimal
-from .._host._files import read_text, under
+from .._host._files import HEADER, read_text, under
 from .._host._initramfs import builder_of
 from .._tools._modinfo import parse_parameters
 from . import _config as config
@@ -26,6 +26,8 @@ from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
 from ._handmade import Reader, SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
+from ._others import read_others
+from ._saved import LEDGER
 
 if t.TYPE_CHECKING:
     from .._host._node import Node
@@ -118,11 +120,11 @@ def _has_rdma_core(root: str) -> bool:
     return any(os.path.isfile(under(root, os.path.join(place, _RDMA_UNIT))) for place in ("usr/lib/systemd/system", "lib/systemd/system", "etc/systemd/system"))
 
 
-def _limits(root: str, patterns: t.Iterable[str], read: t.Callable[[str, str], list[limits.Line]]) -> tuple[limits.Line, ...]:
-    """The effective locked-memory limits in foreign files."""
+def _texts(root: str, patterns: t.Iterable[str]) -> dict[str, str]:
+    """The texts of foreign files with limits, by path, in reading order."""
     paths = [path for pattern in patterns for path in sorted(glob.glob(under(root, pattern)))]
-    shown = [(path, "/" + os.path.relpath(path, root)) for path in paths]
-    return limits.effective(line for path, name in shown if name not in limits.PATHS for line in read(name, read_text(path)))
+    shown = {"/" + os.path.relpath(path, root): path for path in paths}
+    return {name: read_text(path) for name, path in shown.items() if name not in limits.PATHS}
 
 
 def may_raise_limits(root: str) -> bool:
@@ -132,8 +134,33 @@ def may_raise_limits(root: str) -> bool:
     return bool(hexadecimal(capabilities, 0) & _RESOURCE)
 
 
-def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
-    """The state of the node. `release`: the running kernel. `options`: the modules whose parameters are read.
+class Scope(t.NamedTuple):
+    """What a look is about."""
+
+    options: t.Collection[str] = ()
+    """The modules whose parameters are read."""
+    adopt: t.Optional[t.Collection[str]] = None
+    """Where settings are to be taken over from files of others: the modules to load."""
+
+
+_NO_OPTIONS = Scope()
+
+
+def _concerned(scope: Scope, catalogue: Catalogue, texts: t.Mapping[str, str]) -> dict[str, str]:
+    """The files of others, out of `texts`, that load a module of the scope or have options of one."""
+    modules = {catalogue.resolve(name) or canonical(name) for name in scope.adopt or ()}
+    names = {canonical(name) for name in scope.options}
+    found = {}
+    for path, text in texts.items():
+        listed = {catalogue.resolve(entry.name) or entry.name for entry in config.parse_list(path, text)}
+        set_up = {directive.module for directive in config.parse_modprobe(path, text) if directive.kind == "options"}
+        if not names.isdisjoint(set_up) if "/modprobe.d/" in path else not modules.isdisjoint(listed):
+            found[path] = text
+    return found
+
+
+def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: bool = True, assume_rdma_core: bool = False, root: str = "/") -> Found:
+    """The state of the node. `release`: the running kernel.
 
     Without `load_now`, as in an image build, the installed kernels count instead of the running one. With `assume_rdma_core`,
     a node without the package is described as it will be after the installation.
@@ -143,7 +170,7 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
     catalogue = read_catalogue(root, [kernel for kernel in kernels if kernel in installed])
     loaded = read_loaded(root)
     live, parameters = {}, {}
-    for name in sorted(set(options)):
+    for name in sorted(set(scope.options)):
         module = catalogue.resolve(name) or canonical(name)
         live[module] = read_live(root, module) if module in loaded else {}
         if module in catalogue.loadable:
@@ -160,7 +187,23 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         loaded = {**{module: False for module in coming if module and load_now}, **loaded}
     builder = builder_of(run)
     files = list({**lists, config.RDMA_PATH: config.without_block(lists[config.RDMA_PATH])}.items()) if rdma_core else []
-    files += _configuration(root, "modules-load.d", config.LOAD_PATH, config.ULPS_PATH)
+    lists_of_others = dict(_configuration(root, "modules-load.d", config.LOAD_PATH, config.ULPS_PATH))
+    files += lists_of_others.items()
+    modprobe = dict(_configuration(root, "modprobe.d", config.OPTIONS_PATH))
+    sessions, services = _texts(root, _LIMITS), _texts(root, _SYSTEM)
+    session_limits = tuple(line for path, text in sessions.items() for line in limits.read_sessions(path, text))
+    service_limits = tuple(line for path, text in services.items() for line in limits.read_services(path, text))
+    own = {path: read_text(under(root, path)) for path in _OWN}
+    saved = LEDGER.read(root)
+    others = None
+    if scope.adopt is not None:
+        concerned = {
+            **_concerned(scope, catalogue, {**modprobe, **lists_of_others}),
+            **{line.path: {**sessions, **services}[line.path] for line in (*session_limits, *service_limits)},
+            config.NAMING_PATH: own[config.NAMING_PATH],
+        }
+        # Other roles of the collection have files in these folders, too.
+        others = read_others(run, {path: text for path, text in concerned.items() if text and not text.startswith(HEADER)}, root)
     return Found(
         release=release,
         installed=installed,
@@ -169,20 +212,20 @@ def look(run: Runner, release: str, *, options: t.Iterable[str] = (), load_now: 
         live=live,
         parameters=parameters,
         rdma_core=rdma_core,
-        files={config.RDMA_PATH: lists[config.RDMA_PATH], **{path: read_text(under(root, path)) for path in _OWN}},
+        files={**{path: read_text(under(root, path)) for path in saved}, config.RDMA_PATH: lists[config.RDMA_PATH], **own},
         dracut=builder is not None and builder.tool == "dracut",
         dracut_network=bool(glob.glob(under(root, _DRACUT_NETWORK))),
         initramfs_tools=builder is not None and builder.tool == "update-initramfs",
         entries=tuple(entry for path, text in files for entry in config.parse_list(path, text)),
-        directives=tuple(
-            directive for path, text in _configuration(root, "modprobe.d", config.OPTIONS_PATH) for directive in config.parse_modprobe(path, text)
-        ),
+        directives=tuple(directive for path, text in modprobe.items() for directive in config.parse_modprobe(path, text)),
         stale=tuple(path for path in read_text(under(root, config.STALE_PATH)).splitlines() if path and os.path.isfile(under(root, path))),
         container=bool(read_machine(root).container),
-        session_limits=_limits(root, _LIMITS, limits.read_sessions),
-        service_limits=_limits(root, _SYSTEM, limits.read_services),
+        session_limits=session_limits,
+        service_limits=service_limits,
         may_raise=may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
+        others=others,
+        saved=saved,
     )
 
 
@@ -204,7 +247,8 @@ def with_limits(node: Node, seen: Seen) -> Seen:
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
-    found = look(node.run, node.release, options=hints["options"], root=node.root)
+    scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None)
+    found = look(node.run, node.release, scope, root=node.root)
     if hints.get("of_stack"):
         reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))
         of_stack = seen_of_stack(found, reader, root=node.root, usual=hints["names"])

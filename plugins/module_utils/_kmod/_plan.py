@@ -14,6 +14,8 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
+from ._saved import LEDGER
+from ._takeover import OF_IMAGES, Part, Takeover, effective, takeover
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
@@ -50,10 +52,49 @@ def unloaded(wanted: Wanted, found: Found) -> list[str]:
     return [module for module in sorted(kernel_names(wanted, found)) if wanted.load_now and not is_loaded(module, found)]
 
 
+class Options(t.NamedTuple):
+    """How options change."""
+
+    changed: frozenset[str] = frozenset()
+    """The modules that get other options."""
+    moved: t.Mapping[str, frozenset[str]] = {}
+    """The modules whose options only move from one file to another, with the files that had them."""
+    before: t.Mapping[str, t.Mapping[str, str]] = {}
+    after: t.Mapping[str, t.Mapping[str, str]] = {}
+    """The options that count for the modules of `changed` and `moved`: where files of others change, all of them, otherwise ours."""
+
+
+def options_of(wanted: Wanted, found: Found) -> Options:
+    """Compare our options with the declared ones and, where files of others change, all options before and after that.
+
+    An initramfs has its own copy of modprobe.d: initramfs-tools and, in host-only images, dracut copy the whole folder, and dracut puts our file into
+    every image. So an image is out of date where the options that count have changed. Where they have only moved, it still has the same values in the
+    files that it was built with, unless it lacks those files, as other images of dracut do.
+    """
+    ours = config.parse_options(found.text(config.OPTIONS_PATH))
+    own = {module for module in {*ours, *wanted.options} if ours.get(module, {}) != wanted.options.get(module, {})}
+    goal = takeover(wanted, found).after
+    was = effective(found.directives, found.text(config.OPTIONS_PATH))
+    will = effective(goal.directives, config.options_text(wanted.options))
+    touched = {module for module in {*was, *will} if _lines(found, module) != _lines(goal, module)}
+    before, after = ({module: {name: value for name, (value, _path) in each.get(module, {}).items()} for module in touched} for each in (was, will))
+    moved = {module: frozenset(path for _value, path in was.get(module, {}).values()) for module in touched if before[module] == after[module]}
+    return Options(
+        frozenset((own | touched).difference(moved)),
+        moved,
+        {**{module: ours.get(module, {}) for module in own}, **before},
+        {**{module: wanted.options.get(module, {}) for module in own}, **after},
+    )
+
+
+def _lines(found: Found, module: str) -> list[str]:
+    """The foreign options of a module."""
+    return [directive.rest for directive in found.directives if directive.kind == "options" and directive.module == module]
+
+
 def changed_options(wanted: Wanted, found: Found) -> frozenset[str]:
-    """The modules for which our options differ from the declared ones."""
-    before = config.parse_options(found.text(config.OPTIONS_PATH))
-    return frozenset(module for module in {*before, *wanted.options} if before.get(module, {}) != wanted.options.get(module, {}))
+    """The modules that get other options."""
+    return options_of(wanted, found).changed
 
 
 def _file(path: str, found: Found, text: str) -> Change | None:
@@ -84,7 +125,8 @@ def drivers_changed(wanted: Wanted, found: Found) -> bool:
 
 def rule_changed(wanted: Wanted, found: Found) -> bool:
     """Whether the images are to contain another rule for device names: dracut adds the RDMA rules to them."""
-    return found.dracut and naming_change(wanted, found) is not None
+    after = config.naming_text(takeover(wanted, found).after.text(config.NAMING_PATH), wanted.device_names)
+    return found.dracut and found.text(config.NAMING_PATH) != after
 
 
 def stale_words(wanted: Wanted, found: Found) -> str:
@@ -104,8 +146,9 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
     Options come first: a module that is loaded now must get them. The images follow directly, so that a later failure
     can't leave them outdated.
     """
+    taken = takeover(wanted, found)
     names = kernel_names(wanted, found)
-    missing = [name for module, name in names.items() if not persisted_by(module, found)]
+    missing = [name for module, name in names.items() if not persisted_by(module, taken.after)]
     uses_rdma_core = wanted.mechanism == "rdma-core" or (wanted.mechanism == "auto" and found.rdma_core)
     in_lists, elsewhere = (missing, []) if uses_rdma_core else ([], missing)
     stale = dict.fromkeys([*(image.path for image in images), *found.stale])
@@ -115,14 +158,23 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             _file(config.DRACUT_PATH, found, _dracut_text(wanted, bool(wanted.options)) if found.dracut else ""),
             _file(config.HOOK_PATH, found, config.hook_text(wanted.initramfs_drivers) if found.initramfs_tools else ""),
             _file(config.OPTIONS_PATH, found, config.options_text(wanted.options)),
-            naming_change(wanted, found),
+            naming_change(wanted, taken.after),
+            # Files of others change once ours exist, so a run that ends in between loses no setting.
+            *_of_others(taken, *OF_IMAGES),
             *(Change(Kind.INITRAMFS, path, "", stale_words(wanted, found), "rebuilt") for path in stale),
             _file(config.RDMA_PATH, found, config.with_block(found.text(config.RDMA_PATH), in_lists)),
             _file(config.LOAD_PATH, found, config.load_text(elsewhere)),
-            *_limit_changes(wanted, found),
+            *_of_others(taken, Part.MODULES),
+            *_limit_changes(wanted, taken.after),
+            *_of_others(taken, Part.SESSIONS, Part.SERVICES),
+            file_change(LEDGER.path, *taken.record(found)),
             *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in unloaded(wanted, found)),
         )
     )
+
+
+def _of_others(taken: Takeover, *parts: Part) -> list[Change | None]:
+    return [file_change(file.path, file.before, file.after) for file in taken.files if file.part in parts]
 
 
 def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
@@ -137,18 +189,41 @@ def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
     ]
 
 
+def _low(wanted: Wanted, taken: Takeover) -> list[limits.Line]:
+    return [line for lines in (taken.after.session_limits, taken.after.service_limits) for line in limits.others(lines, wanted.memlock)]
+
+
 def lower_limits(wanted: Wanted, found: Found) -> list[str]:
     """Locked-memory limits that others have set below the declared one."""
+    taken = takeover(wanted, found)
     return [
-        "%s line %d limits locked memory to %s, and %s is declared: remove the line, or declare kernel_modules_memlock: keep"
-        % (line.path, line.line, line.value, wanted.memlock)
-        for line in limits.others((*found.session_limits, *found.service_limits), wanted.memlock)
+        "%s line %d limits locked memory to %s, and %s is declared: %s, or declare kernel_modules_memlock: keep"
+        % (line.path, line.line, line.value, wanted.memlock, _remedy(wanted, taken, line[:2]))
+        for line in _low(wanted, taken)
     ]
 
 
 def warnings(wanted: Wanted, found: Found) -> list[str]:
-    """Declared settings that have no effect, or another effect, because of foreign files."""
-    return [*conflicts(wanted, found), *without_effect(wanted, found), *lower_limits(wanted, found)]
+    """Declared settings that have no effect, or another effect, because of foreign files, and what was not taken over or not given back."""
+    taken = takeover(wanted, found)
+    named = {line[:2] for line in _low(wanted, taken)} | {each.directive[3:] for each in _contradictions(wanted, taken)}
+    # Lines that do no harm now. Those outside /etc are not of the site.
+    staying = [
+        "kernel_modules_adopt leaves %s line %d, because %s" % (path, line, why)
+        for (path, line), why in sorted(taken.left.items())
+        if path.startswith("/etc/") and (path, line) not in named
+    ]
+    words = "%s has changed since settings were taken out of it, so it stays; what it was before is in %s"
+    changed = [words % (path, found.saved[path].copy) for path in taken.changed]
+    return [*conflicts(wanted, found), *without_effect(wanted, found), *lower_limits(wanted, found), *staying, *changed]
+
+
+def _remedy(wanted: Wanted, taken: Takeover, place: tuple[str, int], *, joint: str = "") -> str:
+    """What can be done about a line of others, up to its removal. `joint`: the word before that."""
+    if not wanted.adopt:
+        return "take it over with kernel_modules_adopt: true, %sremove the line" % joint
+    why = taken.left.get(place)
+    return "kernel_modules_adopt leaves it, because %s; remove the line" % why if why else "remove the line"
 
 
 def same_value(declared: str, live: str) -> bool:
@@ -165,38 +240,63 @@ def _normal(text: str) -> int | str:
 
 def pending(wanted: Wanted, found: Found) -> tuple[Pending, ...]:
     """What is on disk after this run and takes effect after a reload or a reboot: options of loaded modules, and device names."""
-    changed = changed_options(wanted, found)
-    before = config.parse_options(found.text(config.OPTIONS_PATH))
+    options = options_of(wanted, found)
+    ours = config.parse_options(found.text(config.OPTIONS_PATH))
     waiting = [Pending(change) for change in misnamed(wanted, found)]
-    for module in sorted({*wanted.options, *changed} & set(found.loaded)):
+    for module in sorted({*wanted.options, *options.changed} & set(found.loaded)):
         needs = "reboot" if found.loaded[module] else "driver_reload"
         live = found.live.get(module, {})
         declared = wanted.options.get(module, {})
-        former = before.get(module, {})
+        former = options.before.get(module, ours.get(module, {}))
+        coming = options.after.get(module, declared)
         late: dict[str, tuple[str, str]] = {}
-        for name, value in sorted(declared.items()):
+        for name, value in sorted(coming.items()):
+            # What others set, and go on to set, is theirs.
+            if name not in declared and former.get(name) == value:
+                continue
             if not same_value(value, live[name]) if name in live else former.get(name) != value:
                 late[name] = (live.get(name, "unknown"), value)
         for name, value in sorted(former.items()):
             # The kernel's own default is recorded nowhere, so this is reported only once, when the option is removed.
-            if name not in declared and module in changed and same_value(value, live.get(name, value)):
+            if name not in coming and module in options.changed and same_value(value, live.get(name, value)):
                 late[name] = (value, "the driver's default")
         waiting += [Pending(Change(Kind.PARAMETER, module, name, *values, needs=needs)) for name, values in late.items()]
     return tuple(waiting)
 
 
+class _Contradiction(t.NamedTuple):
+    """A parameter that others set to another value than the declared one."""
+
+    directive: config.Directive
+    name: str
+    value: str
+
+
+def _contradictions(wanted: Wanted, taken: Takeover) -> list[_Contradiction]:
+    rows = [directive for directive in taken.after.directives if directive.kind == "options"]
+    return [
+        _Contradiction(directive, name, value)
+        for directive in rows
+        for name, value in config.parse_assignments(directive.rest).items()
+        if name in wanted.options.get(directive.module, {}) and not same_value(wanted.options[directive.module][name], value.strip('"'))
+    ]
+
+
 def conflicts(wanted: Wanted, found: Found) -> list[str]:
     """Foreign options lines that set a declared parameter to another value: the order of file names decides which one wins."""
-    warnings = []
-    for directive in found.directives:
-        declared = wanted.options.get(directive.module, {}) if directive.kind == "options" else {}
-        for name, value in config.parse_assignments(directive.rest).items():
-            if name in declared and not same_value(declared[name], value.strip('"')):
-                warnings.append(
-                    "%s line %d sets %s %s=%s, but %s is declared: remove the line, because modprobe reads both"
-                    % (directive.path, directive.line, directive.module, name, value, declared[name])
-                )
-    return warnings
+    taken = takeover(wanted, found)
+    return [
+        "%s line %d sets %s %s=%s, but %s is declared, and modprobe reads both: %s"
+        % (
+            *each.directive[3:],
+            each.directive.module,
+            each.name,
+            each.value,
+            wanted.options[each.directive.module][each.name],
+            _remedy(wanted, taken, each.directive[3:], joint="or "),
+        )
+        for each in _contradictions(wanted, taken)
+    ]
 
 
 def without_effect(wanted: Wanted, found: Found) -> list[str]:

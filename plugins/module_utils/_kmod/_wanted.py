@@ -32,12 +32,16 @@ class Wanted(t.NamedTuple):
     """The locked-memory limit, in KiB."""
     device_names: str = config.UNMANAGED
     """The naming policy of RDMA devices: `unmanaged`, `kernel` or `persistent`."""
+    adopt: bool = False
+    """Whether declared settings are taken out of the files of others."""
+    restore: bool = False
+    """Whether the files of others are restored."""
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
     """Parse the options of the module. `absent` means: none of our files on disk; loaded modules stay loaded."""
     if parameters["state"] == "absent":
-        return Wanted(load_now=False)
+        return Wanted(load_now=False, restore=parameters.get("restore", False))
     return Wanted(
         load=frozenset(canonical(name) for name in parameters["load"]),
         options={
@@ -51,4 +55,6 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),
         device_names=parameters["device_names"],
+        # The check of a node has no such option: what was taken over is as declared.
+        adopt=parameters.get("adopt", False),
     )

@@ -19,6 +19,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "kernel_modules_device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
     "kernel_modules_mechanism": {"type": "str", "choices": ["auto", "rdma-core", "modules-load.d"], "default": "auto"},
     "kernel_modules_load_now": {"type": "bool", "default": True},
+    "kernel_modules_adopt": {"type": "bool", "default": False},
     "kernel_modules_backup": {"type": "bool", "default": False},
     "kernel_modules_assume_rdma_core": {"type": "bool"},
 }
@@ -34,6 +35,8 @@ OPTIONS: dict[str, t.Any] = {
     "memlock": {"type": "str", "default": "unlimited"},
     "load_now": {"type": "bool", "default": True},
     "assume_rdma_core": {"type": "bool", "default": False},
+    "adopt": {"type": "bool", "default": False},
+    "restore": {"type": "bool", "default": False},
     "backup": {"type": "bool", "default": False},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},
 }

@@ -65,6 +65,11 @@ def parse_owners(stdout: str) -> frozenset[str]:
     return frozenset(name.strip().partition(":")[0] for names in found for name in names.split(","))
 
 
+def parse_conffiles(stdout: str) -> frozenset[str]:
+    """Parse the field `Conffiles` of dpkg-query: lines with a path and a hash, and perhaps more."""
+    return frozenset(line.split()[0] for line in stdout.splitlines() if line.strip())
+
+
 def purge_argv(names: t.Iterable[str]) -> tuple[str, ...]:
     """Remove packages and everything that depends on them. The command is simulated beforehand."""
     return (*_APT, "purge", *sorted(names))
@@ -150,6 +155,14 @@ class Apt(Manager):
 
     def owners(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
         return parse_owners(run(["dpkg-query", "--search", *paths], ok=None).stdout)
+
+    def fixed(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        found = run(["dpkg-query", "--search", *paths], ok=None).stdout
+        owned = {path for path in paths if any(line.endswith(": " + path) and not line.startswith("diversion by ") for line in found.splitlines())}
+        if not owned:
+            return frozenset()
+        names = sorted(parse_owners(found))
+        return frozenset(owned - parse_conffiles(run(["dpkg-query", "--show", "--showformat=${Conffiles}\n", *names], ok=None).stdout))
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         return frozenset(name for name in names if packages[name].held)

@@ -283,6 +283,10 @@ class Manager(abc.ABC):
         """The installed packages that own any of these files."""
 
     @abc.abstractmethod
+    def fixed(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        """Those of these files that belong to a package and are no configuration of it: an update of the package restores them."""
+
+    @abc.abstractmethod
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         """Those of the installed packages `names` that are held at their versions."""
 

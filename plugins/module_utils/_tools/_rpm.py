@@ -19,6 +19,8 @@ if t.TYPE_CHECKING:
 
 RPM_KEY = "/etc/pki/rpm-gpg/RPM-GPG-KEY-rdma-ofed"
 _FORMAT = ("--qf", "%{NAME}\\t%{VERSION}-%{RELEASE}\\n")
+# The flags of each file of a package, such as `c` for a configuration file.
+_FILES = "[%{FILEFLAGS:fflags}\\t%{FILENAMES}\\n]"
 _NEEDED_BY = re.compile(r"^[^\S\n]*(\S.*?) is needed by \(installed\) (\S+)", re.MULTILINE)
 # A library, or a symbol version of it: libibverbs.so.1()(64bit), libibverbs.so.1(IBVERBS_1.1)(64bit).
 _LIBRARY = re.compile(r"^(lib[\w+-]+)\.so\.")
@@ -34,6 +36,12 @@ def parse_rpm_query(stdout: str) -> dict[str, Package]:
     """Parse the output of `query_argv`. Messages about packages that are not installed are ignored. Of several kernels, the last counts."""
     rows = [line.split("\t") for line in stdout.splitlines()]
     return {row[0]: Package(row[1]) for row in rows if len(row) == 2}
+
+
+def parse_fixed(stdout: str) -> frozenset[str]:
+    """Parse the output of a query by `_FILES`: the files that are no configuration. Messages about files without a package are ignored."""
+    rows = [line.split("\t") for line in stdout.splitlines()]
+    return frozenset(row[1] for row in rows if len(row) == 2 and "c" not in row[0])
 
 
 def erase_test_argv(names: t.Iterable[str]) -> tuple[str, ...]:
@@ -104,6 +112,10 @@ class RpmManager(Manager):
         # For files without a package, rpm prints a message.
         found = run(["rpm", "-q", "--qf", "%{NAME}\\n", "--file", *paths], ok=None).stdout
         return frozenset(line for line in found.splitlines() if line and " " not in line)
+
+    def fixed(self, run: Runner, paths: t.Sequence[str]) -> frozenset[str]:
+        output = run(["rpm", "-q", "--qf", _FILES, "--file", *paths], ok=None)
+        return frozenset(path for path in paths if path in parse_fixed(output.stdout))
 
     def held(self, packages: t.Mapping[str, Package], names: t.Iterable[str], root: str = "/") -> frozenset[str]:
         locks = read_text(os.path.join(root, self.lock_list))

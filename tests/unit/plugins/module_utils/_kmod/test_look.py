@@ -11,7 +11,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH, OPTIONS_PATH
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import look, read_live, read_loaded
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import Scope, look, read_live, read_loaded
 
 # From a Debian 12 node; the second one was built without support for unloading it.
 PROC_MODULES = """\
@@ -56,7 +56,7 @@ def node(tmp_path: pathlib.Path) -> pathlib.Path:
 
 
 def see(root: pathlib.Path, rc: int = 0, load_now: bool = True) -> Found:
-    return look(FakeRun(rc), "6.1", options=("ib-ipoib",), load_now=load_now, root=str(root))
+    return look(FakeRun(rc), "6.1", Scope(("ib-ipoib",)), load_now=load_now, root=str(root))
 
 
 def test_what_is_seen(root: pathlib.Path) -> None:

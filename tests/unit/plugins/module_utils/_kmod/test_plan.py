@@ -10,6 +10,7 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import Unsupported
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._host._initramfs import Image
+from ansible_collections.rdma.ofed.plugins.module_utils._host._saved import Saved, settled
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check, need_modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     BEGIN,
@@ -41,6 +42,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import (
     same_value,
     without_effect,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._saved import LEDGER
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import Wanted, wanted_of
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from hypothesis import given
@@ -55,6 +57,7 @@ ENTRIES = (
     Entry("ib_umad", "/etc/rdma/modules/infiniband.conf", 6),
 )
 NODE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE, rdma_core=True, files={RDMA_PATH: RDMA_TEXT}, entries=ENTRIES)
+SITE = "/etc/modprobe.d/site.conf"
 BARE = Found(release="6.1", installed=("6.1",), catalogue=CATALOGUE)
 DEFAULT = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib")
 
@@ -81,6 +84,8 @@ FOUND = st.builds(
     initramfs_tools=st.booleans(),
     devices=st.sampled_from(((), ("mlx5_0", "ibp3s0"))),
     entries=st.sampled_from(((), ENTRIES)),
+    others=st.none(),
+    saved=st.sampled_from(({}, {SITE: Saved("# site\n", "", (), "/var/backups/rdma-ofed" + SITE, pending=True)})),
 )
 
 
@@ -92,7 +97,9 @@ def declared(load: t.Iterable[str] = DEFAULT, **more: t.Any) -> Wanted:
 def applied(found: Found, todo: Plan) -> Found:
     """Return the node after the plan."""
     for change in todo.changes:
-        if change.kind == Kind.FILE:
+        if change.subject == LEDGER.path:
+            found = found._replace(saved=settled(found.saved, ()))
+        elif change.kind == Kind.FILE:
             found = found._replace(files={**found.files, change.subject: change.after})
         elif change.kind == Kind.MODULE:
             found = found._replace(loaded={**found.loaded, change.subject: False})

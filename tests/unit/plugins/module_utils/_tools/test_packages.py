@@ -359,3 +359,25 @@ def test_zypper_finds_the_password_by_its_name() -> None:
 def test_apt_sends_a_password_over_http_only_where_that_is_declared() -> None:
     files = APT.files_of(packages.Repository(LOGIN.replace("https", "http"), KEY))
     assert "machine http://mirror.example.org/doca/\n" in files["/etc/apt/auth.conf.d/rdma-ofed.conf"]
+
+
+SITE, SHIPPED, CONFIGURATION = "/etc/modprobe.d/site.conf", "/etc/modprobe.d/shipped.conf", "/etc/modprobe.d/mlx4.conf"
+# In the form of dpkg 1.21 and rpm 4.18.
+FIXED: dict[Manager, dict[str, str]] = {
+    Apt(): {
+        "--search": "diversion by x from: %s\nibverbs-providers:amd64: %s\nother, more: %s\n" % (SITE, CONFIGURATION, SHIPPED),
+        "--show": "\n %s 0f5d1b59d4c4a2a9 obsolete\n\n" % CONFIGURATION,
+    },
+    Dnf(): {"-q": "file %s is not owned by any package\ncn\t%s\n\t%s\nd\t/usr/share/doc/x\n(contains no files)\n" % (SITE, CONFIGURATION, SHIPPED)},
+}
+
+
+@pytest.mark.parametrize("manager", list(FIXED))
+def test_files_that_an_update_restores(manager: Manager) -> None:
+    def run(argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        return Output(1, FIXED[manager][argv[1]], "")
+
+    runner: t.Any = run
+    assert manager.fixed(runner, [SITE, SHIPPED, CONFIGURATION]) == {SHIPPED}
+    nothing: t.Any = lambda *_argv, **_named: Output(1, "", "")  # noqa: E731
+    assert manager.fixed(nothing, [SITE]) == frozenset()
