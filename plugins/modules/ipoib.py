@@ -160,14 +160,14 @@ options:
       - A file that configures nothing else is removed. Everything else in a file stays byte for byte. A copy is kept below
         C(/var/backups/rdma-ofed), with the path of the file.
       - Settings in such a file that no option expresses would be lost. The module refuses them and names each one. It also
-        refuses a file from which the interface can't be separated, for example because it matches interfaces by a pattern,
-        and files of netplan and wicked.
+        refuses a file from which the interface can't be separated, for example because it matches interfaces by a pattern.
+      - Files of netplan are edited only where the Python that runs the module has PyYAML.
     type: bool
     default: false
   allow_interruption:
     description:
       - Consent to interfaces that go down briefly when they are taken over, which ends their connections. It is required
-        where NetworkManager manages them.
+        where NetworkManager or wicked manages them.
     type: bool
     default: false
   restore:

@@ -196,9 +196,19 @@ class Backend:
         """The foreign files that create the interface, and that `conflicts` leaves out because they do not configure it."""
         return ()
 
-    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
-        """Settings in a foreign file that its reader passes over, and that would be lost with it. `names`: the declared interfaces."""
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        """Settings in a foreign file that its reader passes over, and that would be lost with the interface. `names`: the declared interfaces, each with its
+        declared port GUID or "".
+        """
         return ()
+
+    def sways(self, before: Files, after: Files) -> tuple[str, ...]:
+        """Settings beyond the interfaces that would be lost where these are taken out of foreign files, in words."""
+        return ()
+
+    def handicap(self, found: Found) -> str:
+        """What the node lacks for taking interfaces out of foreign files, in words; "" where it lacks nothing."""
+        return ""
 
     def interrupts(self, found: Found) -> bool:
         """Whether it takes an interface down that it has configured from a foreign file so far, in order to configure it from ours."""

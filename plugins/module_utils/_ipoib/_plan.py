@@ -74,6 +74,8 @@ def plan(wanted: Wanted, found: Found) -> IpoibPlan:
     reasons += [*restored.reasons, *backend.remarks(interfaces, found), *(_rename.reason_of(entry) for entry in later.values())]
     changes += changes_of(file_change(LEDGER.path, text_of(found.saved), text_of(settled(found.saved, restored.saved))))
     touched = _touched(found, changes, live, backend=backend) | {naming.name for naming in renames} | _takeover.unfinished(found)
+    # Where our files exist already, only those of others change.
+    touched |= {interface.name for interface in live if interface.name in taken.losses}
     cuts = (*_cutting(found, live, removed=removed, backend=backend, touched=touched), *_cutting_parents(found, live, dissents))
     if cuts and not wanted.rollback:
         raise Refused(
@@ -165,6 +167,8 @@ def _refuse(found: Found, wanted: Wanted, backend: Backend, *, records: t.Collec
         remedy = "remove the interface from the file, remove the file, or do not declare the interface"
         if not wanted.adopt:
             remedy = "take the interface over with ipoib_adopt: true, " + remedy
+        elif backend.handicap(found):
+            remedy = "%s; or %s" % (backend.handicap(found), remedy)
         raise Refused("%s; %s" % ("; ".join(conflicts), remedy), conflicts=conflicts)
     aloof = _aloof(found, interfaces, backend, namings=wanted.namings)
     if aloof:

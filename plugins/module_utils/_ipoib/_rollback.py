@@ -9,6 +9,7 @@ The controller stops the timer over a connection opened after the change (see th
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import shlex
 import shutil
@@ -83,9 +84,15 @@ def _files(todo: IpoibPlan, found: Found, modes: t.Mapping[str, int]) -> tuple[l
 
 
 def _touched(todo: IpoibPlan) -> frozenset[str]:
-    """The back-ends whose files change, and those that these render through."""
+    """The back-ends whose files change, ours or those of others, and those that these render through."""
     texts = {change.subject: change.before or change.after for change in todo.plan.about(Kind.FILE)}
-    touched = [backend for backend in _registry.BACKENDS if any(backend.format.is_ours(path, text) for path, text in texts.items())]
+    foreign = {*todo.adopted, *todo.restored}
+    touched = [
+        backend
+        for backend in _registry.BACKENDS
+        if any(backend.format.is_ours(path, text) for path, text in texts.items())
+        or any(fnmatch.fnmatchcase(path, pattern) for path in foreign for pattern in backend.patterns)
+    ]
     return frozenset(name for backend in touched for name in (backend.name, *backend.renders_through))
 
 

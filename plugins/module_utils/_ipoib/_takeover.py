@@ -39,18 +39,27 @@ def takeover(names: t.Collection[str], found: Found, backend: Backend, *, guids:
     left: dict[str, str] = {}
     losses: dict[str, tuple[str, ...]] = {}
     owners: dict[str, tuple[str, ...]] = {}
+    declared = {name: guids.get(name, "") for name in names}
     for each in [backend, *(other for other in _registry.BACKENDS if backend.name in other.read_by)]:
         for name in names:
             identity = identify(name, found, guids)
             paths = [*_registry.conflicts(each, name, found, guids=guids), *each.devices(identity, found.files)]
             rests = {path: each.format.without(identity, path, left.get(path, found.files[path])) for path in paths if _is_plain(path, found)}
-            out = {path: rest for path, rest in rests.items() if rest is not None}
+            out = {path: rest for path, rest in rests.items() if rest or (rest is not None and not _hides(path, found))}
             if out:
                 left.update(out)
                 owners.update((path, (*owners.get(path, ()), name)) for path in out)
-                unsaid = ("%s in %s" % (setting, path) for path in out for setting in each.unsaid(found.files[path], names))
-                losses[name] = (*losses.get(name, ()), *each.reader.parse(name, tuple(out), found.files).left, *unsaid)
-    return Takeover(left, losses, owners)
+                unsaid = ("%s in %s" % (setting, path) for path in out for setting in each.unsaid(identity, path, found.files, names=declared))
+                # Only these files go: what a service has generated from them repeats what they say.
+                said = each.reader.parse(name, tuple(out), {path: found.files[path] for path in out}).left
+                losses[name] = (*losses.get(name, ()), *said, *unsaid)
+    swayed = backend.sways(found.files, after(found, Takeover(left)).files) if left else ()
+    return Takeover(left, {name: (*settings, *swayed) for name, settings in losses.items()}, owners)
+
+
+def _hides(path: str, found: Found) -> bool:
+    """Whether a file of the same name in another directory would take effect in its place."""
+    return any(other != path and posixpath.basename(other) == posixpath.basename(path) for other in found.files)
 
 
 def _is_plain(path: str, found: Found) -> bool:

@@ -12,6 +12,7 @@ import shutil
 import typing as t
 
 import pytest
+import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _apply
@@ -331,6 +332,11 @@ class FakeNode:
         for record in _netplan.records({_netplan.PATH: path.read_text()}).values() if path.exists() else ():
             if record.name in self.addresses:
                 self.configure(record.name, record.addresses, str(record.mtu or ""), [])
+        for other in sorted((self.root / "etc/netplan").glob("*.yaml")):
+            network = (yaml.safe_load(other.read_text()) or {}).get("network", {})
+            for name, settings in network.get("ethernets", {}).items():
+                if name in self.addresses and other != path:
+                    self.configure(name, settings["addresses"], "", [])
 
     def configure(self, name: str, addresses: t.Sequence[str], mtu: str, routes: t.Sequence[tuple[str, str, int]]) -> None:
         self.addresses[name] = list(addresses)

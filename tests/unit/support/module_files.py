@@ -25,11 +25,10 @@ class ModuleFiles:
 
     @staticmethod
     def atomic_move(source: str, target: str) -> None:
-        created = not os.path.exists(target)
+        # Like the real one, it drops the permissions of the source.
+        mode = os.stat(target).st_mode & 0o7777 if os.path.exists(target) else 0o644
         os.replace(source, target)
-        if created:
-            # Like the real one, it drops the permissions of the source.
-            os.chmod(target, 0o644)
+        os.chmod(target, mode)
 
 
 class FakeModule(ModuleFiles):

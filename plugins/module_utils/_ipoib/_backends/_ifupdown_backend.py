@@ -16,6 +16,7 @@ from . import _ifupdown, _ifupdown_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
+    from .._identity import Identity
     from .._todo import IpoibPlan
 
 UNIT = "networking.service"
@@ -99,8 +100,8 @@ class Ifupdown(Backend):
         # ifup fails if an address already exists.
         return "ip address flush dev %s; ifup --force %s" % (name, name)
 
-    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
-        return _ifupdown.unsaid(text, names)
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _ifupdown.unsaid(files[path], names)
 
     def edit(self, files: Files, written: t.Collection[str]) -> dict[str, str]:
         main = files.get(_ifupdown.MAIN, "")

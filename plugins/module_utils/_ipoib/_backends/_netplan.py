@@ -20,6 +20,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import json
+import posixpath
 import re
 import typing as t
 
@@ -28,7 +29,7 @@ from ..._host._files import HEADER
 from .._found import Place, Record, records_of
 from .._identity import Identity
 from .._wanted import Bond, Interface, Route
-from . import _networkd, _networkmanager
+from . import _netplan_foreign, _networkd, _networkmanager
 
 DIRECTORY = "/etc/netplan"
 DIRECTORIES = (DIRECTORY, "/run/netplan", "/lib/netplan", "/usr/lib/netplan")
@@ -184,14 +185,30 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
     of comments, if a `name:` of a `match:` covers it, or if a hardware address is that of its port. This errs on the side of
     conflicts.
     """
-    found = [path for path, text in sorted(files.items()) if _is_yaml(path) and not is_ours(path, text) and _speaks_of(interface, text)]
+    found = [path for path, text in sorted(files.items()) if is_yaml(path) and not is_ours(path, text) and _speaks_of(interface, text)]
     others = {path: text for path, text in files.items() if not _GENERATED.match(path)}
     return (*found, *_networkd.conflicts(interface, others, _generated(interface, files)), *_networkmanager.conflicts(interface, others))
 
 
 def without(interface: Identity, path: str, text: str) -> str | None:
-    """None: without a YAML parser on the node, nothing can be taken out of such files safely."""
-    return None
+    """The text without the interface. Files of packages and of generators stay, as do the administrator's files for the renderer."""
+    return _netplan_foreign.without(interface, text) if posixpath.dirname(path) == DIRECTORY and is_yaml(path) else None
+
+
+def unsaid(interface: Identity, path: str, files: t.Mapping[str, str], *, names: t.Mapping[str, str], renderer: str) -> tuple[str, ...]:
+    """Settings that would be lost with the interface. An ID other than its name may occur elsewhere, and be that of drop-ins of the generated file."""
+    found = _netplan_foreign.unsaid(interface, files[path], names, renderer=renderer)
+    rest = {**files, path: without(interface, path, files[path]) or ""}
+    for each in _netplan_foreign.definitions(interface, files[path]):
+        if each.key != interface.name:
+            found += ["ID %s (line %d), which %s mentions" % (each.key, each.line, other) for other in _mentions(each.key, rest)]
+    return tuple(found)
+
+
+def _mentions(key: str, files: t.Mapping[str, str]) -> list[str]:
+    """The files that mention an ID of netplan."""
+    drop_ins = re.compile(r"/10-netplan-%s\.(network|netdev|link)\.d/" % re.escape(key))
+    return [path for path, text in sorted(files.items()) if drop_ins.search(path) or (is_yaml(path) and _speaks_of(Identity(key), text))]
 
 
 def aloof(interface: Identity, files: t.Mapping[str, str]) -> tuple[Place, ...]:
@@ -205,7 +222,8 @@ def _generated(interface: Identity, files: t.Mapping[str, str]) -> str:
     return "10-netplan-%s.network" % interface.name if interface.name in records(files) else ""
 
 
-def _is_yaml(path: str) -> bool:
+def is_yaml(path: str) -> bool:
+    """Whether netplan reads a file."""
     return path.rpartition("/")[0] in DIRECTORIES and path.endswith(".yaml")
 
 
@@ -226,4 +244,4 @@ def _speaks_of(interface: Identity, text: str) -> bool:
 
 def own_files(paths: t.Iterable[str]) -> tuple[str, ...]:
     """The administrator's YAML files among `paths`: the sign that netplan is in use here."""
-    return tuple(sorted(path for path in paths if _is_yaml(path) and path != PATH))
+    return tuple(sorted(path for path in paths if is_yaml(path) and path != PATH))

@@ -28,6 +28,7 @@ from .._found import Claim, Found, Place, Presence
 from . import _netplan, _netplan_reader, _networkd, _networkmanager
 from ._networkd_backend import NETWORKD, NetworkdDriver
 from ._networkmanager_backend import NETWORKMANAGER, NetworkManagerDriver
+from ._yaml_marks import HAS_YAML
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
@@ -54,6 +55,10 @@ class _Generating(Driver):
         if _netplan.PATH in paths:
             self.finish()
 
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self.finish()
+        super().give_back(names, found)
+
     def finish(self) -> None:
         if self._run.has("netplan"):
             self._generate()
@@ -63,7 +68,7 @@ class _Generating(Driver):
         # Also if no file changed: the run that wrote the files may have been interrupted before this step.
         self._generate()
         # netplan has just regenerated its files; the reload configures the interfaces whose files have changed.
-        super().apply(todo, [*changed, GENERATED] if _netplan.PATH in changed else changed, found)
+        super().apply(todo, [*changed, GENERATED] if any(map(_netplan.is_yaml, changed)) else changed, found)
 
     def _generate(self) -> None:
         self._tools.put_aside()
@@ -122,9 +127,12 @@ class Netplan(Backend):
     def look(self, run: Runner, evidence: Evidence, root: str) -> Presence:
         found = self.recognise(evidence)
         settings = {"renderer": renderer_of(evidence.files)}
-        # Use the list of features: not every release prints its version.
-        if found.claim is not None and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
+        # Use the list of features: not every release prints its version. Once interfaces were taken over, ours may be the only file.
+        used = found.claim is not None or _netplan.PATH in evidence.files
+        if used and not re.search(r"\binfiniband\b", run(["netplan", "info"], ok=None).stdout):
             settings["infiniband_mode"] = "no"
+        if not HAS_YAML:
+            settings["yaml"] = "no"
         return found._replace(settings=settings, unfinished=os.path.isdir(under(root, ASIDE)))
 
     def renderer(self, found: Found) -> str:
@@ -149,6 +157,21 @@ class Netplan(Backend):
         if self.renderer(found) == _netplan.NETWORKD:
             return _netplan.aloof(interface, found.files)
         return NETWORKMANAGER.aloof(interface, found)
+
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _netplan.unsaid(interface, path, files, names=names, renderer=renderer_of(files))
+
+    def sways(self, before: Files, after: Files) -> tuple[str, ...]:
+        renderer = renderer_of(before)
+        return () if renderer_of(after) == renderer else ("renderer: %s, which no other file of netplan selects," % renderer,)
+
+    def interrupts(self, found: Found) -> bool:
+        return RENDERERS[self.renderer(found)].interrupts(found)
+
+    def handicap(self, found: Found) -> str:
+        if self.presence(found).settings.get("yaml", "yes") == "yes":
+            return ""
+        return "the Python that runs the module on the node lacks PyYAML, without which interfaces can't be taken out of netplan's files: install python3-yaml"
 
     def needs_boot_unit(self, found: Found) -> bool:
         return RENDERERS[self.renderer(found)].needs_boot_unit(found)

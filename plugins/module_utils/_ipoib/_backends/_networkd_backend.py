@@ -119,8 +119,8 @@ class Networkd(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkd.aloof(interface, found.files)
 
-    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
-        return _networkd.unsaid(text, names)
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _networkd.unsaid(files[path], names)
 
     def devices(self, interface: Identity, files: Files) -> tuple[str, ...]:
         return _networkd.devices(interface, files)

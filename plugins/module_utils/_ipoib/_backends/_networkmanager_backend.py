@@ -13,7 +13,7 @@ import typing as t
 
 from ..._foreign import decimal
 from ..._host._files import read_text, under
-from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces, Tools
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces, Tools
 from .._found import Active, Claim, Found, Place, Presence, Standing
 from .._runtime import by_interface, settings
 from . import _networkmanager, _networkmanager_conf, _networkmanager_reader
@@ -181,8 +181,8 @@ class NetworkManager(Backend):
     def aloof(self, interface: Identity, found: Found) -> tuple[Place, ...]:
         return _networkmanager_conf.unmanaged(interface, found.files, self.presence(found).told.get(interface.name, ()))
 
-    def unsaid(self, text: str, names: t.Container[str]) -> tuple[str, ...]:
-        return _networkmanager.unsaid(text)
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _networkmanager.unsaid(files[path])
 
     def interrupts(self, found: Found) -> bool:
         # Our profile has to be activated in place of the foreign one.

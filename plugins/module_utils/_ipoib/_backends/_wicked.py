@@ -30,6 +30,10 @@ KINDS = ("ifcfg", "ifroute", "ifsysctl")
 _FOLDER = Folder(DIRECTORY, KINDS)
 PATTERNS = (*_FOLDER.patterns, SHARED_ROUTES)
 path_of, is_ours, own_files = _FOLDER.path_of, _FOLDER.is_ours, _FOLDER.own_files
+# The options of a bond that a declaration expresses, or that the kernel allows alone.
+_OPTION = re.compile(r"(mode=(active-backup|1)|miimon=[0-9]+|fail_over_mac=(active|1)|primary=\S+)\Z")
+# The start modes with which an interface is up from boot on.
+_STARTED = ("auto", "boot", "onboot", "on", "hotplug")
 # Files that wicked does not read, according to ifcfg(5).
 _LEFTOVER = re.compile(r"(~|\.(old|bak|orig|scpmbackup|rpmnew|rpmsave|rpmorig))$")
 
@@ -90,11 +94,50 @@ def conflicts(interface: Identity, files: t.Mapping[str, str]) -> tuple[str, ...
         ports = {value for key, value in assignments(files[path]).items() if key.startswith("BONDING_SLAVE")} if kind == "ifcfg" else set()
         if (named == name or name in ports) and not _LEFTOVER.search(path):
             found.append(path)
-    if any(line.split()[3:4] == [name] for line in files.get(SHARED_ROUTES, "").splitlines() if not line.lstrip().startswith("#")):
+    if any(_is_route_of(name, line) for line in files.get(SHARED_ROUTES, "").splitlines()):
         found.append(SHARED_ROUTES)
     return tuple(found)
 
 
 def without(interface: Identity, path: str, text: str) -> str | None:
-    """None: what wicked makes of a running interface whose file is replaced is not known."""
-    return None
+    """A file belongs to one interface: nothing is left. The file of all routes keeps those of others; files of other bonds stay."""
+    if path == SHARED_ROUTES:
+        rest = "".join(line for line in text.splitlines(keepends=True) if not _is_route_of(interface.name, line))
+        return None if rest == text else rest if rest.strip() else ""
+    return "" if path.rpartition("/")[2].partition("-")[2] == interface.name else None
+
+
+def _is_route_of(name: str, line: str) -> bool:
+    return line.split()[3:4] == [name] and not line.lstrip().startswith("#")
+
+
+def unsaid(path: str, text: str, names: t.Container[str]) -> tuple[str, ...]:
+    """Settings that the reader passes over, and that our files for the interface would not have."""
+    kind, _dash, name = path.rpartition("/")[2].partition("-")
+    lines = list(enumerate(text.splitlines(), 1))
+    if kind == "ifsysctl":
+        settings = [(number, line.strip()) for number, line in lines if line.strip() and line.strip()[0] not in "#;"]
+        found = [(line.split("=")[0].strip(), number) for number, line in settings if not _is_ours_sysctl(name, line)]
+    elif kind == "ifroute":
+        found = [("route of %s" % line.split()[3], number) for number, line in lines if line.split("#")[0].split()[3:4] not in ([], ["-"], [name])]
+    else:
+        said = [(key, value, number) for number, line in lines for key, value in assignments(line).items()]
+        found = [(key, number) for key, value, number in said if kind == "ifcfg" and value and _is_lost(key, value, names)]
+    return tuple("%s (line %d)" % each for each in found)
+
+
+def _is_ours_sysctl(name: str, line: str) -> bool:
+    key, _sign, value = line.partition("=")
+    return key.strip().replace("/", ".") in ("net.ipv6.conf.%s.accept_ra" % name, "net.ipv6.conf.$INTERFACE.accept_ra") and value.strip() == "0"
+
+
+def _is_lost(key: str, value: str, names: t.Container[str]) -> bool:
+    if key.startswith("BONDING_SLAVE"):
+        return value not in names
+    if key == "BONDING_MODULE_OPTS":
+        return not all(_OPTION.match(word) for word in value.split())
+    if key == "STARTMODE":
+        return value.lower() not in _STARTED
+    if key in ("USERCONTROL", "FIREWALL", "BRIDGE"):
+        return value.lower() not in ("no", "false", "0")
+    return key == "ETHTOOL_OPTIONS" or key.startswith("REMOTE_IPADDR")

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import typing as t
 
-from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Interfaces
+from .._backend import UP_TIMEOUT, Backend, Driver, Evidence, Files, Interfaces
 from .._found import Claim, Found, Presence, Standing
 from .._wanted import FULL_MEMBER
 from . import _wicked, _wicked_reader
 
 if t.TYPE_CHECKING:
     from ..._host._run import Runner
+    from .._identity import Identity
     from .._todo import IpoibPlan
 
 
@@ -38,6 +39,9 @@ class WickedDriver(Driver):
         there = [name for name in names if name in found.netdevs]
         if there and self._run.has("wicked"):
             self._run(["wicked", "ifdown", *there], ok=None, timeout=UP_TIMEOUT)
+
+    def give_back(self, names: t.Sequence[str], found: Found) -> None:
+        self._run(["wicked", "ifup", *names], timeout=UP_TIMEOUT)
 
     def apply(self, todo: IpoibPlan, changed: t.Sequence[str], found: Found) -> None:
         # A change may concern only the file of an interface's routes.
@@ -96,6 +100,13 @@ class Wicked(Backend):
             for interface in interfaces
             if interface.is_limited
         )
+
+    def unsaid(self, interface: Identity, path: str, files: Files, *, names: t.Mapping[str, str]) -> tuple[str, ...]:
+        return _wicked.unsaid(path, files[path], names)
+
+    def interrupts(self, found: Found) -> bool:
+        # What `wicked ifreload` does to a running interface whose file is replaced is not known: no wicked was at hand.
+        return True
 
     def shell_resume(self, names: t.Sequence[str], found: Found) -> list[str]:
         held = [name for name in names if name in (self.held(found) or ())]

@@ -11,7 +11,9 @@ import pathlib
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import CommandFailed
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._ifupdown_backend import IfupdownDriver
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._netplan_backend import NetplanNetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends._networkd_backend import NetworkdDriver
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._saved import LEDGER
 from support.ipoib_node import FakeNode, wait_briefly, with_two_ports
@@ -22,7 +24,9 @@ INTERFACES = [{"name": "ib0", "addresses": ["10.20.0.1/24"]}]
 FILES = {
     "systemd-networkd": ("etc/systemd/network/10-ib0.network", "[Match]\nName=ib0\n\n[Link]\nMTUBytes=2044\n\n[Network]\nAddress=10.20.0.1/24\n"),
     "ifupdown": ("etc/network/interfaces", "source /etc/network/interfaces.d/*.cfg\n\nauto ib0\niface ib0 inet static\n  address 10.20.0.1/24\n"),
+    "netplan": ("etc/netplan/50-ib.yaml", "network:\n  version: 2\n  ethernets:\n    # storage\n    ib0:\n      addresses: [10.20.0.1/24]\n"),
 }
+DRIVERS = (NetworkdDriver, IfupdownDriver, NetplanNetworkdDriver)
 
 
 def ifup(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -98,6 +102,7 @@ def test_only_lines_that_change_leave_the_node(node: FakeNode) -> None:
 
 def test_the_back_end_stays_although_the_files_that_told_it_are_gone(node: FakeNode) -> None:
     node.call(interfaces=INTERFACES, adopt=True)
+    (node.root / "etc/netplan/01-eth.yaml").unlink(missing_ok=True)
     other = "systemd-networkd" if node.stack == "ifupdown" else "ifupdown"
     former = node.stack
     node.change_stack(other)
@@ -107,7 +112,7 @@ def test_the_back_end_stays_although_the_files_that_told_it_are_gone(node: FakeN
 
 
 def test_a_run_that_is_killed_before_the_back_end_is_told_is_completed(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
-    for driver in (NetworkdDriver, IfupdownDriver):
+    for driver in DRIVERS:
         monkeypatch.setattr(driver, "apply", _killed)
     with pytest.raises(KeyboardInterrupt):
         node.call(interfaces=INTERFACES, adopt=True)
@@ -115,14 +120,15 @@ def test_a_run_that_is_killed_before_the_back_end_is_told_is_completed(node: Fak
     wait_briefly(monkeypatch, 0.3)
     ifup(monkeypatch)
     assert node.call(interfaces=INTERFACES, adopt=True)["changed"]
-    assert node.stack != "systemd-networkd" or "networkctl reload" in node.argv
+    assert node.stack == "ifupdown" or "networkctl reload" in node.argv
+    assert node.stack != "netplan" or "netplan generate" in node.argv
     assert not node.call(interfaces=INTERFACES, adopt=True)["changed"]
 
 
 def test_a_run_that_is_killed_before_the_interface_is_given_back_is_completed(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
     path, text = original(node)
     node.call(interfaces=INTERFACES, adopt=True)
-    for driver in (NetworkdDriver, IfupdownDriver):
+    for driver in DRIVERS:
         monkeypatch.setattr(driver, "give_back", _killed)
     with pytest.raises(KeyboardInterrupt):
         node.call(state="absent", restore=True)
@@ -141,7 +147,7 @@ def test_why_an_original_file_has_no_effect_is_told(node: FakeNode, monkeypatch:
     def broken(*_arguments: object) -> None:
         raise CommandFailed("ifup: no such device")
 
-    for driver in (NetworkdDriver, IfupdownDriver):
+    for driver in DRIVERS:
         monkeypatch.setattr(driver, "give_back", broken)
     result = node.call(state="absent", restore=True)
     assert path.read_text() == text
@@ -237,3 +243,55 @@ def test_one_interface_after_the_other_has_one_copy(tmp_path: pathlib.Path) -> N
     second = LEDGER.note("/etc/network/interfaces", "lo", ["ib2"], by="ifupdown", root=str(tmp_path))
     assert second != first
     assert LEDGER.read(str(tmp_path))["/etc/network/interfaces"].text == "ib2 lo"
+
+
+SITE = "# by hand\nnetwork:\n  ethernets:\n    eth0: {dhcp4: true} # the office\n    ib0:\n      addresses: [10.20.0.1/24]\n    # the end\n"
+
+
+@pytest.fixture
+def planned(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> FakeNode:
+    """Return a node with netplan, where one file of the administrator describes the interface and another one."""
+    wait_briefly(monkeypatch, 0.3)
+    made = FakeNode(tmp_path, "netplan")
+    made.appear("ib0")
+    made.write("etc/netplan/01-eth.yaml", SITE.rstrip("\n"))
+    (tmp_path / "etc/netplan/01-eth.yaml").chmod(0o640)
+    made.configure("ib0", ["10.20.0.1/24"], "", [])
+    return made
+
+
+def test_of_a_file_of_netplan_all_else_stays_with_its_mode(planned: FakeNode) -> None:
+    path = planned.root / "etc/netplan/01-eth.yaml"
+    planned.call(interfaces=INTERFACES, adopt=True)
+    assert path.read_text() == SITE.replace("    ib0:\n      addresses: [10.20.0.1/24]\n", "")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert planned.argv.index("netplan generate") < planned.argv.index("networkctl reload")
+    planned.call(state="absent", restore=True)
+    assert path.read_text() == SITE and path.stat().st_mode & 0o777 == 0o640
+    assert planned.argv.index("netplan generate") < planned.argv.index("networkctl reconfigure ib0")
+    assert planned.addresses["ib0"] == ["10.20.0.1/24"]
+
+
+def test_the_renderer_is_told_where_ours_exist_already(planned: FakeNode) -> None:
+    path = planned.root / "etc/netplan/01-eth.yaml"
+    planned.call(interfaces=INTERFACES, adopt=True)
+    path.write_text(SITE)
+    assert planned.call(interfaces=INTERFACES, adopt=True)["changed"]
+    assert "ib0" not in path.read_text()
+    assert planned.argv.index("netplan generate") < planned.argv.index("networkctl reload")
+    assert not planned.call(interfaces=INTERFACES, adopt=True)["changed"]
+
+
+def test_an_old_netplan_is_known_as_such_where_ours_is_its_only_file(planned: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such a release refuses the whole file for a key that it does not know."""
+    real = FakeNode.__call__
+
+    def call(self: FakeNode, argv: list[str], ok: object = (0,), timeout: float = 60) -> Output:
+        return Output(0, "features:\n  - dbus\n", "") if list(argv) == ["netplan", "info"] else real(self, argv, ok, timeout)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(FakeNode, "__call__", call)
+    (planned.root / "etc/netplan/01-eth.yaml").write_text("network:\n  ethernets:\n    ib0:\n      addresses: [10.20.0.1/24]\n")
+    planned.call(interfaces=INTERFACES, adopt=True)
+    assert [path.name for path in (planned.root / "etc/netplan").iterdir()] == ["90-rdma-ofed.yaml"]
+    assert "infiniband-mode" not in planned.read("etc/netplan/90-rdma-ofed.yaml")
+    assert not planned.call(interfaces=INTERFACES, adopt=True)["changed"]

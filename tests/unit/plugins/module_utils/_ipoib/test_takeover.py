@@ -17,7 +17,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Cla
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._identity import Identity
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._look import condensed
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._plan import plan
-from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Bond, Interface, Route, Wanted, together
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +77,7 @@ network:
     br0:
       interfaces: [eth1]
 """
+YAML_LEFT = YAML.replace("    ib0:\n      addresses:\n        - 10.20.0.1/24\n      mtu: 2044\n", "")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,12 @@ network:
         (_ifupdown, "/etc/network/interfaces.d/ib", "iface ib0 inet manual\niface ib0 inet6 manual\niface ib1 inet manual", "iface ib1 inet manual"),
         (_networkmanager, "/etc/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n", ""),
         (_ifcfg, "/etc/sysconfig/network-scripts/route-ib0", "10.30.0.0/16 via 10.20.0.254\n", ""),
+        (_netplan, "/etc/netplan/01.yaml", YAML, YAML_LEFT),
+        (_wicked, "/etc/sysconfig/network/ifcfg-ib0", "IPADDR_0=10.20.0.1/24\n", ""),
+        (_wicked, "/etc/sysconfig/network/ifroute-ib0", "10.30.0.0/16 10.20.0.254 - -\n", ""),
+        (_wicked, "/etc/sysconfig/network/ifsysctl-ib0", "net/ipv6/conf/ib0/accept_ra = 0\n", ""),
+        (_wicked, "/etc/sysconfig/network/routes", "# all\ndefault 10.0.0.1 - -\n10.30.0.0/16 - - ib0\n", "# all\ndefault 10.0.0.1 - -\n"),
+        (_wicked, "/etc/sysconfig/network/routes", "10.30.0.0/16 10.20.0.254 - ib0\n\n10.31.0.0/16 10.20.0.254 - ib0", ""),
     ],
 )
 def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: str, text: str, left: str) -> None:
@@ -114,13 +121,13 @@ def test_an_interface_is_taken_out_and_everything_else_stays(form: t.Any, path: 
         (_netplan, "/run/netplan/01.yaml", YAML),
         (_networkmanager, "/etc/NetworkManager/system-connections/any.nmconnection", "[connection]\ntype=infiniband\n"),
         (_networkmanager, "/run/NetworkManager/system-connections/ib0.nmconnection", "[connection]\ninterface-name=ib0\n"),
-        (_wicked, "/etc/sysconfig/network/ifcfg-ib0", "IPADDR_0=10.20.0.1/24\n"),
+        (_wicked, "/etc/sysconfig/network/ifcfg-bond7", "BONDING_MASTER=yes\nBONDING_SLAVE_0=ib0\n"),
+        (_wicked, "/etc/sysconfig/network/routes", "10.30.0.0/16 10.20.0.254 - -\n# 10.31.0.0/16 - - ib0\n"),
         (_networkd, "/etc/systemd/network/10.network", "[Match]\nName=\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-any", "TYPE=InfiniBand\nBOOTPROTO=dhcp\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib1\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/ifcfg-ib0", "DEVICE=ib0\nBONDING_OPTS='mode=1 arp_interval=3'\n"),
         (_ifcfg, "/etc/sysconfig/network-scripts/route-ib1", "10.30.0.0/16 dev ib0\n"),
-        (_netplan, "/etc/netplan/01.yaml", YAML),
     ],
 )
 def test_what_is_about_others_too_or_is_not_the_administrators_stays(form: t.Any, path: str, text: str) -> None:
@@ -175,6 +182,8 @@ NODES = {
     "systemd-networkd": {NETWORKD_FILE: "[Match]\nName=ib0\n\n[Network]\nAddress=10.20.0.1/24\n"},
     "ifupdown": {INTERFACES: "auto ib0\niface ib0 inet static\n address 10.20.0.1/24\n"},
     "networkmanager": {KEYFILE: "[connection]\ninterface-name=ib0\ntype=infiniband\n[ipv4]\nmethod=manual\naddress1=10.20.0.1/24\n"},
+    "netplan": {"/etc/netplan/01.yaml": "network:\n  ethernets:\n    ib0: {addresses: [10.20.0.1/24]}\n"},
+    "wicked": {"/etc/sysconfig/network/ifcfg-ib0": "STARTMODE=auto\nIPADDR=10.20.0.1/24\n"},
 }
 
 
@@ -188,7 +197,8 @@ def test_with_consent_a_foreign_file_is_replaced_and_the_interface_stays(backend
     (path,) = NODES[backend]
     assert set(todo.adopted) == {path}
     files = {change.subject: change.after for change in todo.plan.about(Kind.FILE)}
-    assert "ib0" not in files[path]
+    # wicked has one name for the files of an interface, whoever writes them.
+    assert _registry.is_ours(path, files[path]) or "ib0" not in files[path]
     assert list(files)[-1] == path, "ours is there before the other goes"
     assert [change.words() for change in todo.plan.changes if change.kind == Kind.INTERFACE] == []
     then = found._replace(files={name: text for name, text in {**found.files, **files}.items() if text})
@@ -252,6 +262,14 @@ def test_networkmanager_also_takes_over_the_files_that_it_reads_of_red_hat() -> 
         ("networkmanager", "dns-search=example.org;\n", "ipv4.dns-search (line 7)"),
         ("networkmanager", "[ipv6]\nmethod=shared\n", "ipv6.method (line 8)"),
         ("ifupdown", "iface ib0 inet6 static inherits common\n address fd00::1/64\n", "inherits (line 4)"),
+        ("netplan", "    # unrelated\n    a: {match: {name: ib0}, wakeonlan: true}\n", "wakeonlan (line 5)"),
+        ("wicked", "STARTMODE=nfsroot\n", "STARTMODE (line 3)"),
+        ("wicked", "FIREWALL='yes'\n", "FIREWALL (line 3)"),
+        ("wicked", "USERCONTROL=yes\n", "USERCONTROL (line 3)"),
+        ("wicked", "ETHTOOL_OPTIONS='-K iface tso off'\n", "ETHTOOL_OPTIONS (line 3)"),
+        ("wicked", "REMOTE_IPADDR=10.20.0.2\n", "REMOTE_IPADDR (line 3)"),
+        ("wicked", "BONDING_SLAVE_0=eth0\n", "BONDING_SLAVE_0 (line 3)"),
+        ("wicked", "BONDING_MODULE_OPTS='mode=active-backup arp_interval=9'\n", "BONDING_MODULE_OPTS (line 3)"),
     ],
 )
 def test_settings_that_a_discovery_passes_over_are_no_less_lost(backend: str, more: str, said: str) -> None:
@@ -278,3 +296,50 @@ def test_undeclared_interfaces_are_not_taken_over() -> None:
     """Not even where the look is about them, because they are on a port that exists."""
     reduced = condensed(node("systemd-networkd", NODES["systemd-networkd"]), {}, adopt=ADOPT)
     assert reduced.taken.losses == {}
+
+
+SUSE = "/etc/sysconfig/network/"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("ifcfg-ib0", "STARTMODE=auto\nBOOTPROTO=static\nIPADDR=10.20.0.1\nNETMASK=255.255.255.0\nFIREWALL=no\nMTU=2044\nETHTOOL_OPTIONS=''\n", ()),
+        ("ifcfg-ib0", "BONDING_MODULE_OPTS='mode=1 miimon=100 fail_over_mac=1 primary=ib1'\nBONDING_SLAVE0=ib1\n", ()),
+        ("ifsysctl-ib0", "# none\nnet/ipv6/conf/ib0/accept_ra = 0\nnet.ipv6.conf.$INTERFACE.accept_ra=0\n", ()),
+        ("ifsysctl-ib0", "\nnet.ipv4.conf.ib0.rp_filter = 2\n", ("net.ipv4.conf.ib0.rp_filter (line 2)",)),
+        ("ifsysctl-ib0", "net.ipv6.conf.ib0.accept_ra = 2\n", ("net.ipv6.conf.ib0.accept_ra (line 1)",)),
+        ("ifroute-ib0", "# x\n10.30.0.0/16 10.20.0.254 - -\n10.31.0.0/16 - - ib0\ndefault\n", ()),
+        ("ifroute-ib0", "10.30.0.0/16 10.20.0.254 - eth0\n", ("route of eth0 (line 1)",)),
+        ("routes", "10.30.0.0/16 10.20.0.254 - eth0\n", ()),
+    ],
+)
+def test_what_files_of_wicked_would_lose(name: str, text: str, said: tuple[str, ...]) -> None:
+    assert _wicked.unsaid(SUSE + name, text, {"ib0": "", "ib1": ""}) == said
+
+
+@pytest.mark.parametrize("each", ["plain", "routed", "bond"])
+def test_files_that_wicked_has_from_us_lose_nothing(each: str) -> None:
+    """Everything that we write is expressed by variables."""
+    routed = WANTED._replace(mtu=2044, addresses=("10.20.0.1/24", "fd00::1/64"), routes=(Route("10.30.0.0/16", "10.20.0.254", 7),))
+    bond = Interface("bond0", "auto", mtu=2044, addresses=("10.20.0.1/24",), bond=Bond(("ib0", "ib1"), primary="ib0"))
+    wanted = {"plain": (WANTED,), "routed": (routed,), "bond": tuple(together([Interface("ib0", "connected"), Interface("ib1", "connected"), bond]))}[each]
+    for path, text in _wicked.render(wanted).items():
+        bare = text.split("\n", 1)[1]
+        assert _wicked.unsaid(path, bare, {interface.name: "" for interface in wanted}) == ()
+
+
+def test_files_of_wicked_are_taken_over_with_their_routes() -> None:
+    routes = "# all\ndefault 10.0.0.1 - eth0\n10.30.0.0/16 10.20.0.254 - ib0\n"
+    sysctl = "net/ipv6/conf/ib0/accept_ra = 0\n"
+    files = {SUSE + "ifcfg-ib0": "IPADDR=10.20.0.1/24\n", SUSE + "ifroute-ib0": "10.31.0.0/16 10.20.0.254\n", SUSE + "ifsysctl-ib0": sysctl}
+    found = node("wicked", {**files, SUSE + "routes": routes, SUSE + "ifcfg-eth0": "BOOTPROTO=dhcp\n"})
+    wanted = Wanted((WANTED,), "wicked", adopt=True)
+    for state in (found, condensed(found, {"ib0": ""}, adopt=ADOPT)):
+        with pytest.raises(Refused, match="rdma_allow_interruption"):
+            plan(wanted, state)
+    todo = plan(wanted._replace(interruption=True), found)
+    assert set(todo.adopted) == {*files, SUSE + "routes"}
+    left = {change.subject: change.after for change in todo.plan.about(Kind.FILE)}
+    assert left[SUSE + "routes"] == "# all\ndefault 10.0.0.1 - eth0\n" and left[SUSE + "ifroute-ib0"] == ""
+    assert left[SUSE + "ifcfg-ib0"] == _wicked.render([WANTED])[SUSE + "ifcfg-ib0"] and SUSE + "ifcfg-eth0" not in left
