@@ -37,6 +37,38 @@ HAND_MADE = {
     "node1": (NETWORKD, "[Match]\\nName=ib0\\n\\n[Network]\\nAddress=10.20.0.1/24\\nConfigureWithoutCarrier=yes\\n", "networkctl reload; sleep 3"),
     "node3": (IFUPDOWN, "auto ib0\\niface ib0 inet static\\n    address 10.20.0.3/24\\n", "ifup ib0"),
 }
+NETPLAN = "/etc/netplan/10-site.yaml"
+OWN = r"""
+    # The storage network.
+    ib0:
+      addresses:
+        - 10.20.0.2/24   # rack 1
+      mtu: 2044
+      ignore-carrier: true
+"""
+SITE = r"""# Managed by hand.
+network:
+  version: 2
+  ethernets:
+    office: {dhcp4: no, addresses: [192.0.2.2/24]}   # not InfiniBand%s
+    "other":
+      optional: true
+"""
+INSTALL_NETPLAN = """
+set -e
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -q && apt-get install -qq -y --no-install-recommends netplan.io
+modprobe ib_ipoib; ip link add office type veth peer name peer; ip link set peer up
+mkdir -p /etc/netplan; umask 077; cat > %(path)s <<'END'
+%(text)sEND
+cp %(path)s /root/by-hand; chmod 640 %(path)s
+netplan generate; networkctl reload; sleep 3
+systemd-run --unit=watch ip -oneline monitor link address dev office; systemd-run --unit=stream python3 -c '%(stream)s'
+"""
+PURGE_NETPLAN = """
+rm -f %s; netplan generate; networkctl reload; ip link delete office; ip address flush dev ib0; ip link set ib0 down
+apt-get purge -qq -y netplan.io; rm -rf /etc/netplan
+"""
 # A connection over the address of an interface that lasts, and counts what it has carried.
 STREAM = """
 import socket, threading, time
@@ -143,6 +175,40 @@ def test_hand_made_files_are_refused_on_bare_nodes(lab: Cluster) -> None:
     finally:
         lab.shell("node2", "rm %s" % NETWORKD)
         lab.shell("node3", "mv /root/saved %s" % IFUPDOWN)
+
+
+@pytest.mark.proves("handmade", debian12=REAL)
+def test_a_hand_made_file_of_netplan_is_taken_over_with_consent(lab: Cluster) -> None:
+    """The other interfaces in the file are not touched, and connections over the interface go on."""
+    alone = ("--tags", "ipoib", "--limit", "node2")
+    script = INSTALL_NETPLAN % {"path": NETPLAN, "text": SITE % OWN.rstrip("\n"), "stream": STREAM % ("2", "2")}
+    try:
+        done = lab.shell("node2", script)
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "10.20.0.2/24" in lab.shell("node2", "ip -brief address show ib0").stdout
+        assert "192.0.2.2/24" in lab.shell("node2", "ip -brief address show office").stdout
+        run = lab.play("site", *alone, "-e", "rdma_strict=true")
+        assert run.status != 0 and "%s configures ib0" % NETPLAN in said(run), run.output
+        predicted = lab.play("site", "--check", *alone, "-e", "ipoib_adopt=true")
+        run = converge(lab, *alone, "-e", "ipoib_adopt=true")
+        assert records.changes(predicted.events) == records.changes(run.events)
+        assert lab.shell("node2", "cat %s" % NETPLAN).stdout == SITE % "\n    # The storage network."
+        assert lab.shell("node2", "stat -c %%a %s" % NETPLAN).stdout.strip() == "640"
+        assert "10.20.0.2/24" in lab.shell("node2", "netplan generate && netplan get ethernets.ib0.addresses").stdout
+        assert lab.shell("node2", "cat /run/systemd/netif/links/$(cat /sys/class/net/ib0/ifindex)").stdout.count("10-netplan-ib0.network") > 0
+        going_on = "systemctl is-active stream && a=$(cat /run/stream) && until [ $(cat /run/stream) -gt $a ]; do sleep 0.1; done"
+        assert lab.shell("node2", going_on).returncode == 0, lab.shell("node2", "journalctl --unit=stream").stdout
+        run = converge(lab, *alone, "-e", "ipoib_adopt=true")
+        assert records.changes(run.events) == {}
+        seen = lab.shell("node2", "journalctl --unit=watch --output=cat").stdout
+        assert ": office" not in seen, seen
+        run = lab.play("remove", "-e", "rdma_remove=true", "-e", "rdma_restore=true", *alone)
+        assert run.status == 0, run.output
+        assert lab.shell("node2", "cmp /root/by-hand %s && stat -c %%a %s && ls /etc/netplan" % (NETPLAN, NETPLAN)).stdout.split() == ["640", "10-site.yaml"]
+        assert "10.20.0.2/24" in lab.shell("node2", "ip -brief address show ib0").stdout
+        assert "192.0.2.2/24" in lab.shell("node2", "ip -brief address show office").stdout
+    finally:
+        lab.shell("node2", "systemctl stop watch stream; systemctl reset-failed;" + PURGE_NETPLAN % NETPLAN)
 
 
 @pytest.mark.proves("handmade", debian12=REAL)

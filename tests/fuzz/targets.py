@@ -53,6 +53,7 @@ OBJECTS: t.Mapping[str, t.Any] = {
     "t.Callable[[str], bool]": str.isidentifier,
     "t.Collection[int]": (1, 4),
     "OperatingSystem": OperatingSystem("Debian", "debian", "12"),
+    "t.Iterable[Item]": (),
     "t.Sequence[Absentee]": (Absentee(1, "node1", "full"),),
     "t.Sequence[Source]": (Source("nvidia", "535.104.05"),),
 }

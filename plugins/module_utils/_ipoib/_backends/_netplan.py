@@ -197,9 +197,10 @@ def without(interface: Identity, path: str, text: str) -> str | None:
 
 def unsaid(interface: Identity, path: str, files: t.Mapping[str, str], *, names: t.Mapping[str, str], renderer: str) -> tuple[str, ...]:
     """Settings that would be lost with the interface. An ID other than its name may occur elsewhere, and be that of drop-ins of the generated file."""
-    found = _netplan_foreign.unsaid(interface, files[path], names, renderer=renderer)
-    rest = {**files, path: without(interface, path, files[path]) or ""}
-    for each in _netplan_foreign.definitions(interface, files[path]):
+    text = files.get(path, "")
+    found = _netplan_foreign.unsaid(interface, text, names, renderer=renderer)
+    rest = {**files, path: without(interface, path, text) or ""}
+    for each in _netplan_foreign.definitions(interface, text):
         if each.key != interface.name:
             found += ["ID %s (line %d), which %s mentions" % (each.key, each.line, other) for other in _mentions(each.key, rest)]
     return tuple(found)

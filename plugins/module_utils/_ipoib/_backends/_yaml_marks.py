@@ -9,6 +9,7 @@ The packages of tools with such files depend on PyYAML, but another Python than 
 
 from __future__ import annotations
 
+import re
 import typing as t
 
 try:
@@ -21,6 +22,8 @@ else:
 SCALAR, SEQUENCE, MAPPING = "scalar", "sequence", "mapping"
 # Line ends that PyYAML counts and other readers do not, a byte order mark, which shifts columns, and tabs, which mean something else to each reader.
 _REFUSED = frozenset("\t\r\x85\u2028\u2029\ufeff")
+
+_DEEPEST = 20
 
 
 class Item(t.NamedTuple):
@@ -77,7 +80,7 @@ def item_content(item: Item) -> t.Any:
 
 def read(text: str) -> Node | None:
     """The only document of a text. None for what is no YAML, and for what other parsers may read differently: anchors, merge keys, tags and repeated keys."""
-    if not HAS_YAML or _REFUSED.intersection(text):
+    if not HAS_YAML or _REFUSED.intersection(text) or _is_deep(text):
         return None
     try:
         plain = all(map(_is_plain, yaml.parse(text, Loader=yaml.SafeLoader)))
@@ -85,6 +88,16 @@ def read(text: str) -> Node | None:
         return _node(node, text.split("\n")) if node is not None else None
     except (yaml.YAMLError, ValueError, RecursionError):
         return None
+
+
+def _is_deep(text: str) -> bool:
+    """Whether brackets are nested so deeply that PyYAML would take long, or reach the limit of recursion."""
+    depth = 0
+    for mark in re.findall(r"[\[\]{}]", text):
+        depth = depth + 1 if mark in "[{" else max(0, depth - 1)
+        if depth > _DEEPEST:
+            return True
+    return False
 
 
 def _is_plain(event: yaml.Event) -> bool:

@@ -371,6 +371,17 @@ def test_an_interface_in_two_files_is_taken_out_of_both() -> None:
     assert set(todo.adopted) == {PATH, "/etc/netplan/60.yaml"}
 
 
+def test_a_file_at_the_path_of_ours_keeps_what_else_it_says() -> None:
+    with pytest.raises(Refused, match="%s exists and does not belong" % _netplan.PATH):
+        taken({_netplan.PATH: BARE + "  ethernets:\n    eth0: {dhcp4: true}\n" + OWN})
+    assert taken({_netplan.PATH: BARE + "  ethernets:\n" + OWN}).adopted
+
+
+def test_two_definitions_of_one_interface_go_together() -> None:
+    text = BARE + "  ethernets:\n    ib0: {}\n    a: {match: {macaddress: '%s'}}\n    eth0: {}\n  bonds:\n    ib0: {}\n" % HWADDR
+    assert out(text) == BARE + "  ethernets:\n    eth0: {}\n"
+
+
 NAMED = BARE + "  ethernets:\n    storage:\n      match: {macaddress: '%s'}\n      addresses: [10.20.0.1/24]\n" % HWADDR
 
 
