@@ -2,12 +2,16 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Nodes with a network configured by hand: one inspection refuses them, before any change on any node. The tests depend on their order in the file."""
+"""Nodes that were configured by hand: one inspection refuses their networks, before any change on any node, and files are taken over with consent.
+
+The tests depend on their order in the file.
+"""
 
 from __future__ import annotations
 
 import collections.abc
 import copy
+import json
 import os
 import pathlib
 import typing as t
@@ -69,6 +73,18 @@ PURGE_NETPLAN = """
 rm -f %s; netplan generate; networkctl reload; ip link delete office; ip address flush dev ib0; ip link set ib0 down
 apt-get purge -qq -y netplan.io; rm -rf /etc/netplan
 """
+# Settings of kernel modules by an administrator, and what is left of the files. Debian reads /etc/modules by a link.
+RULE = 'ACTION=="add", SUBSYSTEM=="infiniband", PROGRAM="rdma_rename %%k %s"\n'
+SETTINGS = {
+    "/etc/modprobe.d/site.conf": (
+        "# queues\noptions ib_ipoib send_queue_size=256 \\\n  debug_level=0 recv_queue_size=512\noptions ib_ipoib send_queue_size=512\n",
+        "# queues\noptions ib_ipoib \\\n  debug_level=0\n",
+    ),
+    "/etc/modprobe.d/site-queues.conf": ("options ib-ipoib recv_queue_size=512\n", ""),
+    "/etc/modules": ("# at boot\nib_umad\nloop\nib-ipoib\n", "# at boot\nloop\n"),
+    "/etc/udev/rules.d/60-rdma-persistent-naming.rules": ("# names\n" + RULE % "NAME_FALLBACK", "# names\n" + RULE % "NAME_KERNEL"),
+}
+DECLARED = {"kernel_modules_options": {"ib_ipoib": {"send_queue_size": 512, "recv_queue_size": 512}}, "kernel_modules_device_names": "kernel"}
 # A connection over the address of an interface that lasts, and counts what it has carried.
 STREAM = """
 import socket, threading, time
@@ -238,6 +254,49 @@ def test_hand_made_files_are_taken_over_with_consent(lab: Cluster) -> None:
         assert lab.shell(node, "cmp /root/by-hand %s" % path).returncode == 0, node
         assert "10.20.0.%s/24" % node[-1] in lab.shell(node, "ip -brief address show ib0").stdout, node
     converge(lab, "-e", "ipoib_adopt=true")
+
+
+def contents(lab: Cluster, node: str) -> dict[str, str]:
+    """Return the texts of the files with settings of kernel modules; "" where there is none."""
+    return {path: lab.shell(node, "cat %s 2>/dev/null || true" % path).stdout for path in SETTINGS}
+
+
+def options(lab: Cluster, node: str) -> dict[str, str]:
+    """Return the options of ib_ipoib as modprobe passes them on. The kernel takes the last value."""
+    words = lab.shell(node, "modprobe --showconfig | sed -n 's/^options ib_ipoib //p'").stdout.split()
+    return dict(word.split("=", 1) for word in words)
+
+
+@pytest.mark.proves("handmade", debian12=REAL)
+def test_hand_made_settings_of_kernel_modules_are_taken_over_with_consent(lab: Cluster) -> None:
+    """modprobe itself reads the same options before and after that, and what was taken over can be given back."""
+    before, after = ({path: texts[number] for path, texts in SETTINGS.items()} for number in (0, 1))
+    former = contents(lab, "node2")
+    for path, text in before.items():
+        lab.shell("node2", "printf '%%s' '%s' > %s; chmod 640 %s" % (text, path, path))
+    assert contents(lab, "node2") == before
+    had = options(lab, "node2")
+    assert had == {"send_queue_size": "512", "recv_queue_size": "512", "debug_level": "0"}
+    undecided = ("--limit", "node2", "--tags", "kernel_modules", "-e", json.dumps(DECLARED))
+    run = lab.play("site", "--check", *undecided)
+    assert run.status != 0 and "replace the rule with kernel_modules_adopt: true" in " ".join(run.output.split()), run.output
+    consenting = (*undecided, "-e", "kernel_modules_adopt=true")
+    predicted = lab.play("site", "--check", "--diff", *consenting)
+    assert contents(lab, "node2") == before and "-options ib-ipoib recv_queue_size=512" in predicted.output, predicted.output
+    run = converge(lab, *consenting)
+    assert records.changes(predicted.events) == records.changes(run.events) != {}
+    assert contents(lab, "node2") == after and options(lab, "node2") == had
+    for path in SETTINGS:
+        assert lab.shell("node2", "stat -c %%a /var/backups/rdma-ofed%s" % path).stdout == "640\n"
+    assert lab.shell("node2", "readlink /etc/modules-load.d/modules.conf").stdout == "../modules\n"
+    assert records.changes(converge(lab, *consenting).events) == {}
+    run = lab.play("remove", "-e", "rdma_remove=true", "-e", "rdma_restore=true", "--tags", "kernel_modules", "--limit", "node2")
+    assert run.status == 0, run.output
+    assert contents(lab, "node2") == before and options(lab, "node2") == had
+    assert lab.shell("node2", "stat -c %a /etc/modprobe.d/site-queues.conf").stdout == "640\n"
+    for path, text in former.items():
+        lab.shell("node2", "printf '%%s' '%s' > %s; test -s %s || rm %s" % (text, path, path, path))
+    converge(lab, "--limit", "node2")
 
 
 @pytest.mark.proves("verify", debian12=REAL)
