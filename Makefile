@@ -35,7 +35,7 @@ pytest = $(call suite,$@,make $(1) TEST={}) $(PYTHON) -m pytest "$${TEST:-$(2)}"
 
 .PHONY: compatibility help demo test test-all unit schema lint sanity sanity-quick sanity-rest image molecule
 .PHONY: acceptance acceptance-quick acceptance-labs acceptance-fleet acceptance-long acceptance-rest machine machine-tests nightly bench fuzz round-trips stop clean venv collection
-.PHONY: web report-test report-picture docs
+.PHONY: web report-test report-picture docs release-check
 
 help:
 	@printf '%s\n' \
@@ -48,6 +48,7 @@ help:
 	  'make schema      what follows from a declared variable or option: tables, documentation, defaults' \
 	  'make docs        the documentation site, in build/docs/html; its links are checked' \
   'make lint        the linters only' \
+  'make release-check  the tarball as Galaxy checks it, execution environments, workflows; RELEASE=v1.0.0 before that tag' \
 	  'make sanity      ansible-test sanity only' \
 	  'make molecule    the scenarios: the site with restarts, firmware on emulated cards, driver stacks' \
 	  'make acceptance  faults, moves of the subnet manager, bad input, 2 and 16 nodes' \
@@ -89,6 +90,9 @@ compatibility: venv
 # Not the checkout but what a user gets is documented.
 docs: collection
 	@$(PYTHON) tests/tools/docs_site.py
+
+release-check: collection
+	@$(PYTHON) tests/tools/release_check.py $(RELEASE)
 
 lint: collection
 	$(call say,schema)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 
 """Creates the virtual environments: .venv for all tools, .cache/units-X.Y for the unit tests of the plugins, .cache/core-X.Y for other controllers,
-.cache/docs for the documentation site."""
+.cache/docs for the documentation site, .cache/release for the checks of the tarball."""
 
 from __future__ import annotations
 
@@ -52,18 +52,24 @@ def unit_folder(python: Python) -> pathlib.Path:
     return CACHE / ("units-%s" % python.name)
 
 
+def _tools(name: str) -> pathlib.Path:
+    """Return the virtual environment for one purpose. Creates it if it is missing."""
+    folder = CACHE / name
+    make(find_controller(), folder, ROOT / ("requirements-%s.txt" % name), "venv-" + name)
+    return folder
+
+
 def core(version: str) -> pathlib.Path:
     """Return the virtual environment with another ansible-core. Creates it if it is missing."""
-    folder = CACHE / ("core-%s" % version)
-    make(find_controller(), folder, ROOT / ("requirements-core-%s.txt" % version), "venv-core-%s" % version)
-    return folder
+    return _tools("core-" + version)
 
 
 def docs() -> pathlib.Path:
-    """Return the virtual environment of the documentation site. Creates it if it is missing."""
-    folder = CACHE / "docs"
-    make(find_controller(), folder, ROOT / "requirements-docs.txt", "venv-docs")
-    return folder
+    return _tools("docs")
+
+
+def release() -> pathlib.Path:
+    return _tools("release")
 
 
 def make_all() -> None:

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 import shutil
 import sys
 import typing as t
@@ -48,6 +49,12 @@ def test_the_releases_together_list_the_tree(kind: str, pattern: str) -> None:
 
 def test_the_release_notes_are_up_to_date() -> None:
     assert release_notes.check() == []
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/getting_started.md", "docs/large_sites.md"])
+def test_the_tarball_has_its_present_name_in_the_documentation(page: str) -> None:
+    named = set(re.findall(r"rdma-ofed-(\d[\w.-]*)\.tar\.gz", (ROOT / page).read_text(encoding="utf-8")))
+    assert named == {VERSION}
 
 
 def test_what_is_gone_is_found(tmp_path: pathlib.Path) -> None:
