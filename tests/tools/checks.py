@@ -84,6 +84,8 @@ LONGEST = (
     Stage("molecule-gpudirect", ("molecule-gpudirect",), 300, "rdma-gpudirect", LABS, 1),
     Stage("acceptance-long", ("acceptance-long",), 1650, "rdma-labs", LABS, 1),
     Stage("report", ("report-test",), 120, after=BASE, part=1),
+    Stage("docs", ("docs",), 150, after=BASE, part=1),
+    Stage("release-check", ("release-check",), 150, after=BASE, part=1),
     Stage("round-trips", ("round-trips",), 700, after=BASE, part=1),
 )
 

@@ -44,7 +44,7 @@ sys.exit(subprocess.call([sys.executable, "-m", "pip", "install", *args], env=en
 
 # The programs of this repository are not part of the collection: ruff and mypy check them. ansible-test has rules that apply only to shipped files (no
 # interpreter lines, no name "_").
-NOT_SHIPPED = ("molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/browser/", "tests/lab/", "tests/tools/")
+NOT_SHIPPED = ("docs/site/", "molecule/", "tests/acceptance/", "tests/acceptance_vm/", "tests/bench/", "tests/browser/", "tests/lab/", "tests/tools/")
 
 
 def copy_checkout() -> None:
