@@ -134,6 +134,10 @@ options:
     description: Of V(rehearsal), the variables of the role C(opensm) that the change sets on all hosts.
     type: dict
     default: {}
+  restart:
+    description: Of V(rehearsal), whether the change restarts all subnet managers, one at a time, the designated one last.
+    type: bool
+    default: false
   patience:
     description: Of V(rehearsal), how long each step waits for the subnet managers, in seconds.
     type: int

@@ -103,3 +103,14 @@ def test_what_can_not_be_rehearsed_is_refused(inventory: pathlib.Path, tmp_path:
     monkeypatch.setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
     run = rehearse(inventory, image_base=base)
     assert run.status != 0 and "Docker does not answer on the controller" in " ".join(run.output.split()), run.output
+
+
+@pytest.mark.proves("rehearsal", debian12=REAL)
+def test_an_upgrade_of_the_hosts_of_subnet_managers(inventory: pathlib.Path, tmp_path: pathlib.Path, base: str) -> None:
+    run = rehearse(inventory, upgrade=True, image_base=base, report_dir=str(tmp_path))
+    assert run.status == 0, run.output
+    found = report(tmp_path)
+    # The standby is master while the designated host restarts.
+    assert [line["host"] for line in found["timeline"] if line["words"] == "is MASTER"] == [NEW, OLD]
+    assert [line["host"] for line in found["timeline"] if line["words"] == "is stopped"] == [NEW, OLD]
+    assert found["masters"][-1] == ["after", OLD] and found["several"] == 0

@@ -31,5 +31,6 @@ OPTIONS: dict[str, t.Any] = {
     "template": {"type": "str", "default": ""},
     "managers": {"type": "list", "elements": "str", "default": []},
     "variables": {"type": "dict", "default": {}},
+    "restart": {"type": "bool", "default": False},
     "patience": {"type": "int", "default": 120},
 }

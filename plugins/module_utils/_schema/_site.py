@@ -95,6 +95,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rehearse_managers": {"type": "list", "default": []},
     "rehearse_report_dir": {"type": "path", "default": ""},
     "rehearse_timeout": {"type": "int", "default": 120},
+    "rehearse_upgrade": {"type": "bool", "default": False},
     "rehearse_variables": {"type": "dict", "default": {}},
     "support_bundle_dir": {"type": "path", "default": "."},
     "verify_full_table": {"type": "bool", "default": False},

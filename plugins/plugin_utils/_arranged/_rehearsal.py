@@ -12,15 +12,14 @@ import typing as t
 from ...module_utils._errors import Problem, RdmaError, nearest, require_none
 from ...module_utils._opensm import _placement
 from ...module_utils._opensm._input import problems
-from ...module_utils._schema._opensm import OPTIONS
+from ...module_utils._schema._opensm import OPTIONS, VARIABLES
 from .._actions import completed, value_of
 from .._facts_of_run import mark
 from .._rehearsal import _declared, _plan
 from .._rehearsal._declared import Change
 from .._rehearsal._netlist import Netlist, netlist
 
-_PREFIXES = ("opensm_",)
-_MORE = ("fabric", "rdma_fabrics")
+_KNOWN = frozenset(VARIABLES) - {"opensm_state"}
 
 
 def _read(path: str) -> str:
@@ -43,9 +42,9 @@ def _change(arguments: t.Mapping[str, t.Any], groups: t.Mapping[str, t.Sequence[
     ]
     found += [Problem("rehearse_managers", list(managers), "each host once")] if len(set(managers)) != len(managers) else []
     found += [
-        Problem("rehearse_variables", name, "variables of the role opensm", "a rehearsal changes nothing else")
+        Problem("rehearse_variables", name, nearest(name, _KNOWN) or "variables of the role opensm", "a rehearsal changes no other variable")
         for name in variables
-        if not str(name).startswith(_PREFIXES) and name not in _MORE
+        if name not in _KNOWN
     ]
     found += [problem._replace(variable="rehearse_variables.%s" % problem.variable) for problem in problems(dict(variables))]
     require_none(found)
@@ -80,11 +79,11 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], t
     def state(planned: Change) -> _declared.State:
         return _declared.state(frame, *_declared.changed(groups, hostvars, planned, ports=ports))
 
-    found = _plan.plan(state(Change()), state(change), fabric, template=template, patience=arguments["patience"])
+    found = _plan.plan(state(Change()), state(change), fabric, template=template, patience=arguments["patience"], restart=arguments["restart"])
     summary = {
         **found["summary"],
         "title": "Rehearsal on the fabric %s of %s, with %d switches and %d adapters" % (name, source, fabric.switches, fabric.adapters),
-        "changes": _plan.changes_of(change),
+        "changes": _plan.changes_of(change, restart=arguments["restart"]),
         "run": mark(),
     }
     # The fabric of a site fills many screens.

@@ -159,7 +159,7 @@ def judge(answer: t.Mapping[str, t.Any], summary: t.Mapping[str, t.Any]) -> Rehe
     settled = next((event for event in reversed(after["events"]) if event["verb"] == "settle"), None)
     up = [moment.time for host, moment in moments if host == designated and moment.up and after["begin"] <= moment.time <= after["end"]]
     changed = any(event["verb"] in ("start", "reload", "stop") for event in after["events"])
-    seconds = (up[0] - after["begin"] if up else 0.0) if settled and settled["met"] else None
+    seconds = (up[-1] - after["begin"] if up else 0.0) if settled and settled["met"] else None
     without, several = _reigns(moments, stops, begin=after["begin"], end=after["end"])
     lids = {name: phase["picture"]["lids"] for name, phase in (("before", before), ("after", after))}
     moved = [(_name(guid, summary), lid, lids["after"][guid]) for guid, lid in lids["before"].items() if guid in lids["after"] and lid != lids["after"][guid]]

@@ -63,7 +63,7 @@ def _observer(fabric: Netlist, taken: t.Collection[str]) -> str:
     return next((port.place for port in fabric.ports if port.place not in taken and port.number == 1), fabric.ports[0].place)
 
 
-def plan(before: State, after: State, fabric: Netlist, *, template: str, patience: int) -> dict[str, t.Any]:
+def plan(before: State, after: State, fabric: Netlist, *, template: str, patience: int, restart: bool = False) -> dict[str, t.Any]:
     """What the program gets, as `given`, and what the report needs, as `summary`. Raises RdmaError."""
     hosts = list(dict.fromkeys(manager.host for state in (before, after) for manager in state.managers))
     if len(hosts) > _MOST_MANAGERS:
@@ -85,7 +85,7 @@ def plan(before: State, after: State, fabric: Netlist, *, template: str, patienc
         "managers": {ids[host]: port.place for host, port in places.items()},
         "members": [port.simulated[2:] for port in fabric.ports] if partitions else [],
         "blocks": 1 + len(partitions) // _KEYS_PER_BLOCK,
-        "phases": _steps.phases(rendered(before), rendered(after), ids=ids, patience=patience),
+        "phases": _steps.phases(rendered(before), rendered(after), ids=ids, patience=patience, restart=restart),
     }
     summary = {
         "hosts": {identifier: host for host, identifier in ids.items()},
@@ -100,7 +100,7 @@ def plan(before: State, after: State, fabric: Netlist, *, template: str, patienc
     return {"given": given, "summary": summary}
 
 
-def changes_of(change: Change) -> list[str]:
+def changes_of(change: Change, *, restart: bool) -> list[str]:
     """The planned change in words."""
     words = ["the hosts of group opensm, in their order: %s" % ", ".join(change.managers)] if change.managers else []
-    return words + sorted(change.variables)
+    return [*words, *sorted(change.variables), *(["all subnet managers are restarted, one at a time"] if restart else [])]

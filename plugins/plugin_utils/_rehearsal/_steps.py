@@ -12,7 +12,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils._foreign import decimal
-from ...module_utils._opensm._conf import CONF, RELOAD, RESTART, RUNNING, parse_conf, strongest, with_key
+from ...module_utils._opensm._conf import CONF, RELOAD, RESTART, parse_conf, strongest, with_key
 from ...module_utils._opensm._master import LOWEST
 from ...module_utils._opensm._unit import file_effect
 
@@ -61,15 +61,19 @@ class Steps:
             self._start(manager)
             return
         effect = strongest(file_effect(name, now.files.get(name, ""), text) for name, text in manager.files.items())
-        if effect == RESTART or now.port != manager.port:
+        if effect == RESTART:
             self._leave(now)
             self._start(manager)
-        elif effect == RELOAD:
-            self._do("write", manager.host, files=dict(manager.files))
+            return
+        self._do("write", manager.host, files=dict(manager.files))
+        if effect == RELOAD:
             self._do("reload", manager.host)
-        elif effect == RUNNING:
-            self._do("write", manager.host, files=dict(manager.files))
         self.running[manager.host] = manager
+
+    def restart(self, manager: Manager) -> None:
+        """Stop one, after another one has taken over, and start it again."""
+        self._leave(manager)
+        self._start(manager)
 
     def settle(self, host: str) -> None:
         self._do("settle", host, patience=self._patience)
@@ -85,8 +89,10 @@ class Steps:
         return found
 
 
-def phases(before: t.Sequence[Manager], after: t.Sequence[Manager], *, ids: t.Mapping[str, str], patience: int) -> list[dict[str, t.Any]]:
-    """The steps to each of the two states. The designated manager is the first of each."""
+def phases(
+    before: t.Sequence[Manager], after: t.Sequence[Manager], *, ids: t.Mapping[str, str], patience: int, restart: bool = False
+) -> list[dict[str, t.Any]]:
+    """The steps to each of the two states. The designated manager is the first of each. `restart`: whether the change restarts all of the second."""
     steps = Steps(ids, patience)
     found = []
     for name, managers in (("before", before), ("after", after)):
@@ -95,6 +101,9 @@ def phases(before: t.Sequence[Manager], after: t.Sequence[Manager], *, ids: t.Ma
             if number == 0 and name == "before":
                 steps.settle(manager.host)
         steps.retire([manager.host for manager in managers])
+        # The role comes to the designated host last.
+        for manager in reversed(managers) if restart and name == "after" else ():
+            steps.restart(manager)
         steps.settle(managers[0].host)
         found.append({"name": name, "steps": steps.taken()})
     return found

@@ -82,6 +82,7 @@ def use_confs(text: str) -> None:
 
 READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "iblinkinfo": _iblinkinfo.parse_active,
+    "opensm, moments": lambda text: _opensm_log.parse_moments(text, 2026),
     "iblinkinfo, ports": _iblinkinfo.parse_ports,
     "ibnetdiscover": _ibnetdiscover.parse_topology,
     "ibqueryerrors": _port_counters.parse_errors,

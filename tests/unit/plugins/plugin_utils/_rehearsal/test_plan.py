@@ -35,8 +35,8 @@ def states(change: Change, hostvars: dict[str, dict[str, t.Any]]) -> list[_decla
     return [_declared.state(frame, *_declared.changed(GROUPS, hostvars, planned, ports=ports)) for planned in (Change(), change)]
 
 
-def planned(change: Change, hostvars: dict[str, dict[str, t.Any]] = STANDBY) -> dict[str, t.Any]:
-    return plan(*states(change, hostvars), fabric=FABRIC, template=TEMPLATE, patience=60)
+def planned(change: Change, hostvars: dict[str, dict[str, t.Any]] = STANDBY, *, restart: bool = False) -> dict[str, t.Any]:
+    return plan(*states(change, hostvars), fabric=FABRIC, template=TEMPLATE, patience=60, restart=restart)
 
 
 def verbs(found: dict[str, t.Any], phase: int) -> list[str]:
@@ -82,6 +82,12 @@ def test_a_key_that_opensm_reads_at_its_start_takes_a_restart() -> None:
     found = planned(Change(variables={"opensm_routing_engine": ["ftree"]}))
     assert verbs(found, 1)[:4] == ["hand_over node1", "stop node1", "start node1", "join node1"]
     assert found["summary"]["after"]["engines"] == ["ftree"]
+
+
+def test_in_an_upgrade_the_designated_host_comes_last() -> None:
+    one = ["hand_over %s", "stop %s", "start %s", "join %s", "reload %s"]
+    steps = [words % host for host in ("node2", "node1") for words in one]
+    assert verbs(planned(Change(), restart=True), 1) == [*steps, "settle node1"]
 
 
 def test_the_files_are_those_of_the_role() -> None:
