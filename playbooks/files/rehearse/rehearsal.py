@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""Runs in the container of a rehearsal: carries out the plan on standard input, and prints what happened as one line of JSON.
+"""Runs in the container of a rehearsal: carries out the plan on standard input, and prints what happened as JSON in one line.
 
 The plan is made on the controller, and the result is judged there. This knows the simulator and the programs in the container, and nothing of inventories.
 It needs the standard library only, and ends by itself: each wait has a limit.
@@ -26,12 +26,12 @@ import types
 import typing as t
 
 ROOT = "/tmp/rehearsal"
-PRELOAD = "/usr/lib/*/umad2sim/libumad2sim.so"
+PRELOAD = ("/usr/lib/*/umad2sim/libumad2sim.so", "/usr/lib*/umad2sim/libumad2sim.so")
 # Logs beyond this are cut at their beginning.
 MOST = 512 * 1024
 SHOWN = 10
 POLL_SECONDS = 0.5
-QUERY_SECONDS = 120
+QUERY_SECONDS = 600
 STOP_SECONDS = 20
 LOOK_SECONDS = 0.1
 # The result of a step that had nothing to do.
@@ -332,7 +332,7 @@ class Lab:
         self.events: t.List[t.Dict[str, t.Any]] = []
         self.ended: t.Dict[str, int] = {}
         self.simulator: t.Any = None
-        self.preload = (glob.glob(PRELOAD) or [""])[0]
+        self.preload = next((path for pattern in PRELOAD for path in glob.glob(pattern)), "")
         self.over = threading.Event()
         self.relay = Relay()
 
@@ -341,6 +341,8 @@ class Lab:
         return {**os.environ, "LC_ALL": "C", "TZ": "UTC", "LD_PRELOAD": self.preload, "SIM_HOST": node, "IBSIM_SOCKNAME": OUTSIDE}
 
     def simulate(self) -> None:
+        if not self.preload:
+            raise RuntimeError("the image has no libumad2sim.so of ibsim")
         with open(ROOT + "/fabric.topo", "w", encoding="ascii", errors="replace") as stream:
             stream.write(self.plan["topology"])
         with open(ROOT + "/ibsim.err", "wb") as errors:
@@ -556,4 +558,5 @@ if __name__ == "__main__":
         answer = rehearse(json.load(sys.stdin))
     except (OSError, RuntimeError) as exc:
         answer = {"failed": str(exc)}
-    print(json.dumps(answer))
+    # A text that begins like JSON would become a mapping in templates of older ansible-core.
+    print("answer: " + json.dumps(answer))

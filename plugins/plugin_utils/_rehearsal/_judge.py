@@ -16,6 +16,9 @@ from ...module_utils._tools._sminfo import MASTER, STATES
 
 _MASTER, _STANDBY = STATES[MASTER], "STANDBY"
 _SHOWN = 10
+# What the program prints before its answer.
+_MARK = "answer: "
+_WAITS = {"join": "the start", "hand_over": "the hand-over"}
 _VERBS = {"start": "is started", "reload": "reads its files", "hand_over": "is to hand over", "stop": "is stopped"}
 # What opensm gives a port without a rule in a file of partitions.
 _DEFAULT = 0x7FFF
@@ -64,7 +67,7 @@ class Rehearsed(t.NamedTuple):
 def read(output: str) -> dict[str, t.Any]:
     """The answer of the program. Raises RdmaError."""
     lines = output.strip().splitlines()
-    answer = read_json(lines[-1]) if lines else None
+    answer = read_json(lines[-1][len(_MARK) :]) if lines and lines[-1].startswith(_MARK) else None
     if isinstance(answer, dict) and answer.get("failed"):
         raise RdmaError("the simulation failed: %s" % shown(str(answer["failed"])))
     if not isinstance(answer, dict) or not isinstance(answer.get("phases"), list) or len(answer["phases"]) != 2:
@@ -149,61 +152,63 @@ def _pkey_words(found: t.Mapping[str, t.Sequence[int]], wanted: t.Mapping[str, t
     return words
 
 
+def _problems(answer: t.Mapping[str, t.Any], summary: t.Mapping[str, t.Any], found: Rehearsed) -> list[str]:
+    """How the end of the change differs from what is declared."""
+    after = answer["phases"][1]
+    words = []
+    if found.seconds is None:
+        words.append("%s is not master, or did not bring the subnet up" % summary["after"]["managers"][0]["host"])
+    late = [event for event in after["events"] if not event["met"] and event["verb"] in _WAITS]
+    words += ["%s: %s took too long" % (summary["hosts"][each["manager"]], _WAITS[each["verb"]]) for each in late]
+    words += ["opensm of %s ended with status %d" % (summary["hosts"][name], status) for name, status in answer["ended"].items()]
+    silent = [guid for guid in summary["ports"] if guid not in after["picture"]["lids"]]
+    if silent:
+        words.append("%d of %d ports are not found after the change, such as %s" % (len(silent), len(summary["ports"]), _name(silent[0], summary)))
+    pairs, lost = found.pairs["after"]
+    if lost > found.pairs["before"][1]:
+        words.append("%d pairs of ports have no route, of %d" % (lost, pairs))
+    if found.pkeys:
+        words.append("%d ports have other P_Keys than declared" % len(found.pkeys))
+    asked = [engine for engine in summary["after"]["engines"] if engine and engine != "no_fallback"]
+    engine = found.engines["after"]
+    if asked and engine and engine not in asked:
+        words.append("the routing engine is %s, declared: %s" % (engine, ", ".join(asked)))
+    return words
+
+
 def judge(answer: t.Mapping[str, t.Any], summary: t.Mapping[str, t.Any]) -> Rehearsed:
     """Compare what happened with what is declared."""
-    before, after = answer["phases"]
+    phases = dict(zip(("before", "after"), answer["phases"]))
+    after = phases["after"]
     moments, stops = _moments(answer, summary), _stops(answer, summary)
-    ends = {"before": before["end"], "after": after["end"]}
-    states = {name: _states(moments, stops, end) for name, end in ends.items()}
+    states = {name: _states(moments, stops, phase["end"]) for name, phase in phases.items()}
+    masters = {name: next((host for host, state in own.items() if state == _MASTER), "") for name, own in states.items()}
     designated = summary["after"]["managers"][0]["host"]
-    settled = next((event for event in reversed(after["events"]) if event["verb"] == "settle"), None)
+    settled = any(event["verb"] == "settle" and event["met"] for event in after["events"][-1:])
     up = [moment.time for host, moment in moments if host == designated and moment.up and after["begin"] <= moment.time <= after["end"]]
-    changed = any(event["verb"] in ("start", "reload", "stop") for event in after["events"])
-    seconds = (up[-1] - after["begin"] if up else 0.0) if settled and settled["met"] else None
     without, several = _reigns(moments, stops, begin=after["begin"], end=after["end"])
-    lids = {name: phase["picture"]["lids"] for name, phase in (("before", before), ("after", after))}
-    moved = [(_name(guid, summary), lid, lids["after"][guid]) for guid, lid in lids["before"].items() if guid in lids["after"] and lid != lids["after"][guid]]
+    lids = {name: phase["picture"]["lids"] for name, phase in phases.items()}
     logs = {summary["hosts"][name]: parse_log(text) for name, text in answer["logs"].items()}
-    wanted = summary["after"]["pkeys"]
-    pkeys = _pkey_words(after["picture"]["pkeys"], wanted, summary)
-    pairs = {name: (phase["picture"]["pairs"], phase["picture"]["lost"]) for name, phase in (("before", before), ("after", after))}
-    masters = tuple((name, next((host for host, state in states[name].items() if state == _MASTER), "")) for name in ends)
-    engines = {name: _engine(moments, dict(masters)[name], ends[name]) for name in ends}
-    problems = []
-    if seconds is None:
-        problems.append("%s is not master, or did not bring the subnet up" % designated)
-    fleeing = [event for event in after["events"] if not event["met"] and event["verb"] != "settle"]
-    problems += ["%s: %s took too long" % (summary["hosts"][each["manager"]], _WAITS.get(each["verb"], each["verb"])) for each in fleeing]
-    problems += ["opensm of %s ended with status %d" % (summary["hosts"][name], status) for name, status in answer["ended"].items()]
-    if pairs["after"][1] > pairs["before"][1]:
-        problems.append("%d pairs of ports have no route, of %d" % (pairs["after"][1], pairs["after"][0]))
-    if pkeys:
-        problems.append("%d ports have other P_Keys than declared" % len(pkeys))
-    asked = [engine for engine in summary["after"]["engines"] if engine and engine != "no_fallback"]
-    if asked and changed and engines["after"] and engines["after"] not in asked:
-        problems.append("the routing engine is %s, declared: %s" % (engines["after"], ", ".join(asked)))
-    return Rehearsed(
+    found = Rehearsed(
         timeline=_timeline(after, moments, summary, seen=_seen(answer, summary, after["begin"])),
-        masters=masters,
+        masters=tuple(masters.items()),
         states=states,
-        seconds=seconds,
+        seconds=(up[-1] - after["begin"] if up else 0.0) if settled else None,
         without=without,
         several=several,
-        moved=tuple(moved),
+        moved=tuple((_name(guid, summary), lid, lids["after"][guid]) for guid, lid in lids["before"].items() if lid != lids["after"].get(guid, lid)),
         ports=len(lids["after"]),
-        pairs=pairs,
+        pairs={name: (phase["picture"]["pairs"], phase["picture"]["lost"]) for name, phase in phases.items()},
         lost=tuple((_name(one, summary), _name(other, summary)) for one, other in after["picture"]["examples"][:_SHOWN]),
-        engines=engines,
-        pkeys=tuple(pkeys),
-        checked=len(wanted),
+        engines={name: _engine(moments, masters[name], phase["end"]) for name, phase in phases.items()},
+        pkeys=tuple(_pkey_words(after["picture"]["pkeys"], summary["after"]["pkeys"], summary)),
+        checked=len(summary["after"]["pkeys"]),
         said={host: tuple(said.text for said in log.said) for host, log in logs.items() if log.said},
-        problems=tuple(problems),
+        problems=(),
     )
+    return found._replace(problems=tuple(_problems(answer, summary, found)))
 
 
-_WAITS = {"join": "the start", "hand_over": "the hand-over"}
-
-
-def _engine(moments: t.Iterable[tuple[str, Moment]], master: str, until: float) -> str:
+def _engine(moments: t.Sequence[tuple[str, Moment]], master: str, until: float) -> str:
     """The engine of the last sweep of a manager."""
-    return next((moment.engine for host, moment in reversed(list(moments)) if host == master and moment.up and moment.time <= until), "")
+    return next((moment.engine for host, moment in reversed(moments) if host == master and moment.up and moment.time <= until), "")

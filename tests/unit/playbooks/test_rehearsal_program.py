@@ -6,9 +6,16 @@
 
 from __future__ import annotations
 
+import collections.abc
 import importlib.util
+import os
 import pathlib
+import socket
+import struct
+import threading
 import typing as t
+
+import pytest
 
 PATH = pathlib.Path(__file__).resolve().parents[3] / "playbooks/files/rehearse/rehearsal.py"
 DISCOVERED = """\
@@ -74,3 +81,73 @@ def test_a_request_and_its_answer_belong_together() -> None:
     told = head + bytes([1, 0x81, 1, 0x81]) + bytes(4) + bytes([0, 7, 9, 9, 1, 2, 3, 4]) + bytes(208)
     other = head + bytes([1, 0x81, 1, 0x81]) + bytes(4) + bytes([0, 7, 9, 9, 1, 2, 3, 5]) + bytes(208)
     assert PROGRAM.transaction(asked) == PROGRAM.transaction(told) != PROGRAM.transaction(other)
+
+
+class Simulator:
+    """Numbers its clients from 0 on, like ibsim, and answers no datagram by itself."""
+
+    def __init__(self) -> None:
+        self.control = PROGRAM.bound(PROGRAM.INSIDE, "ctl")
+        self.sides = [PROGRAM.bound(PROGRAM.INSIDE, "out%d" % number) for number in range(2)]
+        for side in self.sides:
+            side.settimeout(5)
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self) -> None:
+        for number, side in enumerate(self.sides):
+            packet, sender = self.control.recvfrom(512)
+            side.connect(PROGRAM.address(PROGRAM.INSIDE, "in%d" % struct.unpack_from("=I", packet, PROGRAM.CONTROL_HEAD)))
+            self.control.sendto(packet[: PROGRAM.CONTROL_HEAD] + struct.pack("=I", number) + packet[PROGRAM.CONTROL_HEAD + 4 :], sender)
+
+
+def client(process: int) -> socket.socket:
+    """Return the data socket of a program that has joined."""
+    data, control = (PROGRAM.bound(PROGRAM.OUTSIDE, part % process) for part in ("in%d", "ctl%d"))
+    for side in (data, control):
+        side.settimeout(5)
+    control.connect(PROGRAM.address(PROGRAM.OUTSIDE, "ctl"))
+    control.send(struct.pack("=IIII64s", PROGRAM.MAGIC, 0, PROGRAM.CONNECT, 44, struct.pack("=III32s", process, 0, 0, b"H-1")))
+    number = struct.unpack_from("=I", control.recv(512), PROGRAM.CONTROL_HEAD)[0]
+    data.connect(PROGRAM.address(PROGRAM.OUTSIDE, "out%d" % number))
+    control.close()
+    return t.cast("socket.socket", data)
+
+
+def datagram(method: int, transaction: int) -> bytes:
+    return bytes(32) + bytes([1, 0x81, 1, method]) + bytes(4) + struct.pack(">Q", transaction) + bytes(240)
+
+
+@pytest.fixture
+def relayed(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> collections.abc.Iterator[tuple[Simulator, socket.socket, socket.socket]]:
+    monkeypatch.setattr(PROGRAM, "ANSWER_SECONDS", 0.4)
+    # The threads of the relay end with the process, so each test has names of its own.
+    for name in ("OUTSIDE", "INSIDE"):
+        monkeypatch.setattr(PROGRAM, name, "%s-%d-%s" % (name, os.getpid(), tmp_path.name[-40:]))
+    simulator, relay = Simulator(), PROGRAM.Relay()
+    relay.start()
+    one, other = client(71), client(72)
+    yield simulator, one, other
+    for side in (one, other, *simulator.sides, simulator.control):
+        side.close()
+
+
+def test_a_datagram_without_an_answer_is_answered_by_a_time_out(relayed: tuple[Simulator, socket.socket, socket.socket]) -> None:
+    simulator, one, _other = relayed
+    one.send(datagram(0x01, 5))
+    assert simulator.sides[0].recv(512) == datagram(0x01, 5)
+    simulator.sides[0].send(datagram(0x81, 5))
+    assert one.recv(512) == datagram(0x81, 5)
+    one.send(datagram(0x01, 6))
+    late = one.recv(512)
+    assert (late[16:20], late[40:48]) == (PROGRAM.TIMED_OUT, struct.pack(">Q", 6))
+
+
+def test_the_answer_to_a_trap_is_delivered(relayed: tuple[Simulator, socket.socket, socket.socket]) -> None:
+    simulator, standby, master = relayed
+    standby.send(datagram(0x05, 7))
+    assert simulator.sides[0].recv(512) == datagram(0x05, 7)
+    simulator.sides[1].send(datagram(0x05, 7))
+    assert master.recv(512) == datagram(0x05, 7)
+    # ibsim would drop it.
+    master.send(datagram(PROGRAM.TRAP_REPRESS, 7))
+    assert standby.recv(512) == datagram(PROGRAM.TRAP_REPRESS, 7)

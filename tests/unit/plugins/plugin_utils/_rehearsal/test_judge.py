@@ -107,6 +107,7 @@ def test_a_move_as_declared() -> None:
         ({"events": [event(21, "m2", "settle", met=False)]}, "node2 is not master, or did not bring the subnet up"),
         ({"events": [event(21, "m1", "hand_over", met=False), event(22, "m2", "settle")]}, "node1: the hand-over took too long"),
         ({"picture": {"lost": 1, "examples": [["%016x" % 0x21, "%016x" % 0x31]]}}, "1 pairs of ports have no route, of 2"),
+        ({"picture": {"lids": {"%016x" % 0x21: 1}}}, "1 of 2 ports are not found after the change, such as node2 mlx5_0 (0x30)"),
         ({"engines": ["ftree"]}, "the routing engine is minhop, declared: ftree"),
         ({"pkeys": {"0x%016x" % 0x21: [0x8001]}, "picture": {"pkeys": {"%016x" % 0x21: [0xFFFF, 0x8002]}}}, "1 ports have other P_Keys than declared"),
     ],
@@ -144,7 +145,8 @@ def test_two_masters_at_once_are_counted() -> None:
         ("", "no result"),
         ("Traceback\n", "no result"),
         ('{"phases": []}', "no result"),
-        (json.dumps({"failed": "no \x1b[1mroom"}), "the simulation failed: no "),
+        ('answer: {"phases": []}', "no result"),
+        ("answer: " + json.dumps({"failed": "no \x1b[1mroom"}), "the simulation failed: no "),
     ],
 )
 def test_another_output_is_an_error(output: str, said: str) -> None:
