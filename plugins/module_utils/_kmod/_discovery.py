@@ -153,7 +153,7 @@ def _limits(seen: Seen) -> Reading:
     low = {kind: value for kind, value in seen.limits.items() if value != limits.UNLIMITED}
     dangers = [
         "memory locked by a %s is limited to %s KiB: programs that register more than that with an adapter fail. "
-        "Declare kernel_modules_memlock: unlimited" % (kind, value)
+        "Declare kernel_modules_memlock: unlimited%s" % (kind, value, ", and kernel_modules_adopt: true, because files set lower limits" if lines else "")
         for kind, value in sorted(low.items())
         if found.may_raise
     ]

@@ -16,6 +16,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import (
     LOAD_PATH,
     NAMING_PATH,
     OPTIONS_PATH,
+    RDMA_PATH,
     Directive,
     Entry,
     dracut_text,
@@ -86,6 +87,19 @@ def test_an_option_that_can_not_be_declared_is_named(text: str) -> None:
     assert problems({value.variable: value.value for value in reading.values}) == []
     declared = {value.variable: value.value for value in reading.values}.get("kernel_modules_options", {})
     assert declared or "option send_queue_size of ib_ipoib" in left(found)
+
+
+def test_the_word_for_files_of_others_is_named_where_there_are_any() -> None:
+    listed = (Entry("ib_umad", "/etc/modules-load.d/site.conf", 1), Entry("ib_uverbs", RDMA_PATH, 1))
+    for found, expected in (
+        (option("send_queue_size=512")._replace(entries=listed), {"kernel_modules_load", "kernel_modules_options"}),
+        (Found(loaded=LOADED, files={OPTIONS_PATH: options_text({"mlx5_core": {"prof_sel": "3"}})}, entries=listed[1:]), set()),
+    ):
+        reading = read(Subject("node1", facts=FACTS, found=SeenOfStack(Seen(found=found))))
+        assert {value.variable for value in reading.values if "kernel_modules_adopt: true" in value.source} == expected
+    lower = Seen(found=Found(may_raise=True, session_limits=(SESSION._replace(value="64"),)), limits={"session": "64"})
+    (danger,) = read(Subject("node1", facts=FACTS, found=SeenOfStack(lower))).dangers
+    assert "kernel_modules_adopt: true, because files set lower limits" in danger
 
 
 def test_other_lines_of_others_are_named_and_those_of_packages_are_not() -> None:
