@@ -1,0 +1,91 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""What is planned for files of others is what modprobe reads afterwards."""
+
+from __future__ import annotations
+
+import posixpath
+import typing as t
+
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import OPTIONS_PATH, options_text, parse_modprobe
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Other
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import conflicts, options_of, plan, warnings
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._takeover import Part, effective, part_of, takeover
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import Wanted
+from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
+from hypothesis import given
+from hypothesis import strategies as st
+
+FOLDER = "/etc/modprobe.d/"
+NAMES = ("a.conf", "rdma-gpu.conf", "rdma-ofed-x.conf", "zz.conf")
+MODULES = ("ib_ipoib", "mlx5_core")
+OPTIONS = st.dictionaries(st.sampled_from(MODULES), st.dictionaries(st.sampled_from(("a", "b")), st.sampled_from(("1", "2")), min_size=1), max_size=2)
+WORDS = st.lists(st.tuples(st.sampled_from(("a", "b", "c")), st.sampled_from(("1", "2"))), min_size=1, max_size=4)
+LINE = st.builds(lambda module, words: "options %s %s" % (module, " ".join("%s=%s" % word for word in words)), st.sampled_from(MODULES), WORDS)
+TEXT = st.lists(st.one_of(LINE, st.sampled_from(("# a", "", "blacklist x"))), min_size=1, max_size=4).map("\n".join)
+
+
+def found_of(texts: t.Mapping[str, str], ours: str) -> Found:
+    """Return the node with these files of others and our file."""
+    directives = tuple(directive for path, text in texts.items() for directive in parse_modprobe(path, text))
+    return Found(files={OPTIONS_PATH: ours}, directives=directives, others={path: Other(text, path) for path, text in texts.items() if "options" in text})
+
+
+def read(texts: t.Mapping[str, str]) -> dict[tuple[str, str], str]:
+    """Return the options that count: the last one in the order of the names of files."""
+    options = {}
+    for path in sorted(texts, key=posixpath.basename):
+        for line in texts[path].splitlines():
+            fields = line.split()
+            if fields[:1] == ["options"]:
+                options.update({(fields[1], word.split("=")[0]): word.split("=")[1] for word in fields[2:]})
+    return options
+
+
+@given(st.dictionaries(st.sampled_from(NAMES), TEXT), OPTIONS, OPTIONS)
+def test_what_counts_is_what_is_declared(files: dict[str, str], former: dict[str, dict[str, str]], options: dict[str, dict[str, str]]) -> None:
+    texts = {FOLDER + name: text for name, text in files.items()}
+    ours = options_text(former)
+    found, wanted = found_of(texts, ours), Wanted(options=options, adopt=True)
+    before = {**texts, OPTIONS_PATH: ours}
+    after = dict(before)
+    for change in plan(wanted, found).about(Kind.FILE):
+        assert before[change.subject] == change.before
+        after[change.subject] = change.after
+    declared = {(module, name): value for module, parameters in options.items() for name, value in parameters.items()}
+    had, has = read(before), read(after)
+    assert {key: has[key] for key in declared} == declared
+    # What others set besides stays as it was. Our former options go.
+    theirs = {key: value for key, value in read(texts).items() if key not in declared}
+    assert {key: value for key, value in has.items() if key not in declared} == theirs
+    moved = options_of(wanted, found)
+    changed = {module for module in MODULES if {key: had[key] for key in had if key[0] == module} != {key: has[key] for key in has if key[0] == module}}
+    # Our own options that change count as changed, also where a file of others hides them.
+    assert changed <= moved.changed and not changed.intersection(moved.moved)
+    assert not conflicts(wanted, found)
+    others = {path: text for path, text in after.items() if path != OPTIONS_PATH and text}
+    again = found_of(others, after[OPTIONS_PATH])
+    assert not plan(wanted, again) and not warnings(wanted._replace(load_now=False), again)
+    assert {(module, name): value for module, row in effective(again.directives, after[OPTIONS_PATH]).items() for name, (value, _path) in row.items()} == has
+
+
+def test_limits_go_until_none_below_the_declared_one_counts() -> None:
+    """Each one that goes may have hidden another one. What is high enough stays."""
+    path = "/etc/security/limits.d/site.conf"
+    text = "* soft memlock 64\n* - memlock 128\n* hard memlock 4096\n* soft memlock 32\n"
+    lines = (Line(path, 1, "64", "soft"), Line(path, 2, "128"), Line(path, 3, "4096", "hard"), Line(path, 4, "32", "soft"))
+    found = Found(session_limits=lines, may_raise=True, others={path: Other(text, path)})
+    (file,) = takeover(Wanted(memlock="4096", adopt=True), found).adopted
+    assert file.after == "* hard memlock 4096\n"
+    assert not takeover(Wanted(memlock="keep", adopt=True), found).adopted
+    assert not takeover(Wanted(memlock="4096"), found).adopted
+
+
+def test_what_files_are_about() -> None:
+    assert part_of("/etc/modprobe.d/x.conf") is Part.OPTIONS
+    assert part_of("/etc/modules") is part_of("/etc/modules-load.d/x.conf") is Part.MODULES
+    assert part_of("/etc/security/limits.conf") is Part.SESSIONS
+    assert part_of("/etc/systemd/system.conf") is Part.SERVICES
