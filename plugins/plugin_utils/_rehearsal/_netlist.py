@@ -27,6 +27,8 @@ _WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 _DESCRIPTION = 60
 # What ibsim has room for without an option: nodes, switches, ports, LIDs.
 _ROOM = (("-N", 2048), ("-S", 256), ("-P", 13312), ("-L", 0x7800))
+# The most ports of a node in the simulator.
+_MOST_PORTS = 254
 # Where the GUID of an adapter would give a port the GUID of another one.
 _SPARE = 0xFE00000000000000
 _HINT = "It is the output of ibnetdiscover without options, as from: ibnetdiscover > FILE"
@@ -104,16 +106,18 @@ def _rate(end: End) -> str:
 
 class _Writer:
     def __init__(self, topology: Topology) -> None:
-        self.nodes = {node.guid: node for node in topology.nodes if node.kind in ("switch", "ca")}
-        self.ends = collections.defaultdict(list)
-        claimed = {(end.node_guid, end.port): (end.peer_guid, end.peer_port) for end in topology.ends}
-        self.half = 0
-        for end in topology.ends:
-            if end.node_guid not in self.nodes or end.peer_guid not in self.nodes or claimed.get((end.peer_guid, end.peer_port)) != (end.node_guid, end.port):
-                self.half += 1
-            else:
+        self.nodes = {node.guid: node for node in topology.nodes if node.kind in ("switch", "ca") and 0 < node.port_count <= _MOST_PORTS}
+        by_place = {(end.node_guid, end.port): end for end in topology.ends if self._fits(end.node_guid, end.port)}
+        self.ends: dict[str, list[End]] = {guid: [] for guid in self.nodes}
+        for place, end in sorted(by_place.items()):
+            other = by_place.get((end.peer_guid, end.peer_port))
+            if other is not None and other is not end and (other.peer_guid, other.peer_port) == place:
                 self.ends[end.node_guid].append(end)
+        self.half = len(topology.ends) - sum(map(len, self.ends.values()))
         self.guids, self.moved = _node_guids(self.nodes.values())
+
+    def _fits(self, guid: str, port: int) -> bool:
+        return guid in self.nodes and 0 < port <= self.nodes[guid].port_count
 
     def _line(self, node: Node, end: End) -> str:
         peer = self.nodes[end.peer_guid]
@@ -129,7 +133,7 @@ class _Writer:
         head = "".join("%s=%s\n" % pair for pair in ids if pair[1]) + "%s=0x%x\n" % (key, guid)
         behind = " base port 0 lid %d lmc %d" % (node.lid, node.lmc) if kind == "Switch" else ""
         name = '%s\t%d "%s"\t\t# "%s"%s\n' % (kind, node.port_count, _name(node), _plain(node.description), behind)
-        return head + name + "".join(self._line(node, end) for end in sorted(self.ends[node.guid], key=lambda end: end.port))
+        return head + name + "".join(self._line(node, end) for end in self.ends[node.guid])
 
     def ports(self) -> tuple[Port, ...]:
         adapters = [node for node in self.nodes.values() if node.kind == "ca"]
@@ -162,12 +166,12 @@ def netlist(text: str, source: str) -> Netlist:
     speeds = collections.Counter(end.speed or "?" for end in topology.ends if end.speed not in _SPEEDS)
     left = [
         ("%d lines that ibnetdiscover does not print, such as %r", (len(topology.unread), (topology.unread or ("",))[0][:60])),
-        ("%d routers", (sum(1 for node in topology.nodes if node.kind == "router"),)),
+        ("%d nodes that the simulator can't have, such as routers", (len(topology.nodes) - len(writer.nodes),)),
         ("%d ends of cables whose other end is not in the file", (writer.half,)),
         ("the GUIDs of %d adapters, which would give two ports one GUID there", (writer.moved,)),
         *(("%d ends of cables with the speed %s, which have HDR there", (count, speed)) for speed, count in sorted(speeds.items(), reverse=True)),
     ]
-    kinds = collections.Counter(node.kind for node in topology.nodes)
+    kinds = collections.Counter(node.kind for node in writer.nodes.values())
     return Netlist(
         text="\n".join(map(writer.record, writer.nodes.values())),
         limits=_limits(list(writer.nodes.values()), topology.ends),

@@ -10,6 +10,8 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._tools._ibnetdiscover import parse_topology
 from ansible_collections.rdma.ofed.plugins.plugin_utils._rehearsal._netlist import netlist
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from support.recordings import CORPUS
 
 LAB = CORPUS.parent / "lab/topologies"
@@ -85,6 +87,28 @@ def test_nothing_of_the_file_reaches_the_simulator_unchecked() -> None:
     assert not [line for line in lines if line.startswith(("do", "include"))]
     assert all(line.isascii() and line.count('"') in (0, 4) for line in lines if line and not line.startswith("["))
     assert any("lines that ibnetdiscover does not print" in words for words in found.left_out)
+
+
+LINES = TWO.split("\n")
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, len(LINES) - 1), st.integers(0, 60), st.sampled_from(["", "0", "9", "2", "[", '"', " ", "\n", "a", "-"])), max_size=6))
+def test_a_damaged_file_is_read_or_refused(damages: list[tuple[int, int, str]]) -> None:
+    lines = list(LINES)
+    for line, column, text in damages:
+        lines[line] = lines[line][:column] + text + lines[line][column + 1 :]
+    try:
+        found = netlist("\n".join(lines), "file")
+    except RdmaError:
+        return
+    after = parse_topology(found.text)
+    counts = {node.guid: node.port_count for node in after.nodes}
+    ends = {(end.node_guid, end.port): (end.peer_guid, end.peer_port) for end in after.ends}
+    # The simulator has each port once, and each cable with both ends.
+    assert not after.unread and len(ends) == len(after.ends)
+    assert all(0 < port <= counts[guid] and ends[peer] == (guid, port) and peer != (guid, port) for (guid, port), peer in ends.items())
+    assert len({port.simulated for port in found.ports}) == len(found.ports)
 
 
 def test_a_large_fabric_needs_room() -> None:
