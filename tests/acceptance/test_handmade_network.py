@@ -267,7 +267,7 @@ def options(lab: Cluster, node: str) -> dict[str, str]:
     return dict(word.split("=", 1) for word in words)
 
 
-@pytest.mark.proves("handmade", debian12=REAL)
+@pytest.mark.proves("modules", debian12=REAL)
 def test_hand_made_settings_of_kernel_modules_are_taken_over_with_consent(lab: Cluster) -> None:
     """modprobe itself reads the same options before and after that, and what was taken over can be given back."""
     before, after = ({path: texts[number] for path, texts in SETTINGS.items()} for number in (0, 1))

@@ -15,18 +15,20 @@ import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _session, _values
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
-from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import (
+    _apt,
     _iblinkinfo,
     _ibnetdiscover,
     _ip,
     _modinfo,
     _opensm_log,
     _port_counters,
+    _rpm,
     _saquery,
     _sminfo,
     _smpquery,
 )
+from ansible_collections.rdma.ofed.plugins.module_utils._tools import _flint as flint
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxconfig as mlxconfig
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxfwreset as mlxfwreset
 from ansible_collections.rdma.ofed.plugins.module_utils._tools import _mlxlink as mlxlink
@@ -81,6 +83,7 @@ def use_confs(text: str) -> None:
 
 
 READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
+    "dpkg-query, configuration": _apt.parse_conffiles,
     "iblinkinfo": _iblinkinfo.parse_active,
     "opensm, moments": lambda text: _opensm_log.parse_moments(text, 2026),
     "iblinkinfo, ports": _iblinkinfo.parse_ports,
@@ -107,6 +110,7 @@ READERS: t.Mapping[str, t.Callable[[str], t.Any]] = {
     "log of opensm": _opensm_log.parse_log,
     "perfquery": _port_counters.parse_counters,
     "rdma link": _ip.parse_rdma_netdevs,
+    "rpm, files": _rpm.parse_fixed,
     "saquery": _saquery.parse_sm_records,
     "saquery, members": _saquery.parse_members,
     "saquery, P_Keys": _saquery.parse_pkeys,
