@@ -199,6 +199,9 @@ def unsaid(interface: Identity, path: str, files: t.Mapping[str, str], *, names:
     """Settings that would be lost with the interface. An ID other than its name may occur elsewhere, and be that of drop-ins of the generated file."""
     text = files.get(path, "")
     found = _netplan_foreign.unsaid(interface, text, names, renderer=renderer)
+    usual = _netplan_foreign.selected(files[each] for each in sorted(own_files(files), key=posixpath.basename)) or NETWORKD
+    if usual != renderer and not all(each.renderer for each in _netplan_foreign.definitions(interface, text)):
+        found.append("renderer %s, which netplan's files select" % usual)
     rest = {**files, path: without(interface, path, text) or ""}
     for each in _netplan_foreign.definitions(interface, text):
         if each.key != interface.name:

@@ -29,6 +29,8 @@ class Definition(t.NamedTuple):
     line: int
     """Counted from 1."""
     node: Node
+    renderer: str
+    """The renderer that the definition or its type names; "" where neither does."""
 
 
 def definitions(interface: Identity, text: str) -> list[Definition]:
@@ -39,8 +41,8 @@ def definitions(interface: Identity, text: str) -> list[Definition]:
     for kind in (ETHERNETS, BONDS):
         group = network.get(kind) if network is not None else None
         for key, item in (group.items if group is not None else {}).items():
-            if _means(interface, kind, key, node=item.value):
-                found.append(Definition(kind, key, item.first + 1, item.value))
+            if group is not None and _means(interface, kind, key, node=item.value):
+                found.append(Definition(kind, key, item.first + 1, item.value, item.value.at("renderer") or group.at("renderer")))
     return found
 
 
@@ -59,6 +61,14 @@ def _means(interface: Identity, kind: str, key: str, *, node: Node) -> bool:
     if new_name:
         return new_name == interface.name
     return name == interface.name if "name" in match.items else at_port
+
+
+def selected(texts: t.Iterable[str]) -> str:
+    """The renderer that files in netplan's order select for the definitions that name none; "" for none. The last file counts."""
+    trees = map(_yaml_marks.read, texts)
+    networks = [tree.get(_NETWORK) for tree in trees if tree is not None]
+    stated = [network.at("renderer") for network in networks if network is not None]
+    return next((renderer for renderer in reversed(stated) if renderer), "")
 
 
 def without(interface: Identity, text: str) -> str | None:
@@ -93,14 +103,13 @@ def without(interface: Identity, text: str) -> str | None:
 
 
 def unsaid(interface: Identity, text: str, names: t.Mapping[str, str], *, renderer: str) -> list[str]:
-    """The settings in the definitions of an interface that no variable expresses, each with its line. `renderer`: the one that netplan uses here."""
+    """The settings in the definitions of an interface that no variable expresses, each with its line. `renderer`: the only one that a definition may name."""
     found = []
     for each in definitions(interface, text):
+        found += ["renderer %s of %s (line %d)" % (each.renderer, each.key, each.line)] if each.renderer not in ("", renderer) else []
         for key, item in each.node.items.items():
             where = " (line %d)" % (item.first + 1)
-            if key == "renderer":
-                found += [key + where] if item.value.text != renderer else []
-            elif key == "set-name":
+            if key == "set-name":
                 # A declared port is a name that we set.
                 match = each.node.get("match")
                 renamed = match is not None and match.at("name") != item.value.text and not names.get(interface.name)
@@ -172,6 +181,7 @@ def _passthrough(definition: Definition, node: Node, names: t.Mapping[str, str])
 # What a declaration expresses, what our file has anyway, and what has no effect.
 _SAID: t.Mapping[str, t.Callable[[Node], bool]] = {
     "match": lambda node: True,
+    "renderer": _is_any,
     "addresses": _is_list,
     "gateway4": _is_any,
     "gateway6": _is_any,

@@ -300,7 +300,7 @@ def test_the_service_is_told_where_only_the_file_of_others_changes() -> None:
         ("link-local: []", "link-local (line 6)"),
         ("link-local: [ipv4]", "link-local (line 6)"),
         ("macaddress: 02:00:00:00:00:01", "macaddress (line 6)"),
-        ("renderer: NetworkManager", "renderer (line 6)"),
+        ("renderer: NetworkManager", "renderer NetworkManager of ib0 (line 4)"),
         ("routes: [{to: 10.30.0.0/16, via: 10.20.0.254, table: 7, on-link: true}]", "routes.table (line 6)"),
         ("routes: [{to: 10.30.0.0/16, scope: host}]", "routes.scope (line 6)"),
         ("routes: [7]", "routes (line 6)"),
@@ -413,6 +413,23 @@ def test_a_renderer_that_only_the_interface_selects_stays() -> None:
     with pytest.raises(Refused, match="renderer: NetworkManager, which no other file"):
         taken({PATH: text}, interruption=True)
     assert taken({PATH: text, "/etc/netplan/00.yaml": "network:\n  renderer: NetworkManager\n"}, interruption=True).adopted
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        # A renderer of all Ethernet devices, and of the whole network in a later file, which counts.
+        ({PATH: "network:\n  renderer: networkd\n  ethernets:\n    renderer: NetworkManager\n" + OWN}, "renderer NetworkManager of ib0 (line 5)"),
+        (
+            {"/etc/netplan/00.yaml": "network:\n  renderer: networkd\n", PATH: "network:\n  renderer: NetworkManager\n  ethernets:\n" + OWN},
+            "renderer NetworkManager, which netplan's files select",
+        ),
+    ],
+)
+def test_an_interface_does_not_change_its_renderer_silently(files: dict[str, str], said: str) -> None:
+    with pytest.raises(Refused) as refused:
+        taken(files)
+    assert said in refused.value.msg
 
 
 def test_with_networkmanager_an_interruption_needs_consent() -> None:
