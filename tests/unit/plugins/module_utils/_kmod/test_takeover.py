@@ -9,10 +9,11 @@ from __future__ import annotations
 import posixpath
 import typing as t
 
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import OPTIONS_PATH, options_text, parse_modprobe
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import NAMING_PATH, OPTIONS_PATH, naming_rule, options_text, parse_modprobe
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found, Other
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Line
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import conflicts, options_of, plan, warnings
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._plan import conflicts, options_of, plan, rule_changed, warnings
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._takeover import Part, effective, part_of, takeover
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._wanted import Wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
@@ -82,6 +83,24 @@ def test_limits_go_until_none_below_the_declared_one_counts() -> None:
     assert file.after == "* hard memlock 4096\n"
     assert not takeover(Wanted(memlock="keep", adopt=True), found).adopted
     assert not takeover(Wanted(memlock="4096"), found).adopted
+
+
+def test_images_of_dracut_are_out_of_date_where_a_rule_is_replaced() -> None:
+    text, wanted = "# names\n" + naming_rule("persistent"), Wanted(device_names="kernel", adopt=True)
+    found = Found(files={NAMING_PATH: text}, others={NAMING_PATH: Other(text, NAMING_PATH)}, dracut=True)
+    assert rule_changed(wanted, found) and not check(wanted, found)
+    assert [change.after for change in plan(wanted, found).about(Kind.FILE)] == ["# names\n" + naming_rule("kernel")]
+    after = found._replace(files={NAMING_PATH: "# names\n" + naming_rule("kernel")}, others={})
+    assert not rule_changed(wanted, after) and not plan(wanted, after)
+
+
+def test_a_rule_that_can_not_be_replaced_is_refused_with_the_reason() -> None:
+    text = 'ACTION=="add", SUBSYSTEM=="infiniband", KERNEL=="mlx5_0", PROGRAM="rdma_rename %k NAME_PCI"\n'
+    found = Found(files={NAMING_PATH: text}, others={NAMING_PATH: Other(text, NAMING_PATH)})
+    (problem,) = check(Wanted(device_names="kernel", adopt=True), found)
+    assert problem.hint.endswith("kernel_modules_adopt leaves line 1, because the rule has conditions of its own: remove the file first")
+    (problem,) = check(Wanted(device_names="kernel"), found._replace(others=None))
+    assert problem.hint.endswith("another rule: replace the rule with kernel_modules_adopt: true, or remove the file first")
 
 
 def test_what_files_are_about() -> None:
