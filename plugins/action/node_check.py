@@ -9,9 +9,11 @@ from __future__ import annotations
 import typing as t
 
 from ..module_utils._check import _concern
+from ..module_utils._opensm._fabrics import declared_of
+from ..module_utils._opensm._partitions._input import memberships
 from ..module_utils._plain import plain
 from ..module_utils._schema._node_check import OPTIONS
-from ..plugin_utils._actions import CollectionAction, completed, value_of
+from ..plugin_utils._actions import CollectionAction, completed, host_of, value_of
 
 
 class ActionModule(CollectionAction):
@@ -39,8 +41,20 @@ class ActionModule(CollectionAction):
         found = {option: value_of(name, task_vars, self._templar) for option, name in known.items()}
         if isinstance(found.get("fabrics"), list):
             # As an argument of the filter that makes the list, all hosts of the play would be searched for templates, again for each host.
-            found["fabrics"] = [_marked(fabric, task_vars.get("ansible_play_hosts_all") or ()) for fabric in found["fabrics"]]
+            found["fabrics"] = [self._completed(_marked(fabric, task_vars.get("ansible_play_hosts_all") or ()), task_vars) for fabric in found["fabrics"]]
         return {**found, **arguments}
+
+    def _completed(self, fabric: t.Any, task_vars: t.Mapping[str, t.Any]) -> t.Any:
+        """A fabric with the partitions of the host, which the designated host declares. The filter would have to search the groups of all hosts."""
+        designated = fabric.get("designated_host") if isinstance(fabric, dict) else None
+        if not designated or designated not in task_vars.get("hostvars", ()):
+            return fabric
+        own = task_vars["hostvars"][designated]
+        settings = declared_of(own, str(fabric.get("fabric")))
+        declared = plain(settings["partitions"] if "partitions" in settings else own.get("opensm_partitions"))
+        groups = {"all", *map(str, task_vars.get("group_names") or ())}
+        known = memberships(declared, host_of(task_vars), groups, manages=bool(fabric.get("designated") or fabric.get("standby")))
+        return {**fabric, "partitions": {"0x%04x" % pkey: membership for pkey, membership in known.items()}}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:
         options = completed(OPTIONS, self._task.args)

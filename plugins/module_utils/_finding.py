@@ -129,6 +129,8 @@ class Code(str, enum.Enum):
     """It crashes repeatedly. Detail: its message about its port, "" for none."""
     PKEY_DIFFERS = "pkey_differs"
     """The membership of a port differs from partitions.conf. Detail: the fabric."""
+    MEMBERSHIP_DIFFERS = "membership_differs"
+    """The membership of a port differs from the declared partitions of its host. Detail: the fabric."""
     NO_INTERFACE = "no_interface"
     """Detail: why, one of the ABSENT_*."""
     NO_CARRIER = "no_carrier"

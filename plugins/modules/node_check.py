@@ -264,6 +264,12 @@ options:
             descriptions may contain. A master on one of them is a warning.
         type: dict
         default: {}
+      partitions:
+        description:
+          - The partitions that all ports of the node on the fabric are members of, by P_Key, such as C("0x0001"), with V(full), V(limited) or V(both).
+          - In the playbooks, they are those in which C(opensm_partitions) names the host or one of its groups.
+        type: dict
+        default: {}
   subnet_manager:
     description: Whether to check the subnet managers of O(fabrics).
     type: bool

@@ -22,6 +22,7 @@ from .._opensm._told._expect import findings as told_findings
 from .._tools._smpquery import SPEEDS
 from ._live._types import Query, Scope, choose_port, names_of
 from ._managers import manager_findings, opensm_findings
+from ._partitions import partition_findings
 
 if t.TYPE_CHECKING:
     from .._facts._ports import Port
@@ -38,9 +39,10 @@ WIDTHS = ("1X", "2X", "4X", "8X", "12X")
 
 def scope_of(wanted: Wanted) -> Scope:
     """What a look has to read for a check, except the declared interfaces."""
+    fabrics = wanted.fabrics if wanted.subnet_manager else ()
     return Scope(
         ports=wanted.ports,
-        queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby) for each in wanted.fabrics) if wanted.subnet_manager else (),
+        queries=tuple(Query(each.fabric, each.ports, each.designated, each.standby, bool(each.partitions)) for each in fabrics),
         pcie=wanted.pcie,
     )
 
@@ -103,7 +105,7 @@ def _managers(wanted: Wanted, found: Found) -> list[Finding]:
         port = fabric_port(wanted, found, fabric)
         # The finding about the port explains why no subnet manager can be queried.
         explained = port is not None and port.phys_state != "LinkUp" and port.name in checked_ports(wanted, found)
-        result += [] if explained else manager_findings(wanted, live, fabric, port=port)
+        result += [] if explained else [*manager_findings(wanted, live, fabric, port=port), *partition_findings(live, fabric)]
     told = [finding for manager in live.managers for finding in told_findings(manager.told)]
     return [*result, *opensm_findings(wanted.fabrics, live), *told]
 

@@ -14,7 +14,7 @@ from .._codes import is_guid, normal_guid, read_int
 from .._errors import Problem
 from .._expectations import EXPECTATIONS
 from .._facts._portname import FORM, QUOTE, Port, find, form_problems, no_such_port, parse_function
-from .._foreign import real
+from .._foreign import integer, real
 from .._schema._node_check import VARIABLES
 from .._schema._values import value_problems
 from .._tools._smpquery import SPEEDS
@@ -166,6 +166,7 @@ def _fabric(entry: Mapping[str, t.Any]) -> Fabric:
     given = {name: value for name, value in entry.items() if value is not None}
     plain: dict[str, t.Any] = {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
     plain["designated_guids"] = _guids(given.get("designated_guids", ()))
+    plain["partitions"] = {integer(key) or 0: str(membership) for key, membership in given.get("partitions", {}).items()}
     plain["standbys"] = {str(host): _guids(guids) for host, guids in given.get("standbys", {}).items()}
     return Fabric(**plain)
 

@@ -28,6 +28,8 @@ class Fabric(t.NamedTuple):
     """Port GUIDs of the designated host, where known."""
     standbys: t.Mapping[str, t.Sequence[str]] = {}
     """The hosts that are standby for the designated one, with their port GUIDs where known, and their other names."""
+    partitions: t.Mapping[int, str] = {}
+    """The partitions that name this node or one of its groups, by P_Key without the membership bit, with its membership."""
 
     @property
     def managed_here(self) -> bool:

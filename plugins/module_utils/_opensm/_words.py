@@ -42,6 +42,10 @@ FORMS: t.Mapping[Code, Form] = {
         cause="by partitions.conf of fabric {detail} it is {wanted}",
         next_step="wait for the next sweep of opensm, or 'systemctl reload rdma-opensm@{detail}' on the host of the master; then see its log",
     ),
+    Code.MEMBERSHIP_DIFFERS: Form(
+        cause="opensm_partitions of fabric {detail} declares it, and the subnet manager may know a former port GUID of this node",
+        next_step="run rdma.ofed.site; with --limit, for this node and the group opensm",
+    ),
 }
 
 

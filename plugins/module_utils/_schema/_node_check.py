@@ -113,6 +113,7 @@ OPTIONS: dict[str, t.Any] = {
             "designated_names": {"type": "list", "elements": "str", "default": []},
             "designated_guids": {"type": "list", "elements": "str", "default": []},
             "standbys": {"type": "dict", "default": {}},
+            "partitions": {"type": "dict", "default": {}},
         },
     },
     "subnet_manager": {"type": "bool", "default": True},

@@ -22,8 +22,9 @@ from ..._opensm._conf import parse_conf
 from ..._opensm._places import fabric_of, file_path, unit_name
 from ..._opensm._processes import read_processes
 from ..._opensm._told._look import listen
+from ..._opensm._told._tables import read_table
 from ..._tools import _saquery, _sminfo, _smpquery
-from ._types import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, scope_of
+from ._types import Card, Live, Manager, Master, Opensm, Process, Query, Scope, choose_port, names_of, ports_on, scope_of
 
 if t.TYPE_CHECKING:
     from ..._facts._ports import Port
@@ -97,7 +98,8 @@ def _bound(fabric: str, ports: t.Iterable[Port], root: str) -> Port | None:
 
 
 def _manager(run: Runner, query: Query, port: Port | None, *, live: Live, root: str) -> Manager:
-    manager = Manager(query.fabric, port.name if port else "")
+    tables = {each.name: read_table(root, each) for each in ports_on(query.ports, live.ports)} if query.partitions else {}
+    manager = Manager(query.fabric, port.name if port else "", tables=tables)
     if query.designated or query.standby:
         stopped = query.fabric not in {process.fabric for process in live.opensm.processes} and _is_stopped(run, query.fabric)
         bound = _bound(query.fabric, live.ports, root) or port

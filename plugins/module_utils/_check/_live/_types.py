@@ -62,6 +62,8 @@ class Query(t.NamedTuple):
     """The ports on it, for a node on several fabrics; empty means any port."""
     designated: bool = False
     standby: bool = False
+    partitions: bool = False
+    """Whether the node is in partitions, so that the P_Key tables of its ports are read."""
 
 
 class Manager(t.NamedTuple):
@@ -81,6 +83,8 @@ class Manager(t.NamedTuple):
     """What our opensm says about its files, where this node is to run one."""
     stopped: bool = False
     """Whether our opensm did not fail: if it does not run, it was stopped."""
+    tables: t.Mapping[str, t.Mapping[int, bool]] = {}
+    """The P_Key tables of the ports on the fabric, by port name, as `table_of` reads them; empty where they are not needed."""
 
 
 class Scope(t.NamedTuple):
@@ -136,9 +140,14 @@ def names_of(scope: Scope, ports: t.Sequence[Port], netdevs: t.Iterable[Netdev],
     return tuple(dict.fromkeys((*of_interfaces, *sorted((port.name for port in rails), key=natural))))
 
 
+def ports_on(fabric_ports: t.Sequence[str], ports: t.Iterable[Port]) -> list[Port]:
+    """The ports of a node that are on a fabric."""
+    return [port for port in ports if (port.infiniband and is_named(port._asdict(), fabric_ports) if fabric_ports else port.in_fabric)]
+
+
 def choose_port(names: t.Collection[str], ports: t.Iterable[Port], fabric_ports: t.Sequence[str]) -> Port | None:
     """The port through which the subnet manager is queried: the first of the named ports that is ACTIVE, else any ACTIVE port."""
-    candidates = [port for port in ports if (port.infiniband and is_named(port._asdict(), fabric_ports) if fabric_ports else port.in_fabric)]
+    candidates = ports_on(fabric_ports, ports)
     order = {name: position for position, name in enumerate(names)}
     candidates.sort(key=lambda port: (port.state != "ACTIVE", order.get(port.name, len(order)), port.name))
     return candidates[0] if candidates else None

@@ -90,6 +90,24 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     return Resolved(named, tuple((guid, held, host) for guid, (held, host) in sorted(ports.items())))
 
 
+def memberships(declared: t.Any, host: str, groups: t.Collection[str], *, manages: bool = False) -> dict[int, str]:
+    """The membership of a host in each partition that names it, or one of its `groups`, by P_Key. A host entry wins over those of groups.
+
+    Partitions that also name port GUIDs are left out: one of them may be a port of the host, with a membership of its own. Wrong entries are, too.
+    `manages`: whether the host has a subnet manager, which opensm itself makes a member of some partitions.
+    """
+    found: dict[int, str] = {}
+    for entry in declared if isinstance(declared, (list, tuple)) else ():
+        partition = None if entry_problems(VARIABLE, entry) else read_entry(entry)
+        if partition is None or any(member.kind == "port_guid" or (manages and member.name == "SELF") for member in partition.members):
+            continue
+        if not (manages and partition.pkey == DEFAULT_PKEY):
+            own = [member for member in partition.members if (member.kind == "group" and member.name in groups) or (member.kind, member.name) == ("host", host)]
+            last = max(own, key=lambda member: member.kind == "host", default=None)
+            found.update({partition.pkey: last.membership} if last else {})
+    return found
+
+
 def unseen(partition: Partition, inventory: Inventory) -> dict[str, str]:
     """The members of a validated partition whose port GUIDs are unknown, with their membership."""
     return {host: membership for host, membership in _claims(partition, inventory) if not (inventory.guids or {}).get(host)}
