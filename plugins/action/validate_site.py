@@ -21,7 +21,7 @@ from ..module_utils._site._leaving import ROLES, WHOLE, left_out, merged, takes_
 from ..module_utils._site._looks import IDENTITY
 from ..module_utils._site._machines import machine_marks
 from ..module_utils._site._names import OWN, PUBLISHED, concerns, is_known, own_names
-from ..module_utils._site._problems import host_problems, node_problems, playbook_problems
+from ..module_utils._site._problems import host_problems, node_problems, playbook_problems, site_notes
 from ..module_utils._site._settled import ORDER, settled
 from ..plugin_utils import _looks
 from ..plugin_utils._actions import ControllerAction, completed, host_of, value_of
@@ -153,6 +153,9 @@ class ActionModule(ControllerAction):
         if not problems:
             result["addresses"] = [address._asdict() for address in addresses_of(subject)]
         notes = [remark for concern in CONCERNS.values() for remark in concern.remarks(subject)]
+        # Once for the site: the list may be long, and so may that of all hosts.
+        if subject.host == (task_vars.get("ansible_play_hosts") or [subject.host])[0]:
+            notes += site_notes(subject)
         if notes:
             result["warnings"] = notes
         for name, concern in CONCERNS.items():

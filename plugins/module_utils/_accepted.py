@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import datetime
 import fnmatch
+import re
 import typing as t
 
-from ._errors import Problem, did_you_mean, unknown_keys
+from ._errors import Problem, describe, did_you_mean, unknown_keys
 from ._finding import Code, Severity
 from ._foreign import decimal
 
@@ -23,6 +24,7 @@ _TEXTS = ("code", "host", "port", "reason")
 # Nothing is known about an unchecked host, so that can't be accepted.
 _CODES = tuple(code.value for code in Code if code != Code.UNCHECKED)
 _AWAY = "a host that is away is left out of a run with --limit '!HOST', or taken out of its group until it is back"
+_PATTERN = re.compile(r"[*?\[]")
 _DATE = "a date such as 2026-12-31, the last day on which it counts"
 _ENDS = "one end of the link, or a list of both, such as leaf1/12: the name or GUID of a node, and the number of its port"
 
@@ -141,6 +143,18 @@ def problems(variable: str, value: t.Any) -> list[Problem]:
     if not isinstance(value, (list, tuple)):
         return [Problem(variable, value, "a list of findings that are accepted")]
     return [problem for index, entry in enumerate(value) for problem in _entry_problems("%s[%d]" % (variable, index), entry)]
+
+
+def gone(variable: str, value: t.Any, hosts: t.Iterable[str], codes: t.Container[str]) -> list[str]:
+    """The entries for a host that is not in the inventory, in words. `codes`: of findings about hosts; others may be about any node of a fabric."""
+    known = {name.lower() for host in hosts for name in (str(host), str(host).partition(".")[0])}
+    entries = [(index, entry) for index, entry in enumerate(value if isinstance(value, (list, tuple)) else ()) if not _entry_problems("", entry)]
+    return [
+        "%s[%d].host is %s, and no host of the inventory has that name: if it has left or was renamed, remove or correct the entry"
+        % (variable, index, describe(entry["host"]))
+        for index, entry in entries
+        if entry["code"] in codes and entry.get("host") and not _PATTERN.search(entry["host"]) and entry["host"].lower() not in known
+    ]
 
 
 def entries_of(value: t.Iterable[t.Mapping[str, t.Any]]) -> tuple[Accepted, ...]:

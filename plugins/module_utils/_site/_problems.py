@@ -11,9 +11,12 @@ import typing as t
 
 from .. import _accepted
 from .._check._input import port_problems
+from .._check._words import FORMS as NODE_FORMS
 from .._concern import Subject
 from .._concerns._registry import CONCERNS, SITE, TABLES
 from .._errors import Problem
+from .._fabric._words import COUNTER_FORMS
+from .._fabric._words import FORMS as FABRIC_FORMS
 from .._foreign import decimal
 from .._schema._values import value_problems
 from ._names import misspelt, own_problems, unknown
@@ -23,6 +26,8 @@ if t.TYPE_CHECKING:
 
 # A number with more digits is no number of hosts, and Python refuses to parse very long ones.
 _BATCH = re.compile(r"^([0-9]{1,9})(%?)\Z")
+# The codes of findings that are about hosts of the inventory only. Others may be about a switch, which the inventory does not have.
+_OF_HOSTS = frozenset(code.value for code in NODE_FORMS if code not in FABRIC_FORMS and code not in COUNTER_FORMS)
 
 
 def _is_batch(value: t.Any) -> bool:
@@ -46,6 +51,11 @@ def _site_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
     """Problems of site variables, including consents: a value that is no boolean must not count as consent."""
     accepted = _accepted.problems("rdma_accepted", variables["rdma_accepted"]) if "rdma_accepted" in variables else []
     return [*value_problems(TABLES[SITE], variables), *accepted]
+
+
+def site_notes(subject: Subject) -> list[str]:
+    """What may be wrong with the variables of the site, in words. It is read from one host: a list of all hosts is searched."""
+    return _accepted.gone("rdma_accepted", subject.variables.get("rdma_accepted"), subject.groups.get("all", ()), _OF_HOSTS)
 
 
 def playbook_problems(variables: Mapping[str, t.Any], playbook: str) -> list[Problem]:

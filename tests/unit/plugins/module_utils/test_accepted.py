@@ -10,7 +10,7 @@ import datetime
 import typing as t
 
 import pytest
-from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted, Spot, entries_of, match, problems, words
+from ansible_collections.rdma.ofed.plugins.module_utils._accepted import Accepted, Spot, entries_of, gone, match, problems, words
 
 NODE = Spot(frozenset(("node7.cluster", "node7")), frozenset(("mlx5_0/1", "0x1")))
 LEAF = Spot(frozenset(("leaf1",)), frozenset(("12",)))
@@ -80,3 +80,16 @@ def test_what_is_wrong_is_named(value: t.Any, expected: str) -> None:
 def test_nothing_is_accepted_of_a_host_that_was_not_checked() -> None:
     (problem,) = problems("rdma_accepted", [{"code": "unchecked", "host": "node2", "reason": "away for repair"}])
     assert problem.variable == "rdma_accepted[0].code" and "--limit '!HOST'" in problem.hint
+
+
+def test_hosts_that_are_gone() -> None:
+    def entry(host: str, code: str = "pending", **more: str) -> dict[str, str]:
+        return {"code": code, "host": host, "reason": "known", **more}
+
+    hosts = ["node1", "node2.cluster"]
+    known = [entry("node1"), entry("NODE2"), entry("node2.cluster"), entry("gpu*"), entry("leaf1", "link_slower"), {"code": "pending"}, None, 7]
+    assert gone("rdma_accepted", known, hosts, {"pending"}) == []
+    assert gone("rdma_accepted", [*known, entry("node3")], hosts, {"pending"}) == [
+        "rdma_accepted[8].host is 'node3', and no host of the inventory has that name: if it has left or was renamed, remove or correct the entry"
+    ]
+    assert gone("rdma_accepted", "x", hosts, {"pending"}) == []

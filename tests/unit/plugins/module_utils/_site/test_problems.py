@@ -11,9 +11,10 @@ import typing as t
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import port_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._survey import placement
 from ansible_collections.rdma.ofed.plugins.module_utils._site._names import KNOWN, PLAIN
-from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import playbook_problems, serial_problems
+from ansible_collections.rdma.ofed.plugins.module_utils._site._problems import playbook_problems, serial_problems, site_notes
 from hypothesis import given
 from hypothesis import strategies as st
 from support.subjects import host_problems, node_problems
@@ -349,3 +350,11 @@ def test_what_a_host_lacks_is_of_that_host_and_of_the_roles_concerned() -> None:
 )
 def test_ports_whose_driver_this_run_brings_are_not_missed_yet(facts: dict[str, t.Any], comes: bool) -> None:
     assert (node_problems(GONE, {"ports": [], **facts}, True) == {}) is comes
+
+
+def test_accepted_findings_of_a_host_that_is_gone() -> None:
+    entries = [{"code": code, "host": "node3", "reason": "known"} for code in ("pending", "link_slower", "link_degraded")]
+    assert [note.partition(" is ")[0] for note in site_notes(Subject("node1", {"rdma_accepted": entries}, groups={"all": ["node1"]}))] == [
+        "rdma_accepted[0].host"
+    ]
+    assert site_notes(Subject("node1", {"rdma_accepted": entries}, groups={"all": ["node1", "node3"]})) == []
