@@ -145,7 +145,7 @@ def problems(variable: str, value: t.Any) -> list[Problem]:
     return [problem for index, entry in enumerate(value) for problem in _entry_problems("%s[%d]" % (variable, index), entry)]
 
 
-def gone(variable: str, value: t.Any, hosts: t.Iterable[str], codes: t.Container[str]) -> list[str]:
+def gone(variable: str, value: t.Any, hosts: t.Iterable[str], *, codes: t.Container[str]) -> list[str]:
     """The entries for a host that is not in the inventory, in words. `codes`: of findings about hosts; others may be about any node of a fabric."""
     known = {name.lower() for host in hosts for name in (str(host), str(host).partition(".")[0])}
     entries = [(index, entry) for index, entry in enumerate(value if isinstance(value, (list, tuple)) else ()) if not _entry_problems("", entry)]

@@ -55,7 +55,7 @@ def _site_problems(variables: Mapping[str, t.Any]) -> list[Problem]:
 
 def site_notes(subject: Subject) -> list[str]:
     """What may be wrong with the variables of the site, in words. It is read from one host: a list of all hosts is searched."""
-    return _accepted.gone("rdma_accepted", subject.variables.get("rdma_accepted"), subject.groups.get("all", ()), _OF_HOSTS)
+    return _accepted.gone("rdma_accepted", subject.variables.get("rdma_accepted"), subject.groups.get("all", ()), codes=_OF_HOSTS)
 
 
 def playbook_problems(variables: Mapping[str, t.Any], playbook: str) -> list[Problem]:

@@ -88,8 +88,8 @@ def test_hosts_that_are_gone() -> None:
 
     hosts = ["node1", "node2.cluster"]
     known = [entry("node1"), entry("NODE2"), entry("node2.cluster"), entry("gpu*"), entry("leaf1", "link_slower"), {"code": "pending"}, None, 7]
-    assert gone("rdma_accepted", known, hosts, {"pending"}) == []
-    assert gone("rdma_accepted", [*known, entry("node3")], hosts, {"pending"}) == [
+    assert gone("rdma_accepted", known, hosts, codes={"pending"}) == []
+    assert gone("rdma_accepted", [*known, entry("node3")], hosts, codes={"pending"}) == [
         "rdma_accepted[8].host is 'node3', and no host of the inventory has that name: if it has left or was renamed, remove or correct the entry"
     ]
-    assert gone("rdma_accepted", "x", hosts, {"pending"}) == []
+    assert gone("rdma_accepted", "x", hosts, codes={"pending"}) == []
