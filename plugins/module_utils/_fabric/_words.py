@@ -158,7 +158,7 @@ FORMS: t.Mapping[Code, Form] = {
         "not in the fabric",
         "a node of its name or of its adapters' GUIDs",
         "a host, a driver or a link that is down",
-        "see 'rdma link' on the host, then its cable",
+        "see 'rdma link' on the host, then its cable; if it has left, take it out of the inventory and of fabric_hosts",
     ),
     Code.HOSTS_UNMATCHED: Form(
         "no node of the name of any of {detail} hosts",
