@@ -139,15 +139,13 @@ class ActionModule(ControllerAction):
             refused = {name: list(own) for name, own in ((name, _refusals(abouts[name], CONCERNS[name])) for name in coming) if own}
             result["refusals"] = [refusal for own in refused.values() for refusal in own]
             leaves = left_out({**of_host, **refused})
-            foreseen: dict[str, t.Any] = {}
             for name, concern in CONCERNS.items():
-                foreseen.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
+                result.update(concern.foreseen(abouts[name]._replace(found=None) if name in leaves else abouts[name]))
             # The roles replace the outcomes that an earlier playbook of this run has left.
             stays = not any("%s_outcome" % role in task_vars for role in ORDER)
-            foreseen["settled"] = settled(CONCERNS, abouts, leaves) if stays else []
-            _looks.keep_judged(subject.host, foreseen)
-            result.update(foreseen)
+            result["settled"] = settled(CONCERNS, abouts, leaves) if stays else []
         result["left_out"] = leaves
+        _looks.keep_judged(subject.host, {**result, "refusals": []})
         local = task_vars.get("ansible_connection") == "local"
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)
         if not problems:

@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 # SPDX-License-Identifier: GPL-3.0-or-later
 
-"""The hosts that a play of playbook site has work for."""
+"""The hosts that a play has work for."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ description:
   - Returns those hosts of a pattern that a play of the playbook C(site) must serve, as M(rdma.ofed.validate_site) found in this run. A task costs a process
     for each host of its play, also where it is skipped.
   - A host that was not validated in this run is served.
+  - With O(unfinished), returns those that the summary of the run has not called done instead.
   - One host without work is added where there is any. It waits, because Ansible ends the whole run where all hosts of a play fail.
   - Where a host has a name that a pattern could take for something else, such as one with a blank, the pattern itself is returned.
 options:
@@ -32,6 +33,10 @@ options:
     description: The name of a value that the validation returned. Hosts where it is false have no work.
     type: str
     default: ""
+  unfinished:
+    description: Whether the hosts that the summary of the run called done have no work, whatever the validation found.
+    type: bool
+    default: false
   lacking:
     description: The name of a value that the validation returned. Hosts where it is true have no work.
     type: str
@@ -70,7 +75,8 @@ class LookupModule(LookupBase):
         names = lookup_loader.get("inventory_hostnames", loader=self._loader, templar=self._templar)
         hosts = [str(host) for host in names.run(list(terms), variables=variables)]
         judged = {host: _looks.recall_judged(host) for host in hosts}
-        served = [host for host in hosts if _has_work(judged[host], options)]
+        done = _looks.recall_done() if options.get("unfinished") else frozenset()
+        served = [host for host in hosts if (host not in done if options.get("unfinished") else _has_work(judged[host], options))]
         known = set(served)
         # What a host is settled in is the measure: one with work elsewhere may have failed there.
         waiting = sorted((host for host in hosts if host not in known and not _looks.recall_record(host).kind), key=lambda host: -len(_settled(judged[host])))

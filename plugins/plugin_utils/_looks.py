@@ -24,7 +24,7 @@ from ..module_utils._foreign import read_json
 from ..module_utils._site._ends import Record
 
 _LOOKS, _SURVEYS, _RECORDS, _SILENT = "rdma-ofed-looks", "rdma-ofed-surveys", "rdma-ofed-records", "rdma-ofed-silent"
-_ARRIVALS, _JUDGED = "rdma-ofed-arrivals", "rdma-ofed-judged"
+_ARRIVALS, _JUDGED, _DONE = "rdma-ofed-arrivals", "rdma-ofed-judged", "rdma-ofed-done"
 # Seconds. On a large site hours can pass between the look at a host and the last role, and others may change the node in between.
 _MAX_AGE = 3600
 
@@ -109,6 +109,17 @@ def recall_judged(host: str) -> dict[str, t.Any] | None:
     """What the validation found that a host needs; None where this run has not validated it."""
     judged = _read(_path(_JUDGED, host))
     return judged if isinstance(judged, dict) else None
+
+
+def keep_done(hosts: t.Iterable[str]) -> None:
+    """Keep which hosts the summary of the run calls done."""
+    _write(_path(_DONE, ""), sorted(hosts))
+
+
+def recall_done() -> frozenset[str]:
+    """The hosts that the last summary of this run called done."""
+    done = _read(_path(_DONE, ""))
+    return frozenset(map(str, done)) if isinstance(done, list) else frozenset()
 
 
 def keep_record(host: str, *, changed: bool = False, kind: str = "", task: str = "", said: str = "") -> None:

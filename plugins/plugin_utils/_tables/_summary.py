@@ -9,6 +9,7 @@ from __future__ import annotations
 import typing as t
 
 from ...module_utils._site._summary import render
+from .. import _looks
 from .._actions import show
 from .._end_of_run import findings_of, host_of_run
 
@@ -28,7 +29,9 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
         own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=alive)
         hosts[host] = own._replace(deviates=host in told or host in named, deviations=told.get(host, ()), untouched=host in untouched)
     show(render(hosts, predicted=predicted))
+    done = [host for host, own in hosts.items() if own.is_done]
+    _looks.keep_done(done)
     return {
-        "done": [host for host, own in hosts.items() if own.is_done],
+        "done": done,
         "reasons": {host: own.reasons() for host, own in hosts.items() if not own.is_done},
     }

@@ -61,6 +61,18 @@ def test_a_host_with_work_in_another_play_waits_last() -> None:
     assert served(role="ofed") == ["node3", "node4"]
 
 
+def test_hosts_that_are_not_done_are_served_at_the_end() -> None:
+    judged()
+    assert LookupModule().run(["rdma"], {"groups": {"rdma": HOSTS}}, unfinished=True) == list(HOSTS)
+    _looks.keep_done(["node1", "node3", "node5"])
+    assert LookupModule().run(["rdma"], {"groups": {"rdma": HOSTS}}, unfinished=True) == ["node2", "node4", "node1"]
+
+
+def test_hosts_that_are_left_out_are_served_alone() -> None:
+    judged(node2={"left_out": {"all": ["no root"]}}, node3={"left_out": {}})
+    assert served(having="left_out") == ["node2", "node1"]
+
+
 def test_nothing_to_do_is_a_play_of_the_host_that_waits() -> None:
     judged()
     assert served(role="ipoib") == ["node1"]
