@@ -19,6 +19,7 @@ import typing as t
 
 T = t.TypeVar("T")
 
+_NOTHING = type(None)
 _UNIONS = (t.Union, getattr(types, "UnionType", t.Union))
 _MAPPINGS = (dict, collections.abc.Mapping)
 _SEQUENCES: t.Mapping[t.Any, t.Callable[[t.Iterable[t.Any]], t.Any]] = {
@@ -102,7 +103,7 @@ def _read_union(arguments: tuple[t.Any, ...], data: t.Any) -> t.Any:
     """Parse a union. At most one of its types may be other than None, because JSON could not distinguish them."""
     if data is None:
         return None
-    (form,) = (argument for argument in arguments if argument is not type(None))
+    (form,) = (argument for argument in arguments if argument is not _NOTHING)
     return _read(form, data)
 
 

@@ -18,6 +18,9 @@ from .._errors import CommandFailed, Unsupported
 if t.TYPE_CHECKING:
     from ansible.module_utils.basic import AnsibleModule
 
+# This takes the place of run_command.
+# pylint: disable=ansible-bad-function
+
 # The exit status of timeout(1) from coreutils after a timeout.
 TIMED_OUT = 124
 _ENVIRONMENT = {"LC_ALL": "C", "LANGUAGE": "C", "DEBIAN_FRONTEND": "noninteractive"}
