@@ -77,24 +77,21 @@ def without(interface: Identity, text: str) -> str | None:
     if tree is None or not found or not tree.block or not tree.items[_NETWORK].value.block:
         return None
     network = tree.items[_NETWORK].value
-    paths: list[tuple[str, ...]] = []
-    for kind in (ETHERNETS, BONDS):
-        keys = [each.key for each in found if each.kind == kind]
-        group = network.get(kind)
-        if group is not None and keys:
-            if not group.block:
-                return None
-            paths += [(_NETWORK, kind, key) for key in keys] if len(keys) < len(group.items) else [(_NETWORK, kind)]
-    left = tree
-    for path in paths:
-        left = left.without(path)
+    left, lines = tree, []
+    for kind in dict.fromkeys(each.kind for each in found):
+        group, keys = network.items[kind], [each.key for each in found if each.kind == kind]
+        if not group.value.block:
+            return None
+        lines += [group.value.items[key] for key in keys]
+        if len(keys) < len(group.value.items):
+            for key in keys:
+                left = left.without((_NETWORK, kind, key))
+        else:
+            # The comments between the keys stay.
+            lines.append(group._replace(last=group.first))
+            left = left.without((_NETWORK, kind))
     if set(left.items[_NETWORK].value.items) <= {"version"}:
         return "" if set(left.items) == {_NETWORK} else None
-    items = [network.items[path[1]] if len(path) == 2 else network.items[path[1]].value.items[path[2]] for path in paths]
-    if not all(item.alone for item in items):
-        return None
-    # A path to a whole group: the comments between its keys stay, so only the lines of the keys themselves go.
-    lines = [each for path, item in zip(paths, items) for each in ([item._replace(last=item.first), *item.value.items.values()] if len(path) == 2 else [item])]
     if not all(item.alone for item in lines):
         return None
     rest = _yaml_marks.cut(text, lines)
