@@ -11,9 +11,10 @@ import typing as t
 from ..module_utils._schema._arrange import OPTIONS
 from ..plugin_utils._actions import ControllerAction
 from ..plugin_utils._arranged import _batches, _firmware, _gpus, _pairs, _pending, _rehearsal, _subnet_managers
+from ..plugin_utils._inventory import inventory_of
 from ..plugin_utils._managers import reading
 
-_KINDS = {
+_KINDS: t.Mapping[str, t.Callable[..., t.Dict[str, t.Any]]] = {
     "batches": _batches.answer,
     "firmware": _firmware.answer,
     "gpus": _gpus.answer,
@@ -39,4 +40,7 @@ class ActionModule(ControllerAction):
 
     def answer(self, arguments: t.Mapping[str, t.Any], task_vars: dict[str, t.Any]) -> dict[str, t.Any]:
         with reading():
+            if arguments["after"]:
+                changed = inventory_of(arguments["after"], self._loader)
+                return _rehearsal.answer(arguments, task_vars, self._templar, changed=changed)
             return _KINDS[arguments["kind"]](arguments, task_vars, self._templar)

@@ -125,6 +125,10 @@ options:
     description: Of V(rehearsal), C(opensm.conf) as the opensm of the simulation writes it.
     type: str
     default: ""
+  after:
+    description: Of V(rehearsal), an inventory with the change. The default is that of the run.
+    type: path
+    default: ""
   managers:
     description: Of V(rehearsal), the hosts of group C(opensm) after the change, in their order. By default, these are those of the inventory.
     type: list

@@ -114,3 +114,16 @@ def test_an_upgrade_of_the_hosts_of_subnet_managers(inventory: pathlib.Path, tmp
     assert [line["host"] for line in found["timeline"] if line["words"] == "is MASTER"] == [NEW, OLD]
     assert [line["host"] for line in found["timeline"] if line["words"] == "is stopped"] == [NEW, OLD]
     assert found["masters"][-1] == ["after", OLD] and found["several"] == 0
+
+
+@pytest.mark.proves("rehearsal", debian12=REAL)
+def test_an_inventory_with_the_change(inventory: pathlib.Path, tmp_path: pathlib.Path, base: str) -> None:
+    changed = yaml.safe_load(inventory.read_text(encoding="utf-8"))
+    changed["all"]["children"]["opensm"] = {"hosts": {THIRD: {"opensm_priority": 7}}, "vars": {"opensm_routing_engine": ["updn"]}}
+    after = tmp_path / "after.yml"
+    after.write_text(yaml.safe_dump(changed), encoding="utf-8")
+    run = rehearse(inventory, after=str(after), image_base=base, report_dir=str(tmp_path))
+    assert run.status == 0, run.output
+    found = report(tmp_path)
+    assert found["states"]["after"] == {OLD: "", NEW: "", THIRD: "MASTER"}
+    assert (found["engines"], found["pairs"]["after"][1]) == ({"before": "minhop", "after": "updn"}, 0)

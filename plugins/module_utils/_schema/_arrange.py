@@ -29,6 +29,7 @@ OPTIONS: dict[str, t.Any] = {
     "found": {"type": "list", "elements": "dict", "default": []},
     "source": {"type": "path", "default": ""},
     "template": {"type": "str", "default": ""},
+    "after": {"type": "path", "default": ""},
     "managers": {"type": "list", "elements": "str", "default": []},
     "variables": {"type": "dict", "default": {}},
     "restart": {"type": "bool", "default": False},

@@ -89,6 +89,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_undrain_tasks": {"type": "str"},
     "rdma_upgrade_groups": {"type": "list", "default": []},
     "rdma_verify": {"type": "bool", "default": True},
+    "rehearse_after": {"type": "path", "default": ""},
     "rehearse_fabric": {"type": "path"},
     "rehearse_image": {"type": "str", "default": ""},
     "rehearse_image_base": {"type": "str", "default": "debian:12-slim"},

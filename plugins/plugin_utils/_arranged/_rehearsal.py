@@ -12,12 +12,15 @@ import typing as t
 from ...module_utils._errors import Problem, RdmaError, nearest, require_none
 from ...module_utils._opensm import _placement
 from ...module_utils._opensm._input import problems
+from ...module_utils._opensm._placement import Groups, Hostvars
 from ...module_utils._schema._opensm import OPTIONS, VARIABLES
 from .._actions import completed, value_of
 from .._facts_of_run import mark
 from .._rehearsal import _declared, _plan
 from .._rehearsal._declared import Change
 from .._rehearsal._netlist import Netlist, netlist
+
+Site = t.Tuple[Groups, Hostvars]
 
 _KNOWN = frozenset(VARIABLES) - {"opensm_state"}
 
@@ -65,25 +68,28 @@ def _fabric_name(task_vars: t.Mapping[str, t.Any], templar: t.Any, *, groups: t.
     )
 
 
-def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], templar: t.Any) -> dict[str, t.Any]:
+def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], templar: t.Any, *, changed: Site | None = None) -> dict[str, t.Any]:
+    """The plan. `changed`: groups and variables of an inventory with the change."""
     source = str(arguments["source"])
     fabric: Netlist = netlist(_read(source), source)
-    groups, hostvars = task_vars["groups"], task_vars["hostvars"]
-    change = _change(arguments, groups)
-    name = _fabric_name(task_vars, templar, groups=groups)
-    hosts = [str(host) for host in groups.get("all", ())]
-    ports = _declared.ports_of(hosts, hostvars, fabric)
+    now: Site = (task_vars["groups"], task_vars["hostvars"])
+    change = _change(arguments, (changed or now)[0])
+    name = _fabric_name(task_vars, templar, groups=now[0])
     template = arguments["template"]
     frame = _declared.Frame(name, fabric, template, _declared.Secrets(), lambda options: completed(OPTIONS, options), source)
 
-    def state(planned: Change) -> _declared.State:
+    def state(site: Site, planned: Change) -> _declared.State:
+        groups, hostvars = site
+        ports = _declared.ports_of([str(host) for host in groups.get("all", ())], hostvars, fabric)
         return _declared.state(frame, *_declared.changed(groups, hostvars, planned, ports=ports))
 
-    found = _plan.plan(state(Change()), state(change), fabric, template=template, patience=arguments["patience"], restart=arguments["restart"])
+    states = (state(now, Change()), state(changed or now, change))
+    found = _plan.plan(*states, fabric=fabric, template=template, patience=arguments["patience"], restart=arguments["restart"])
+    words = ["the inventory becomes %s" % arguments["after"]] if changed else []
     summary = {
         **found["summary"],
         "title": "Rehearsal on the fabric %s of %s, with %d switches and %d adapters" % (name, source, fabric.switches, fabric.adapters),
-        "changes": _plan.changes_of(change, restart=arguments["restart"]),
+        "changes": [*words, *_plan.changes_of(change, restart=arguments["restart"])],
         "run": mark(),
     }
     # The fabric of a site fills many screens.

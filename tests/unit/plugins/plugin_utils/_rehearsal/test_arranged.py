@@ -4,11 +4,14 @@
 
 from __future__ import annotations
 
+import pathlib
 import typing as t
 
 import pytest
+from ansible.parsing.dataloader import DataLoader
 from ansible_collections.rdma.ofed.plugins.module_utils._errors import RdmaError
 from ansible_collections.rdma.ofed.plugins.plugin_utils._arranged._rehearsal import answer
+from ansible_collections.rdma.ofed.plugins.plugin_utils._inventory import inventory_of
 from support.recordings import CORPUS
 
 FABRIC = CORPUS.parent / "lab/topologies/3-nodes.topo"
@@ -71,3 +74,35 @@ def test_without_a_group_there_is_nothing_to_rehearse() -> None:
     with pytest.raises(RdmaError) as caught:
         answer({"source": str(FABRIC), "managers": [], "variables": {}}, {"groups": {"all": HOSTS}, "hostvars": {host: {} for host in HOSTS}}, Templar())
     assert "group opensm has no host" in caught.value.msg
+
+
+INVENTORY = """\
+all:
+  hosts: {node1: , node2: , node3: {role: storage}}
+  children:
+    opensm:
+      hosts: {node3: , node1: }
+      vars: {opensm_standby: true, opensm_priority: "{{ 4 + 6 }}"}
+"""
+
+
+def test_an_inventory_with_the_change(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "inventory.yml"
+    path.write_text(INVENTORY, encoding="utf-8")
+    changed = inventory_of(str(path), DataLoader())
+    arguments = {"source": str(FABRIC), "template": TEMPLATE, "managers": [], "variables": {}, "restart": False, "patience": 60, "after": "changed"}
+    now = {"groups": {"all": HOSTS, "opensm": ["node1"]}, "hostvars": {host: {} for host in HOSTS}}
+    found = answer(arguments, now, Templar(), changed=changed)["summary"]
+    assert found["changes"] == ["the inventory becomes changed"]
+    assert [(each["host"], each["part"], each["priority"]) for each in found["before"]["managers"]] == [("node1", "master", 13)]
+    assert [(each["host"], each["part"], each["priority"]) for each in found["after"]["managers"]] == [("node3", "master", 10), ("node1", "standby", 9)]
+
+
+@pytest.mark.parametrize("text", [None, "all: {hosts: {}}"])
+def test_an_inventory_that_is_none_is_refused(tmp_path: pathlib.Path, text: str | None) -> None:
+    path = tmp_path / "inventory.yml"
+    if text is not None:
+        path.write_text(text, encoding="utf-8")
+    with pytest.raises(RdmaError) as caught:
+        inventory_of(str(path), DataLoader())
+    assert str(path) in caught.value.msg
