@@ -50,8 +50,6 @@ baselines:
 
 # Roll out firmware leaf by leaf: ansible-playbook -i inventory rdma.ofed.firmware --limit leaf_leaf1
 # More groups: the hosts on two leaves, and a group for each number of adapters.
----
-plugin: rdma.ofed.fabric
 groups:
   dual_rail: fabric_leaves | length > 1
 keyed_groups:
