@@ -42,7 +42,7 @@ class Placement(t.NamedTuple):
     places: list[Place]
     """The place of the host in each of its fabrics."""
     own: list[Problem]
-    """Problems of this host's place: its fabric has no subnet manager."""
+    """Problems of this host's place: its fabric has no subnet manager, or it would give a partition a member that does not exist."""
     common: list[Problem]
     """Problems of the group as a whole; empty except on the one host that reports them."""
     election: Election
@@ -75,16 +75,15 @@ def _as_declared(known: Election, host: str, groups: Groups, *, hostvars: Hostva
     return elect(member._replace(standby=standby) if member.host == host else member for member in members)
 
 
-def _strangers(known: Election, groups: Groups, hostvars: Hostvars) -> list[Problem]:
-    """Problems of partition members that are not in the inventory. Facts are not needed for that, so it is known before the first change."""
+def _strangers(places: Sequence[Place], variables: Mapping[str, t.Any], groups: Groups) -> list[Problem]:
+    """Problems of partition members that are not in the inventory, on a host that manages their fabric. They are known before the first change."""
     found: dict[Problem, None] = {}
-    for fabric, host in known.designated.items():
-        own = hostvars[host]
-        settings = declared_of(own, fabric)
-        if "partitions" in settings:
-            found.update(dict.fromkeys(unknown_members(settings["partitions"], groups, "opensm_fabrics.%s.partitions" % fabric)))
-        else:
-            found.update(dict.fromkeys(unknown_members(own.get(VARIABLE), groups)))
+    for place in places:
+        settings = declared_of(variables, place.fabric)
+        if place.role != RESTING and "partitions" in settings:
+            found.update(dict.fromkeys(unknown_members(settings["partitions"], groups, "opensm_fabrics.%s.partitions" % place.fabric)))
+        elif place.role != RESTING:
+            found.update(dict.fromkeys(unknown_members(variables.get(VARIABLE), groups)))
     return list(found)
 
 
@@ -117,13 +116,13 @@ def placement(
     missing = uncovered(known.fabrics, host, fabrics) if known.sound and not absent else []
     # If no fabric has a manager, the problem is the same for all hosts.
     own, of_all = (missing, []) if known.fabrics else ([], missing)
+    if not absent:
+        own = [*own, *_strangers(places, variables, groups)]
     if playing is None:
         return Placement(places, own, [], known)
     common += of_all
     if known.fabrics and known.sound and not absent:
         common += unmanaged(known.fabrics, variables.get("opensm_fabrics"))
-    if not absent:
-        common += _strangers(known, groups, hostvars)
     group = variables.get("rdma_hosts") or ALL
     # A pattern that is no group name selects a part of the hosts, so it does not tell which hosts are outside.
     if isinstance(group, str) and group in groups:

@@ -162,19 +162,20 @@ PARTITIONS = [{"name": "storage", "pkey": 1, "members": [{"host": "node3"}, {"ho
 def test_members_that_have_left_the_inventory_are_known_before_the_first_change(own: dict[str, t.Any], variable: str) -> None:
     groups = {"opensm": ["node1"], "all": ["node1", "node2"]}
 
-    def common(**variables: t.Any) -> list[str]:
-        found = placement("node1", groups=groups, hostvars={"node1": {**own, **variables}}, variables={**own, **variables}, playing=["node1"]).common
+    def said(host: str = "node1", **variables: t.Any) -> list[str]:
+        found = placement(host, groups=groups, hostvars={"node1": {}}, variables={**own, **variables}, playing=[host]).own
         return ["%s is %s (%s)" % (problem.variable, problem.value, problem.hint) for problem in found]
 
-    assert common() == [
+    assert said() == [
         "%s[0].members[0].host is node3 (it has no such host; did you mean node2? If it has left, remove the entry)" % variable,
         "%s[0].members[2].group is gpus (it has no such group; if it has left, remove the entry)" % variable,
     ]
-    assert common(opensm_state="unmanaged") == []
+    assert said(opensm_state="unmanaged") == []
+    assert said("node2") == []
 
 
 @pytest.mark.parametrize("partitions", [None, "", "x", 7, {}, [None], [{"members": [{"host": 7}]}]])
 def test_malformed_partitions_are_reported_elsewhere(partitions: t.Any) -> None:
     hostvars = {"node1": {"opensm_partitions": partitions}}
     found = placement("node1", groups={"opensm": ["node1"], "all": ["node1"]}, hostvars=hostvars, variables=hostvars["node1"], playing=["node1"])
-    assert found.common == []
+    assert (found.own, found.common) == ([], [])
