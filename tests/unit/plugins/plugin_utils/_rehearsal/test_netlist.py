@@ -118,7 +118,7 @@ def test_a_large_fabric_needs_room() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("", "no node"), ("{}", "it begins with '{}'"), (TWO + "\n" + TWO, "a node twice"), (TWO.split("\n\n")[0], "no adapter with a cable")],
+    [("", "no node"), ("{}", "it begins with '{}'"), (TWO + "\n" + TWO, "a node twice"), (TWO.partition("\n\n")[0], "no adapter with a cable")],
 )
 def test_a_file_of_something_else_is_refused(text: str, said: str) -> None:
     with pytest.raises(RdmaError) as caught:
