@@ -49,7 +49,7 @@ REST = (
     Stage("molecule-opensm_ha", ("molecule-opensm_ha",), 440, "rdma-ha", after=LABS, part=1),
     Stage("acceptance-rest", ("acceptance-rest",), 1390, "rdma-accept", after=LABS, part=1),
     Stage("acceptance-fleet", ("acceptance-fleet",), 700, "rdma-sick", after=LABS, part=1),
-    Stage("acceptance-labs", ("acceptance-labs",), 1020, "rdma-labs", after=LABS, part=1),
+    Stage("acceptance-labs", ("acceptance-labs",), 1250, "rdma-labs", after=LABS, part=1),
 )
 # Machines run alone: their emulated processors use the whole computer.
 LONGEST = (
@@ -86,7 +86,7 @@ LONGEST = (
     Stage("report", ("report-test",), 120, after=BASE, part=1),
     Stage("docs", ("docs",), 150, after=BASE, part=1),
     Stage("release-check", ("release-check",), 150, after=BASE, part=1),
-    Stage("round-trips", ("round-trips",), 700, after=BASE, part=1),
+    Stage("round-trips", ("round-trips",), 650, after=BASE, part=1),
 )
 
 CHECKS: dict[str, tuple[Stage, ...]] = {"test": TEST, "test-all": (*TEST, *REST), "nightly": (*TEST, *REST, *LONGEST)}
