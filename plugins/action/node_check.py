@@ -10,9 +10,10 @@ import typing as t
 
 from ..module_utils._check import _concern
 from ..module_utils._opensm._fabrics import declared_of
-from ..module_utils._opensm._partitions._input import memberships
+from ..module_utils._opensm._partitions._input import members_of, memberships
 from ..module_utils._plain import plain
 from ..module_utils._schema._node_check import OPTIONS
+from ..plugin_utils import _looks
 from ..plugin_utils._actions import CollectionAction, completed, host_of, value_of
 
 
@@ -49,11 +50,16 @@ class ActionModule(CollectionAction):
         designated = fabric.get("designated_host") if isinstance(fabric, dict) else None
         if not designated or designated not in task_vars.get("hostvars", ()):
             return fabric
-        own = task_vars["hostvars"][designated]
-        settings = declared_of(own, str(fabric.get("fabric")))
-        declared = plain(settings["partitions"] if "partitions" in settings else own.get("opensm_partitions"))
+        # The variables of another host take templates, and a partition may name all hosts: the first host reads them for the others.
+        key = "%s %s %s" % (self._task._uuid, designated, fabric.get("fabric"))
+        partitions = _looks.recall_survey(key, "partitions")
+        if partitions is None:
+            own = task_vars["hostvars"][designated]
+            settings = declared_of(own, str(fabric.get("fabric")))
+            partitions = members_of(plain(settings["partitions"] if "partitions" in settings else own.get("opensm_partitions")))
+            _looks.keep_survey(key, "partitions", partitions)
         groups = {"all", *map(str, task_vars.get("group_names") or ())}
-        known = memberships(declared, host_of(task_vars), groups, manages=bool(fabric.get("designated") or fabric.get("standby")))
+        known = memberships(partitions, host_of(task_vars), groups, manages=bool(fabric.get("designated") or fabric.get("standby")))
         return {**fabric, "partitions": {"0x%04x" % pkey: membership for pkey, membership in known.items()}}
 
     def _looked(self, task_vars: dict[str, t.Any]) -> dict[str, t.Any] | None:

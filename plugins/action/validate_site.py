@@ -145,7 +145,7 @@ class ActionModule(ControllerAction):
             stays = not any("%s_outcome" % role in task_vars for role in ORDER)
             result["settled"] = settled(CONCERNS, abouts, leaves) if stays else []
         result["left_out"] = leaves
-        _looks.keep_judged(subject.host, {**result, "refusals": []})
+        _looks.keep_judged(subject.host, result)
         local = task_vars.get("ansible_connection") == "local"
         result["machine"] = [] if local else machine_marks(_looks.recall(subject.host, IDENTITY, ages=False), subject.facts)
         if not problems:

@@ -90,21 +90,32 @@ def resolve(partition: Partition, inventory: Inventory) -> Resolved:
     return Resolved(named, tuple((guid, held, host) for guid, (held, host) in sorted(ports.items())))
 
 
-def memberships(declared: t.Any, host: str, groups: t.Collection[str], *, manages: bool = False) -> dict[int, str]:
-    """The membership of a host in each partition that names it, or one of its `groups`, by P_Key. A host entry wins over those of groups.
+def members_of(declared: t.Any) -> list[dict[str, t.Any]]:
+    """The hosts and groups that each partition names, in a form for `memberships`, of JSON types: for all hosts, the declaration is read once.
 
-    Partitions that also name port GUIDs are left out: one of them may be a port of the host, with a membership of its own. Wrong entries are, too.
-    `manages`: whether the host has a subnet manager, which opensm itself makes a member of some partitions.
+    Partitions that also name port GUIDs are left out: one of them may be a port of a host, with a membership of its own. Wrong entries are, too.
     """
-    found: dict[int, str] = {}
+    found = []
     for entry in declared if isinstance(declared, (list, tuple)) else ():
         partition = None if entry_problems(VARIABLE, entry) else read_entry(entry)
-        if partition is None or any(member.kind == "port_guid" or (manages and member.name == "SELF") for member in partition.members):
-            continue
-        if not (manages and partition.pkey == DEFAULT_PKEY):
-            own = [member for member in partition.members if (member.kind == "group" and member.name in groups) or (member.kind, member.name) == ("host", host)]
-            last = max(own, key=lambda member: member.kind == "host", default=None)
-            found.update({partition.pkey: last.membership} if last else {})
+        if partition is not None and not any(member.kind == "port_guid" for member in partition.members):
+            named: dict[str, dict[str, str]] = {"host": {}, "group": {}}
+            for member in partition.members:
+                named.get(member.kind, {}).setdefault(member.name, member.membership)
+            found.append({"pkey": partition.pkey, "self": any(member.name == "SELF" for member in partition.members), **named})
+    return found
+
+
+def memberships(partitions: t.Iterable[t.Mapping[str, t.Any]], host: str, groups: t.Collection[str], *, manages: bool = False) -> dict[int, str]:
+    """The membership of a host in each partition that names it, or one of its `groups`, by P_Key. A host entry wins over those of groups.
+
+    `partitions`: as from `members_of`. `manages`: whether the host has a subnet manager, which opensm itself makes a member of some partitions.
+    """
+    found: dict[int, str] = {}
+    for each in partitions:
+        if not (manages and (each["self"] or each["pkey"] == DEFAULT_PKEY)):
+            membership = each["host"].get(host) or next((own for name, own in each["group"].items() if name in groups), None)
+            found.update({each["pkey"]: membership} if membership else {})
     return found
 
 

@@ -7,9 +7,11 @@
 from __future__ import annotations
 
 import pathlib
+import types
 import typing as t
 
 import pytest
+from ansible import constants
 from ansible_collections.rdma.ofed.plugins.action import node_check
 from ansible_collections.rdma.ofed.plugins.module_utils._check import _words
 from ansible_collections.rdma.ofed.plugins.module_utils._check._input import wanted_of
@@ -18,7 +20,7 @@ from ansible_collections.rdma.ofed.plugins.module_utils._check._live._types impo
 from ansible_collections.rdma.ofed.plugins.module_utils._check._partitions import partition_findings
 from ansible_collections.rdma.ofed.plugins.module_utils._check._types import Fabric
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
-from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import memberships
+from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._input import members_of, memberships
 from ansible_collections.rdma.ofed.plugins.modules.node_check import OPTIONS
 
 PORT = Port(name="mlx5_0/1", device="mlx5_0", port=1, link_layer="InfiniBand", state="ACTIVE", phys_state="LinkUp", sm_lid=1)
@@ -97,20 +99,26 @@ PARTITIONS = [
 
 def test_what_is_declared_for_a_host() -> None:
     groups = {"all", "gpu"}
-    assert memberships(PARTITIONS, "node1", groups) == {0x7FFF: "full", 1: "limited", 2: "limited", 5: "limited"}
+    assert memberships(members_of(PARTITIONS), "node1", groups) == {0x7FFF: "full", 1: "limited", 2: "limited", 5: "limited"}
     # opensm itself makes the port of a subnet manager a member of these.
-    assert memberships(PARTITIONS, "node1", groups, manages=True) == {1: "limited", 2: "limited"}
-    assert memberships(PARTITIONS, "node2", {"all"}) == {0x7FFF: "full", 3: "full"}
+    assert memberships(members_of(PARTITIONS), "node1", groups, manages=True) == {1: "limited", 2: "limited"}
+    assert memberships(members_of(PARTITIONS), "node2", {"all"}) == {0x7FFF: "full", 3: "full"}
 
 
 @pytest.mark.parametrize("declared", [None, "", "x", 7, {}, [None, 7, {}, {"name": "a"}], [entry(1, {"host": "", "x": "y"})]])
 def test_wrong_declarations_are_reported_elsewhere(declared: t.Any) -> None:
-    assert memberships(declared, "node1", {"all"}) == {}
+    assert memberships(members_of(declared), "node1", {"all"}) == {}
 
 
-def completed(fabric: t.Any, **designated: t.Any) -> t.Any:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(constants, "DEFAULT_LOCAL_TMP", str(tmp_path))
+
+
+def completed(fabric: t.Any, task: str = "1", host: str = "node1", **designated: t.Any) -> t.Any:
     action = node_check.ActionModule.__new__(node_check.ActionModule)
-    return action._completed(fabric, {"inventory_hostname": "node1", "group_names": ["gpu"], "hostvars": {"sm1": designated}})
+    action._task = types.SimpleNamespace(_uuid=task)
+    return action._completed(fabric, {"inventory_hostname": host, "group_names": ["gpu"], "hostvars": {"sm1": designated}})
 
 
 def test_the_designated_host_declares_them() -> None:
@@ -121,7 +129,17 @@ def test_the_designated_host_declares_them() -> None:
     of_fabric = {name: option.get("default") for name, option in OPTIONS["fabrics"]["options"].items()}
     assert wanted_of({**options, "fabrics": [{**of_fabric, **found}]}).fabrics[0].partitions == {1: "limited", 2: "limited"}
     own = {"ib": {"partitions": PARTITIONS[2:3]}}
-    assert completed(fabric, opensm_partitions=PARTITIONS, opensm_fabrics=own)["partitions"] == {"0x0002": "limited"}
+    assert completed(fabric, "2", opensm_partitions=PARTITIONS, opensm_fabrics=own)["partitions"] == {"0x0002": "limited"}
+
+
+def test_the_declaration_is_read_once_for_all_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A partition may name each of them, so reading it for each would cost the square."""
+    read: list[t.Any] = []
+    monkeypatch.setattr(node_check, "members_of", lambda declared: read.append(declared) or members_of(declared))
+    fabric = {"fabric": "ib", "designated_host": "sm1"}
+    found = {host: completed(fabric, host=host, opensm_partitions=PARTITIONS[3:4])["partitions"] for host in ("node1", "node2", "node3")}
+    assert found == {"node1": {}, "node2": {"0x0003": "full"}, "node3": {}}
+    assert len(read) == 1
 
 
 @pytest.mark.parametrize("fabric", [None, 7, {}, {"designated_host": ""}, {"designated_host": "gone"}, {"fabric": "ib"}])
