@@ -4,9 +4,9 @@
 
 """A discovered fabric as the simulator reads it. Pure, and linear in nodes and cables.
 
-ibsim reads the output of ibnetdiscover, with more commands in it than that has, and stops or misreads what it does not know. So the file is written anew from
-what the parser understood, and what is left out is named. ibsim gives each port of an adapter the GUID of the adapter plus the number of the port, whatever
-the file says: files for subnet managers have the simulated GUIDs.
+ibsim reads the output of ibnetdiscover and commands of its own, and stops at other lines or misreads them. The file is therefore rendered from what the parser
+has read, and what is left out is named. ibsim gives each port of an adapter the GUID of the adapter plus the number of the port, whatever the file says: files
+for subnet managers have the simulated GUIDs.
 """
 
 from __future__ import annotations
