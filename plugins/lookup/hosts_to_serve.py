@@ -17,7 +17,7 @@ description:
     for each host of its play, also where it is skipped.
   - A host that was not validated in this run is served.
   - With O(unfinished), returns those that the summary of the run has not called done instead.
-  - One host without work is added where there is any. It waits, because Ansible ends the whole run where all hosts of a play fail.
+  - Where hosts have work, one host without work is added. It waits, because Ansible ends the whole run where all hosts of a play fail.
   - Where a host has a name that a pattern could take for something else, such as one with a blank, the pattern itself is returned.
 options:
   _terms:
@@ -51,7 +51,7 @@ EXAMPLES = r"""
 
 RETURN = r"""
 _raw:
-  description: Names of hosts, the pattern, or V(!all) where it has no host.
+  description: Names of hosts, the pattern, or V(!all) where no host has work.
   type: list
   elements: str
 """
@@ -80,7 +80,7 @@ class LookupModule(LookupBase):
         known = set(served)
         # What a host is settled in is the measure: one with work elsewhere may have failed there.
         waiting = sorted((host for host in hosts if host not in known and not _looks.recall_record(host).kind), key=lambda host: -len(_settled(judged[host])))
-        found = [*served, *waiting[:1]]
+        found = [*served, *waiting[:1]] if served else []
         return (found if all(map(_NAME.match, found)) else list(terms)) or [NONE]
 
 

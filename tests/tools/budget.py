@@ -14,11 +14,11 @@ import yaml
 
 COMPUTE_NODE = 2
 SM_NODE = 3
-TASKS = 5
+TASKS = 3
 """Limit for a compute node. The controller forks a worker for each task, also for a skipped one: 25 ms of processor time."""
-WAITING = 10
-"""One compute node of all also waits in the plays that have work for others only: if all hosts of a play fail, Ansible ends the run for every host. The tasks
-that run once for all hosts run on it, too."""
+WAITING = 4
+"""One compute node of all also waits in the plays that have work for others only, here for the subnet manager: if all hosts of a play fail, Ansible ends the
+run for every host. The tasks that run once for all hosts run on it, too."""
 
 
 def managers(inventory: pathlib.Path) -> set[str]:

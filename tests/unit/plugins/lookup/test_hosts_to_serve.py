@@ -73,9 +73,11 @@ def test_hosts_that_are_left_out_are_served_alone() -> None:
     assert served(having="left_out") == ["node2", "node1"]
 
 
-def test_nothing_to_do_is_a_play_of_the_host_that_waits() -> None:
+def test_nothing_to_do_is_a_play_without_hosts() -> None:
     judged()
-    assert served(role="ipoib") == ["node1"]
+    assert served(role="ipoib") == ["!all"]
+    _looks.keep_done(HOSTS)
+    assert LookupModule().run(["rdma"], {"groups": {"rdma": HOSTS}}, unfinished=True) == ["!all"]
 
 
 def test_without_hosts_the_play_has_none() -> None:
