@@ -44,7 +44,7 @@ extends_documentation_fragment:
   - rdma.ofed.attributes.action
 attributes:
   check_mode:
-    description: Does not write the files in O(report_dir) and O(dest), and no archive.
+    description: Does not write the files in O(report_dir) and O(dest), and no archive, but for the file of V(summary).
     support: full
 options:
   kind:
@@ -83,6 +83,8 @@ options:
         those with findings first.
       - The XML file has a test case for each finding, and one for each host without any, which passes, or is skipped where the host waits for its fabric.
       - Of V(pairs), a folder for the results as JSON, in C(pair-test.json). Of V(rehearsal) likewise, in C(rehearsal.json).
+      - Of V(summary), a folder for the same as data, in a file of its own for each run, such as C(run-2026-03-01T12-00-00Z-4711.json). It is written in check
+        mode, too.
     type: path
     default: ""
   foresee:

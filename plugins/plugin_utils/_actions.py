@@ -59,7 +59,7 @@ class CollectionAction(ActionBase):
             self._record(UNREACHABLE if result.get("unreachable") else FAILED, str(result.get("msg") or ""), known)
         # A prediction runs in check mode within a normal run, so its change does not count.
         elif result.get("changed") and bool(self._task.check_mode) == bool(context.CLIARGS.get("check")):
-            _looks.keep_record(host_of(known), changed=True)
+            _looks.keep_record(host_of(known), changed=True, changes=result.get("changes") or ())
         # Results that do not come from a module are not marked by ansible-core.
         marked: dict[str, t.Any] = untrusted(result)
         return marked

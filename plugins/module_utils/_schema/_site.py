@@ -77,6 +77,7 @@ VARIABLES: t.Mapping[str, t.Mapping[str, t.Any]] = {
     "rdma_reboot_timeout": {"type": "int", "default": 1800},
     "rdma_rebuild_tasks": {"type": "str"},
     "rdma_remove": {"type": "bool", "default": False},
+    "rdma_report_dir": {"type": "path", "default": ""},
     "rdma_require_file_systems": {"type": "bool", "default": True},
     "rdma_restore": {"type": "bool", "default": False},
     "rdma_serial": {"type": "raw", "default": 1},

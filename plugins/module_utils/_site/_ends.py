@@ -22,6 +22,12 @@ class Record(t.NamedTuple):
     task: str = ""
     """The name of that task, as it is printed."""
     said: str = ""
+    changes: tuple[tuple[str, ...], ...] = ()
+    """What modules have changed, or would change, as texts in the order of CHANGE."""
+
+
+CHANGE = ("kind", "subject", "aspect", "needs")
+"""The fields of a change on record. Values are left out: files can have secrets."""
 
 
 def generic(text: str, names: t.Iterable[str]) -> str:

@@ -6,12 +6,43 @@
 
 from __future__ import annotations
 
+import json
+import os
 import typing as t
 
+from ansible import context
+
+from ...module_utils._site._pending import pending_of
+from ...module_utils._site._run_report import as_data
 from ...module_utils._site._summary import render
 from .. import _looks
 from .._actions import show
 from .._end_of_run import findings_of, host_of_run
+from .._facts_of_run import as_set
+from .._files import moment, write_file
+
+if t.TYPE_CHECKING:
+    from ...module_utils._site._summary import Host
+
+_KEPT = ("run", "report")
+
+
+def _write(folder: str, hosts: t.Mapping[str, Host], task_vars: t.Mapping[str, t.Any], *, predicted: bool) -> str:
+    """Write the file for other programs; return its path. Raises RdmaError."""
+    now = moment()
+    # A run may print more than one summary. The last one replaces the file.
+    path = _looks.recall_survey(*_KEPT) or os.path.join(folder, "run-%s-%d.json" % (now.replace(":", "-"), os.getppid()))
+    _looks.keep_survey(*_KEPT, path)
+    about = {
+        "time": now,
+        "playbooks": [str(name) for name in context.CLIARGS.get("args") or ()],
+        "limit": str(context.CLIARGS.get("subset") or ""),
+        "check_mode": predicted,
+    }
+    entries = {host: pending_of(as_set(task_vars["hostvars"], host).get("rdma_pending") or [], "rdma_pending of " + host) for host in hosts}
+    pending = {host: [entry.result() for entry in own] for host, own in entries.items()}
+    write_file(path, json.dumps(as_data(hosts, pending=pending, about=about), indent=1) + "\n")
+    return str(path)
 
 
 def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], predicted: bool) -> dict[str, t.Any]:
@@ -29,6 +60,9 @@ def answer(arguments: t.Mapping[str, t.Any], task_vars: t.Mapping[str, t.Any], p
         own = host_of_run(host, task_vars, variables=arguments["variables"], failures=arguments["failures"], alive=alive)
         hosts[host] = own._replace(deviates=host in told or host in named, deviations=told.get(host, ()), untouched=host in untouched)
     show(render(hosts, predicted=predicted))
+    # After the summary, so that it is shown even if the folder can't be written.
+    if arguments["report_dir"]:
+        show("Report of this run: " + _write(arguments["report_dir"], hosts, task_vars, predicted=predicted))
     done = [host for host, own in hosts.items() if own.is_done]
     _looks.keep_done(done)
     return {

@@ -25,7 +25,8 @@ def play(folder: pathlib.Path, cases: list[str]) -> playbook_runs.Done:
     fleet.write_answers(folder)
     (folder / "hosts.json").write_text(json.dumps(fleet.inventory(cases, folder)), encoding="utf-8")
     connections = str(fleet.CONNECTIONS)
-    return playbook_runs.run("playbook", "-i", "hosts.json", "rdma.ofed.site", folder=folder, ANSIBLE_CONNECTION_PLUGINS=connections)
+    report = "rdma_report_dir=%s" % (folder / "reports")
+    return playbook_runs.run("playbook", "-i", "hosts.json", "-e", report, "rdma.ofed.site", folder=folder, ANSIBLE_CONNECTION_PLUGINS=connections)
 
 
 def test_each_host_ends_as_it_should_and_one_as_declared_costs_few_tasks(tmp_path: pathlib.Path) -> None:
@@ -42,3 +43,11 @@ def test_each_host_ends_as_it_should_and_one_as_declared_costs_few_tasks(tmp_pat
     calls = {path.name: path.stat().st_size for path in (tmp_path / "calls").iterdir()}
     assert calls["n00002-rdma_facts"] == budget.COMPUTE_NODE and "n00002-ipoib" not in calls
     assert calls["n00003-rdma_facts"] == budget.COMPUTE_NODE and calls["n00003-ipoib"] == 1
+    (path,) = (tmp_path / "reports").iterdir()
+    report = json.loads(path.read_text(encoding="utf-8"))
+    assert report["playbooks"] == ["rdma.ofed.site"] and report["check_mode"] is False
+    hosts = report["hosts"]
+    assert [hosts["n%05d" % number]["state"] for number in range(6)] == ["done", "done", "done", "done", "left_out", "left_out"], hosts
+    assert hosts["n00004"]["left_out"]["all"][0].startswith("unreachable: "), hosts
+    assert hosts["n00003"]["changed"] and not hosts["n00002"]["changed"], hosts
+    assert report["totals"] == {"hosts": 6, "changed": 1, "done": 4, "partly": 0, "left_out": 2, "failed": 0, "unreachable": 0, "untouched": 0}

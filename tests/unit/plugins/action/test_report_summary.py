@@ -70,6 +70,16 @@ def test_what_is_only_foreseen_is_no_change() -> None:
     assert _looks.recall_record("node1").changed
 
 
+def test_what_was_changed_adds_up_without_its_values() -> None:
+    change = {"kind": "file", "subject": "/etc/opensm.conf", "aspect": "", "before": "", "after": "sm_key 0x1", "needs": "restart"}
+    run(ipoib, {"changed": True, "changes": [change, {**change, "subject": "/etc/partitions.conf"}]})
+    run(ipoib, {"changed": True, "changes": [change]})
+    run(ipoib, {"failed": True, "msg": "no"})
+    kept = _looks.recall_record("node1")
+    assert kept.changes == (("file", "/etc/opensm.conf", "", "restart"), ("file", "/etc/partitions.conf", "", "restart"))
+    assert kept.kind == FAILED and kept.changed
+
+
 def test_that_a_host_was_changed_stays() -> None:
     run(ipoib, {"changed": True})
     run(ipoib, {"failed": True, "msg": "no"})
