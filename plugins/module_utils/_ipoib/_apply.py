@@ -35,6 +35,8 @@ if t.TYPE_CHECKING:
 
 # How long the effects of a back-end may take to show, in seconds. A busy node with many interfaces takes a while.
 SETTLE_TIMEOUT = 60.0
+# A busy node can need longer, and says that it is still at work on the interfaces.
+BUSY_TIMEOUT = 600.0
 SETTLE_STEP = 0.25
 
 # After this time the back-end is told again: a reload alone does not retry an interface that it has given up on. Then after three times as
@@ -240,7 +242,10 @@ class Applier:
             if not again.plan and not said:
                 return again
             now = time.monotonic()
-            if due <= now < deadline and not driver.busy(found):
+            busy = now >= due and driver.busy(found)
+            if busy and now < start + BUSY_TIMEOUT:
+                deadline = max(deadline, now + SETTLE_TIMEOUT / NUDGE_FACTOR)
+            if due <= now < deadline and not busy:
                 driver.nudge(again._replace(dissents=said), found)
                 # The back-end may take long to carry out this command.
                 told = time.monotonic()
@@ -250,8 +255,8 @@ class Applier:
                 left = [change.words() for change in again.plan.changes]
                 left += [dissent.words() for dissent in said]
                 raise CommandFailed(
-                    "%s did not apply the change within %g s; still missing: %s; see %s"
-                    % (self.backend.name or "the node", SETTLE_TIMEOUT, "; ".join(left), self.backend.see),
+                    "%s did not apply the change within %d s; still missing: %s; see %s"
+                    % (self.backend.name or "the node", round(now - start), "; ".join(left), self.backend.see),
                     left=left,
                 )
             time.sleep(SETTLE_STEP)

@@ -68,3 +68,9 @@ def test_what_is_at_work_is_not_made_to_begin_again() -> None:
     node = Node(done_at=8, busy_until=9)
     node.settle()
     assert node.nudges == []
+
+
+def test_what_is_at_work_has_longer_but_not_for_ever() -> None:
+    Node(done_at=300, busy_until=299).settle()
+    with pytest.raises(CommandFailed, match=r"within 6[0-9][0-9] s; still missing: bond0 ports"):
+        Node(done_at=9999, busy_until=9999).settle()
