@@ -50,6 +50,7 @@ _SUBJECTS: t.Mapping[str, str] = {
 # Aspects with a more readable name; "" for those that need none.
 _ASPECTS: t.Mapping[tuple[str, str], str] = {
     ("unit", "state"): "",
+    ("unit", "memlock"): "restart for locked memory",
     ("package", "hold"): "",
     ("package", "state"): "",
     ("unit", "generated_files"): "generated files",

@@ -79,7 +79,7 @@ options:
       - The limit of locked memory of sessions (PAM) and services (systemd), V(unlimited) or a number of KiB. V(keep) leaves the limits of
         the node alone.
       - It is written to C(/etc/security/limits.d/rdma-ofed.conf) and C(/etc/systemd/system.conf.d/rdma-ofed.conf), and systemd reads its
-        configuration again. Services that run get it when they are restarted.
+        configuration again. Services that run get it when they are restarted. See O(allow_interruption).
       - A lower limit that others have set for all users stays, with a warning, unless O(adopt=true).
     type: str
     default: unlimited
@@ -109,6 +109,15 @@ options:
         Warnings name them with the reason.
       - An initramfs that contains such a module is rebuilt where the options that count change, or where it lacks the files
         that had them.
+    type: bool
+    default: false
+  allow_interruption:
+    description:
+      - Whether daemons that run with a lower limit of locked memory than O(memlock), and pass it on to the jobs, sessions or containers that
+        they start, are restarted. C(slurmd), C(containerd), C(dockerd), and an C(sshd) without PAM are.
+      - A daemon is restarted only where what it has started goes on. Its unit must have C(KillMode=process), and nothing may be restarted with
+        it. Where C(dockerd) runs, it must have live restore. C(sshd -t) must find nothing wrong. C(pbs_mom) and the service managers of users are never
+        restarted.
     type: bool
     default: false
   restore:

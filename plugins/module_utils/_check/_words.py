@@ -130,10 +130,7 @@ FORMS: t.Mapping[Code, Form] = {
         "run rdma.ofed.reboot with rdma_allow_reload or rdma_allow_reboot, or reboot the node",
     ),
     Code.LOW_LIMIT: Form(next_step="{detail}"),
-    Code.DAEMON_LIMIT: Form(
-        cause="it was started before the limit was raised, and passes its old limit on to what it starts",
-        next_step="'systemctl restart {detail}'; where that does not help, see LimitMEMLOCK in 'systemctl cat {detail}'",
-    ),
+    Code.DAEMON_LIMIT: Form(cause="it passes its limit on to what it starts", next_step="{detail}"),
     Code.GPU_OUT_OF_REACH: Form("out of reach", "within reach of the adapters ({wanted})", next_step="{detail}"),
     Code.OTHER_STACK: Form(next_step="rdma.ofed.site installs it where no stack is in use, and rdma.ofed.upgrade replaces one that is"),
     Code.HALF_STACK: Form(cause="its installation did not finish", next_step="rdma.ofed.upgrade installs it again"),

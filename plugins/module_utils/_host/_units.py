@@ -48,22 +48,25 @@ class Unit(t.NamedTuple):
         return self.active in ("activating", "active", "reloading")
 
 
+def properties_of(stdout: str) -> dict[str, dict[str, str]]:
+    """Parse `systemctl show -p Id,... UNIT ...`: one block of `Key=value` lines per unit, separated by blank lines."""
+    blocks = (dict(line.split("=", 1) for line in block.splitlines() if "=" in line) for block in stdout.split("\n\n"))
+    return {fields["Id"]: fields for fields in blocks if "Id" in fields}
+
+
 def parse_show(stdout: str) -> dict[str, Unit]:
-    """Parse `systemctl show -p ... UNIT ...`: one block of `Key=value` lines per unit, separated by blank lines."""
-    units: dict[str, Unit] = {}
-    for block in stdout.split("\n\n"):
-        fields = dict(line.split("=", 1) for line in block.splitlines() if "=" in line)
-        if "Id" not in fields:
-            continue
-        units[fields["Id"]] = Unit(
-            name=fields["Id"],
+    """The states in the output of `systemctl show`."""
+    return {
+        name: Unit(
+            name=name,
             load=fields.get("LoadState", "not-found"),
             active=fields.get("ActiveState", "inactive"),
             enabled=fields.get("UnitFileState", ""),
             path=fields.get("FragmentPath", ""),
             main_pid=decimal(fields.get("MainPID", ""), 0),
         )
-    return units
+        for name, fields in properties_of(stdout).items()
+    }
 
 
 def units_like(run: Runner, *patterns: str) -> dict[str, Unit]:

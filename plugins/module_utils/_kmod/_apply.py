@@ -15,13 +15,14 @@ from .._host._files import apply_file, under
 from .._host._initramfs import Builder, installed_images, rebuild
 from .._host._saved import Saved, mode_of, settled
 from .._host._turn import comes
-from .._host._units import show_units, systemd_runs
+from .._host._units import Systemd, show_units, systemd_runs
 from .._host._write import replace_file
 from .._plan import Change, Kind, Plan
 from ._check import IN_CONTAINER
 from ._config import HOOK_PATH, IMAGE_PATHS, INFINIBAND_PATH, RDMA_PATH, STALE_PATH
+from ._daemons import read_daemons
 from ._found import Found
-from ._limits import SERVICES_PATH
+from ._limits import SERVICES_PATH, reaches
 from ._look import lists_of_devices, read_loaded
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, part_of
@@ -71,6 +72,19 @@ def load(run: Runner, modules: t.Sequence[str], found: Found, *, root: str = "/"
         raise CommandFailed(text, cmd=["modprobe", "-a", *modules], rc=output.rc, stdout=output.stdout, stderr=output.stderr)
 
 
+def restart(run: Runner, change: Change, *, root: str = "/", patience: float = PATIENCE, pause: float = 0.2) -> None:
+    """Restart a daemon, and wait until it runs with the limit. `patience` and `pause` are in seconds."""
+    Systemd(run).restart(change.subject)
+
+    def is_there() -> bool:
+        found = [daemon for daemon in read_daemons(run, root) if daemon.unit == change.subject]
+        return bool(found) and all(reaches(daemon.memlock, change.after) for daemon in found)
+
+    if not comes(is_there, patience, pause):
+        words = "%s was restarted, and does not run with %s of locked memory: see 'systemctl status %s' and LimitMEMLOCK in 'systemctl cat %s'"
+        raise CommandFailed(words % (change.subject, change.after, change.subject, change.subject))
+
+
 def _write(module: AnsibleModule, change: Change, *, record: t.Mapping[str, Saved], root: str, backup: bool = False) -> str | None:
     # initramfs-tools runs only executable hooks.
     mode = 0o755 if change.subject == HOOK_PATH else 0o644
@@ -117,9 +131,13 @@ def apply(module: AnsibleModule, run: Runner, todo: Plan, *, found: Found, taken
     unfinished = {path for path, saved in found.saved.items() if saved.pending}
     others = {*unfinished, *(file.path for file in taken.files)}
     is_told = any(change.is_about(Kind.FILE, SERVICES_PATH) for change in todo.changes) or any(part_of(path) is Part.SERVICES for path in others)
-    if is_told and systemd_runs(root):
+    restarted = todo.about(Kind.UNIT)
+    # A run that was interrupted before that has written the files.
+    if (is_told or restarted) and systemd_runs(root):
         # systemd rereads its configuration. Running services keep their limits until they are restarted.
         run(["systemctl", "daemon-reexec"])
+    for change in restarted:
+        restart(run, change, root=root)
     if others:
         LEDGER.write(settled(LEDGER.read(root), [file.path for file in taken.restored]), root)
     modules = [change.subject for change in todo.about(Kind.MODULE)]

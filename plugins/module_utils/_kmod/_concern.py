@@ -18,15 +18,23 @@ from ._config import LOAD_PATH, RDMA_PATH, parse_list
 from ._discovery import DISCOVERY
 from ._found import Found, Seen
 from ._input import problems
+from ._limits import KEEP
 from ._names import canonical
 from ._wanted import USUAL, Wanted, wanted_of
 
-READ = ("kernel_modules_load", "kernel_modules_options", "kernel_modules_initramfs_drivers", "kernel_modules_adopt")
+READ = (
+    "kernel_modules_load",
+    "kernel_modules_options",
+    "kernel_modules_initramfs_drivers",
+    "kernel_modules_adopt",
+    "kernel_modules_memlock",
+    "rdma_allow_interruption",
+)
 
 
 def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
-    """For the look: the modules that a host's variables name, as `names`, those with declared options, as `options`, and `adopt`, where settings are to be
-    taken over from files of others.
+    """For the look: the modules that a host's variables name, as `names`, those with declared options, as `options`, `adopt`, where settings are to be
+    taken over from files of others, and `daemons`, where those with a lower limit are to be restarted.
 
     Malformed values are left out: the validation reports them.
     """
@@ -37,7 +45,8 @@ def hints(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     options = variables.get("kernel_modules_options")
     declared = [name for name in options if isinstance(name, str)] if isinstance(options, dict) else []
     found = {"names": sorted({canonical(name) for name in names.union(declared)}), "options": sorted({canonical(name) for name in declared})}
-    return {**found, "adopt": True} if is_true(variables.get(READ[3])) else found
+    chosen = {"adopt": is_true(variables.get(READ[3])), "daemons": is_true(variables.get(READ[5])) and variables.get(READ[4]) != KEEP}
+    return {**found, **{name: True for name, value in chosen.items() if value}}
 
 
 def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
@@ -55,9 +64,9 @@ def describe(wanted: Wanted, found: Found) -> list[dict[str, t.Any]]:
 
 
 def _is_seen(wanted: Wanted, seen: Seen) -> bool:
-    """Whether the look covered these modules, and the files of others where it has to."""
+    """Whether the look covered these modules, and the files of others and the daemons where it has to."""
     covered = {*wanted.load, *wanted.options, *wanted.initramfs_drivers} <= seen.names and set(wanted.options) <= seen.options
-    return covered and (seen.found.others is not None or not wanted.adopt)
+    return covered and (seen.found.others is not None or not wanted.adopt) and (seen.found.daemons is not None or not wanted.restarts)
 
 
 def unchanged(options: t.Mapping[str, t.Any], seen: Seen) -> dict[str, t.Any] | None:
@@ -102,7 +111,7 @@ CONCERN = Concern(
     seen=Seen,
     refusals=planned(refusals),
     options=OPTIONS,
-    elsewhere={"restore": "rdma_restore"},
+    elsewhere={"allow_interruption": "rdma_allow_interruption", "restore": "rdma_restore"},
     unchanged=unchanged,
     discovery=DISCOVERY,
 )

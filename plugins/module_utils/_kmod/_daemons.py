@@ -9,7 +9,7 @@ A raised limit applies to processes started later. A running daemon keeps its ow
 
 from __future__ import annotations
 
-import os
+import pwd
 import re
 import typing as t
 
@@ -17,14 +17,18 @@ from .._facts._processes import path_of
 from .._facts._sysfs import attribute, entries, link_name, process_ids
 from .._foreign import decimal
 from .._host._files import under
-from ._limits import UNLIMITED, Daemon
+from .._host._units import properties_of
+from ._limits import UNLIMITED, USER_MANAGER, Daemon
+from ._obstacles import CONTAINERD, DOCKER, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
 
-NAMES = frozenset(("slurmd", "pbs_mom", "containerd", "dockerd", "sshd"))
-_SSHD = "sshd"
+if t.TYPE_CHECKING:
+    from .._host._run import Runner
+
 # The soft limit, which is the one that child processes inherit.
 _MEMLOCK = re.compile(r"^Max locked memory +([0-9]{1,20}|unlimited)\b", re.MULTILINE)
 # The main processes of a unit. Sessions and jobs are in scopes; a per-connection service ends with its connection.
 _UNIT = re.compile(r"(?!sshd?@)[A-Za-z0-9:_.\\@-]{1,200}\.service\Z")
+_USER_MANAGER = re.compile(r"user@([0-9]{1,10})\.service\Z")
 _PAM = re.compile(r"^[ \t]*UsePAM[ \t=]+\"?(yes|no)\b", re.MULTILINE | re.IGNORECASE)
 
 
@@ -37,8 +41,9 @@ def memlock_of(text: str) -> str:
 
 
 def unit_of(path: t.Sequence[str]) -> str:
-    """The service that a process with this cgroup path belongs to; "" for sessions, jobs and containers."""
-    return path[-1] if path and _UNIT.match(path[-1]) else ""
+    """The service that a process with this cgroup path belongs to; "" for sessions, jobs and containers. A service manager is in `init.scope` of its own."""
+    name = path[-2] if len(path) > 1 and path[-1] == "init.scope" else path[-1] if path else ""
+    return name if _UNIT.match(name) else ""
 
 
 def uses_pam(content: str) -> bool:
@@ -57,18 +62,67 @@ def _sshd_files(root: str) -> str:
     return "\n".join(found)
 
 
-def read_daemons(root: str = "/") -> tuple[Daemon, ...]:
-    """The daemons of this PID namespace, each once. Containers have limits of their own."""
+def _lingers(root: str, unit: str) -> bool:
+    """Whether the systemd of a user stays when nobody is logged in. All others end with the last session of their user."""
+    match = _USER_MANAGER.match(unit)
+    return match is not None and any(_user_id(name) == match[1] for name in entries(root, "var/lib/systemd/linger"))
+
+
+def _user_id(name: str) -> str:
+    try:
+        return str(pwd.getpwnam(name).pw_uid)
+    except KeyError:
+        return ""
+
+
+def _candidates(root: str) -> dict[tuple[str, str], str]:
+    """The daemons of this PID namespace, each once, by name and unit: the lowest process ID. Containers have limits of their own."""
     proc = under(root, "/proc")
     own, top = link_name(proc, "self/ns/pid"), attribute(proc, "1", "cgroup")
     pam = uses_pam(_sshd_files(root))
-    found: dict[tuple[str, str], Daemon] = {}
+    found: dict[tuple[str, str], str] = {}
     for pid in process_ids(root):
         name = attribute(proc, pid, "comm")
-        if name not in NAMES or (name == _SSHD and pam) or link_name(proc, pid, "ns/pid") != own:
+        if name not in NAMES or (name == SSH and pam) or link_name(proc, pid, "ns/pid") != own:
             continue
-        unit, limit = unit_of(path_of(attribute(proc, pid, "cgroup"), top)), memlock_of(attribute(os.path.join(proc, pid), "limits"))
-        if unit and limit:
-            # The lowest PID is that of the daemon itself.
-            found.setdefault((name, unit), Daemon(name, unit, limit))
-    return tuple(found.values())
+        unit = unit_of(path_of(attribute(proc, pid, "cgroup"), top))
+        if unit and (name == USER_MANAGER) == (_USER_MANAGER.match(unit) is not None) and (name != USER_MANAGER or _lingers(root, unit)):
+            found.setdefault((name, unit), pid)
+    return found
+
+
+def _around(run: Runner, names: t.Collection[str], low: t.Collection[str]) -> Around:
+    """What decides on restarts. `names`: all daemons; `low`: those that may have to be restarted."""
+    docker_runs = DOCKER in names
+    live, refused = "", ""
+    if docker_runs and not {CONTAINERD, DOCKER}.isdisjoint(low) and run.has("docker"):
+        live = run(["docker", "info", "--format", "{{.LiveRestoreEnabled}}"], ok=None, timeout=20).stdout.strip()
+    if SSH in low and run.has(SSH):
+        output = run([SSH, "-t"], ok=None, timeout=20)
+        refused = "" if output.rc == 0 else output.stderr.strip() or "sshd -t fails"
+    return Around(docker_runs, live == "true", refused)
+
+
+def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
+    """The daemons of this PID namespace that start jobs, sessions or containers. Where all are without a limit, this starts no process."""
+    found = _candidates(root)
+    limits = {key: _memlock(root, pid) for key, pid in found.items()}
+    low = {key: pid for key, pid in found.items() if limits[key] != UNLIMITED}
+    units: dict[str, dict[str, str]] = {}
+    around = Around()
+    if low and run.has("systemctl"):
+        output = run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *(unit for _name, unit in low)], ok=None, timeout=20)
+        units = properties_of(output.stdout)
+        around = _around(run, {name for name, _unit in found}, {name for name, _unit in low})
+    daemons = []
+    for name, unit in found:
+        # Of a daemon that was restarted, processes may have stayed in the unit with a lower process ID.
+        pid = main_pid(units.get(unit, {}))
+        limit = (_memlock(root, pid) if pid and attribute(root, "proc", pid, "comm") == name else "") or limits[name, unit]
+        if limit:
+            daemons.append(Daemon(name, unit, limit, "" if limit == UNLIMITED else obstacle(name, units.get(unit, {}), around)))
+    return tuple(daemons)
+
+
+def _memlock(root: str, pid: str) -> str:
+    return memlock_of(attribute(under(root, "/proc"), pid, "limits"))

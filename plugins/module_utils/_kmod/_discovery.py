@@ -159,7 +159,7 @@ def _limits(seen: Seen) -> Reading:
     ]
     dangers += [
         "%s passes a limit of %s KiB of locked memory on to what it starts" % (daemon.unit, daemon.memlock)
-        for daemon in seen.daemons
+        for daemon in found.daemons or ()
         if daemon.memlock != limits.UNLIMITED
     ]
     named = sorted({line.value for line in lines})

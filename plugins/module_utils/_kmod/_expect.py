@@ -18,13 +18,13 @@ from ._found import Seen
 from ._input import problems
 from ._limits import KEEP, SERVICE, SESSION, others, reaches
 from ._look import Scope, look, with_limits
+from ._memlock import remedy
 from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
     from .._expectation import Around, Variables
     from .._host._node import Node
     from ._found import Found
-    from ._limits import Daemon
 
 _PREFIX = "kernel_modules_"
 
@@ -32,7 +32,7 @@ _PREFIX = "kernel_modules_"
 def findings(wanted: Wanted, seen: Seen, _around: Around) -> list[Finding]:
     found, limits = seen.found, seen.limits
     result = [*_modules(wanted, found), *_pending(wanted, found)]
-    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits=limits, daemons=seen.daemons)]
+    return [*result, *_limits(wanted.memlock, found, limits), *_daemons(wanted.memlock, found, limits)]
 
 
 def _modules(wanted: Wanted, found: Found) -> list[Finding]:
@@ -70,12 +70,13 @@ def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding
     return result
 
 
-def _daemons(limit: str, found: Found, *, limits: t.Mapping[str, str], daemons: t.Iterable[Daemon]) -> list[Finding]:
-    """Daemons started before the limit was raised. If even a new service has a low limit, that is the finding instead."""
-    if not found.may_raise or not reaches(limits.get(SERVICE, limit), limit):
+def _daemons(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
+    """Daemons started before the limit was raised. If even a new service, or for a user's systemd a session, has a low limit, that is the finding instead."""
+    if not found.may_raise:
         return []
-    low = (daemon for daemon in daemons if not reaches(daemon.memlock, limit))
-    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, daemon.unit) for daemon in low]
+    low = [daemon for daemon in found.daemons or () if not reaches(daemon.memlock, limit)]
+    named = [daemon for daemon in low if reaches(live.get(SESSION if daemon.is_user_manager else SERVICE, limit), limit)]
+    return [Finding(Code.DAEMON_LIMIT, Topic.DAEMON, daemon.name, "memlock", limit, daemon.memlock, remedy(daemon, found, limit)) for daemon in named]
 
 
 def _wanted(variables: Variables) -> Wanted | None:
@@ -91,8 +92,9 @@ def _hints(variables: Variables) -> dict[str, t.Any] | None:
 
 
 def _look(node: Node, wanted: Wanted, _around: Around) -> Seen:
-    seen = Seen(found=look(node.run, node.release, Scope(tuple(wanted.options)), load_now=wanted.load_now, root=node.root))
-    return seen if wanted.memlock == KEEP else with_limits(node, seen)
+    scope = Scope(tuple(wanted.options), daemons=wanted.memlock != KEEP)
+    seen = Seen(found=look(node.run, node.release, scope, load_now=wanted.load_now, root=node.root))
+    return with_limits(node, seen) if scope.daemons else seen
 
 
 EXPECTATION = Expectation(

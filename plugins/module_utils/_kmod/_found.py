@@ -58,6 +58,10 @@ class Found(t.NamedTuple):
     session_limits: tuple[Line, ...] = ()
     service_limits: tuple[Line, ...] = ()
     """The locked-memory limits in foreign files, in the order in which they are read."""
+    unit_limits: t.Mapping[str, tuple[Line, ...]] = {}
+    """By unit of a daemon: the limits that foreign files of the unit set, in the order in which they are read."""
+    daemons: tuple[Daemon, ...] | None = None
+    """The daemons that pass on their locked-memory limit; None where the look was not to find them."""
     may_raise: bool = False
     """Whether this system may raise limits. Where it may not, pam_limits fails, and no session can start."""
     devices: tuple[str, ...] = ()
@@ -87,8 +91,6 @@ class Seen(t.NamedTuple):
     found: Found = Found()
     limits: t.Mapping[str, str] = {}
     """The locked-memory limits of a session and a service, in KiB or `unlimited`. Those that could not be started are missing."""
-    daemons: tuple[Daemon, ...] = ()
-    """The daemons that pass on their locked-memory limit."""
 
 
 def narrowed(found: Found, names: t.Iterable[str]) -> Found:

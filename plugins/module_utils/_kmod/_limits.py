@@ -4,7 +4,8 @@
 
 """The limit of locked memory, which bounds the memory that programs can register with an adapter: for PAM sessions and systemd services. Pure.
 
-pam_limits uses KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the files of the other.
+pam_limits uses KiB and `unlimited`, systemd bytes and `infinity`. Neither reads the files of the other. Container engines need no file of their own: a
+container without `--ulimit` has the limit of the process that starts it, which is containerd for docker, and the session for podman and apptainer.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
 PATHS = (SESSIONS_PATH, SERVICES_PATH)
 # The two kinds of limits.
 SESSION, SERVICE = "session", "service"
+USER_MANAGER = "systemd"
 
 _FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))
 _SERVICES = re.compile(r"^\s*DefaultLimitMEMLOCK\s*=\s*(\S+)\s*$")
+_UNITS_OWN = re.compile(r"^\s*LimitMEMLOCK\s*=\s*(\S*)\s*$")
 _SIZE = re.compile(r"^([0-9]{1,18})([KMGT]?)\Z")
 _UNITS = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
 
@@ -36,6 +39,13 @@ class Daemon(t.NamedTuple):
     unit: str
     memlock: str
     """Its locked-memory limit, in KiB or `unlimited`."""
+    obstacle: str = ""
+    """Why a restart may end what it has started; "" where that goes on, and for a daemon without a limit."""
+
+    @property
+    def is_user_manager(self) -> bool:
+        """Whether it is the systemd of a user, to which PAM gives the limit of sessions."""
+        return self.name == USER_MANAGER
 
 
 class Line(t.NamedTuple):
@@ -78,6 +88,12 @@ def read_sessions(path: str, text: str) -> list[Line]:
 def read_services(path: str, text: str) -> list[Line]:
     """The limits in a systemd file: one value, or soft and hard limit."""
     matches = ((number, _SERVICES.match(line)) for number, line in enumerate(text.splitlines(), 1))
+    return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
+
+
+def read_unit(path: str, text: str) -> list[Line]:
+    """The limits in a file of a unit. An empty one resets the others, so that the default counts."""
+    matches = ((number, _UNITS_OWN.match(line)) for number, line in enumerate(text.splitlines(), 1))
     return [Line(path, number, _kibibytes(match[1].split(":")[0])) for number, match in matches if match]
 
 

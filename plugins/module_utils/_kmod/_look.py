@@ -26,6 +26,7 @@ from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
 from ._handmade import Reader, SeenOfStack, seen_of_stack
 from ._names import Catalogue, canonical, parse_alias, parse_dep
+from ._obstacles import UNITS
 from ._others import read_others
 from ._saved import LEDGER
 
@@ -41,6 +42,7 @@ _DRACUT_NETWORK = "usr/lib/dracut/modules.d/[0-9][0-9]network"
 
 _LIMITS = ("etc/security/limits.conf", "etc/security/limits.d/*.conf")
 _SYSTEM = ("etc/systemd/system.conf", "usr/lib/systemd/system.conf.d/*.conf", "etc/systemd/system.conf.d/*.conf")
+_UNIT_PLACES = ("etc/systemd/system", "run/systemd/system", "usr/local/lib/systemd/system", "usr/lib/systemd/system", "lib/systemd/system")
 _SHELL = ("/bin/sh", "-c", "ulimit -l")
 # root has other limits than other users.
 _PROBES: t.Mapping[str, tuple[str, ...]] = {
@@ -127,6 +129,20 @@ def _texts(root: str, patterns: t.Iterable[str]) -> dict[str, str]:
     return {name: read_text(path) for name, path in shown.items() if name not in limits.PATHS}
 
 
+def unit_limits(root: str) -> dict[str, tuple[limits.Line, ...]]:
+    """The limits in foreign files of the units of daemons: the file of the unit, then its drop-ins in the order of their names."""
+    found = {}
+    for unit in UNITS:
+        places = [place for place in _UNIT_PLACES if os.path.isfile(under(root, os.path.join(place, unit)))]
+        paths = ["/%s/%s" % (places[0], unit)] if places else []
+        if paths:
+            paths += [path for path, _text in _configuration(root, "systemd/system/%s.d" % unit)]
+        lines = tuple(line for path in paths for line in limits.read_unit(path, read_text(under(root, path))))
+        if lines:
+            found[unit] = lines
+    return found
+
+
 def may_raise_limits(root: str) -> bool:
     """Whether PID 1 has the capability to raise limits. Containers often lack it."""
     lines = read_text(under(root, "proc/1/status")).splitlines()
@@ -141,6 +157,8 @@ class Scope(t.NamedTuple):
     """The modules whose parameters are read."""
     adopt: t.Optional[t.Collection[str]] = None
     """Where settings are to be taken over from files of others: the modules to load."""
+    daemons: bool = False
+    """Whether the daemons that pass on their limits are of interest."""
 
 
 _NO_OPTIONS = Scope()
@@ -222,6 +240,8 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         container=bool(read_machine(root).container),
         session_limits=session_limits,
         service_limits=service_limits,
+        unit_limits=unit_limits(root),
+        daemons=read_daemons(run, root) if scope.daemons else None,
         may_raise=may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),
         others=others,
@@ -242,12 +262,13 @@ def read_limits(run: Runner) -> dict[str, str]:
 
 def with_limits(node: Node, seen: Seen) -> Seen:
     """Add the locked-memory limits: this starts a session and a service."""
-    return seen._replace(limits=read_limits(node.run), daemons=read_daemons(node.root))
+    return seen._replace(limits=read_limits(node.run))
 
 
 def seen(node: Node, hints: t.Mapping[str, t.Any]) -> Seen | SeenOfStack:
     """The look of the concern, for the modules that `hints` names; see `_concern.hints`. For a discovery, it is for whatever module of the stack there is."""
-    scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None)
+    limited = bool(hints.get("limits") or hints.get("of_stack"))
+    scope = Scope(hints["options"], hints["names"] if hints.get("adopt") else None, limited or bool(hints.get("daemons")))
     found = look(node.run, node.release, scope, root=node.root)
     if hints.get("of_stack"):
         reader = Reader(lambda module: read_live(node.root, module), lambda module: known_parameters(node.run, node.release, module))

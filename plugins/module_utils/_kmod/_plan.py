@@ -14,6 +14,7 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
+from ._memlock import limit_changes, restart_changes
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, effective, takeover
 from ._wanted import Wanted
@@ -165,9 +166,10 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
             _file(config.RDMA_PATH, found, config.with_block(found.text(config.RDMA_PATH), in_lists)),
             _file(config.LOAD_PATH, found, config.load_text(elsewhere)),
             *_of_others(taken, Part.MODULES),
-            *_limit_changes(wanted, taken.after),
+            *limit_changes(wanted, taken.after),
             *_of_others(taken, Part.SESSIONS, Part.SERVICES),
             file_change(LEDGER.path, *taken.record(found)),
+            *restart_changes(wanted, taken.after),
             *(Change(Kind.MODULE, module, "", NOT_LOADED, LOADED) for module in unloaded(wanted, found)),
         )
     )
@@ -175,18 +177,6 @@ def plan(wanted: Wanted, found: Found, images: t.Iterable[Image] = ()) -> Plan:
 
 def _of_others(taken: Takeover, *parts: Part) -> list[Change | None]:
     return [file_change(file.path, file.before, file.after) for file in taken.files if file.part in parts]
-
-
-def _limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
-    """Our files with the locked-memory limit. A lower limit set by others stays unchanged: the site has chosen it."""
-
-    def text(render: t.Callable[[str], str], lines: t.Sequence[limits.Line]) -> str:
-        return "" if not found.may_raise or limits.others(lines, wanted.memlock) else render(wanted.memlock)
-
-    return [
-        _file(limits.SESSIONS_PATH, found, text(limits.sessions_text, found.session_limits)),
-        _file(limits.SERVICES_PATH, found, text(limits.services_text, found.service_limits)),
-    ]
 
 
 def _low(wanted: Wanted, taken: Takeover) -> list[limits.Line]:

@@ -36,6 +36,13 @@ class Wanted(t.NamedTuple):
     """Whether declared settings are taken out of the files of others."""
     restore: bool = False
     """Whether the files of others are restored."""
+    interruption: bool = False
+    """Whether daemons with a lower limit may be restarted."""
+
+    @property
+    def restarts(self) -> bool:
+        """Whether daemons are to be found that have to be restarted."""
+        return self.interruption and self.memlock != limits.KEEP
 
 
 def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
@@ -55,6 +62,7 @@ def wanted_of(parameters: t.Mapping[str, t.Any]) -> Wanted:
         initramfs_cmdline=tuple(parameters["initramfs_cmdline"]),
         memlock=str(parameters["memlock"]),
         device_names=parameters["device_names"],
-        # The check of a node has no such option: what was taken over is as declared.
+        # The check of a node has no such options: what was taken over is as declared, and it restarts nothing.
         adopt=parameters.get("adopt", False),
+        interruption=parameters.get("allow_interruption", False),
     )

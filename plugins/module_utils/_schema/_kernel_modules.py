@@ -36,6 +36,7 @@ OPTIONS: dict[str, t.Any] = {
     "load_now": {"type": "bool", "default": True},
     "assume_rdma_core": {"type": "bool", "default": False},
     "adopt": {"type": "bool", "default": False},
+    "allow_interruption": {"type": "bool", "default": False},
     "restore": {"type": "bool", "default": False},
     "backup": {"type": "bool", "default": False},
     "device_names": {"type": "str", "choices": ["unmanaged", "kernel", "persistent"], "default": "unmanaged"},

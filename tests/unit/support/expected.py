@@ -34,7 +34,7 @@ def having(found: Found, **concerns: t.Any) -> Found:
 
 
 def limited(found: Found, **limits: t.Any) -> Found:
-    """Return a found state with these limits of locked memory, or these daemons."""
+    """Return a found state with these limits of locked memory."""
     return having(found, kernel_modules=found.concerns.get("kernel_modules", Seen())._replace(**limits))
 
 

@@ -103,6 +103,7 @@ class Node:
             "device_names": "unmanaged",
             "adopt": False,
             "restore": False,
+            "allow_interruption": False,
         }
         self.params = {**defaults, **params}
         module: t.Any = self

@@ -16,8 +16,9 @@ from ansible_collections.rdma.ofed.plugins.module_utils._facts._pcie import Pcie
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Port
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._stack import Stack
 from ansible_collections.rdma.ofed.plugins.module_utils._gpudirect._found import Found as Gpus
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon, Line
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Change, Kind, Plan
 from ansible_collections.rdma.ofed.plugins.module_utils._record import decode, encode
@@ -53,7 +54,11 @@ def test_a_node_in_its_fabric_survives() -> None:
 
 
 def test_stacks_and_kernel_modules_survive() -> None:
-    modules = Seen(frozenset(("ib_umad",)), limits={"session": "64"}, daemons=(Daemon("slurmd", "slurmd.service", "8192"),))
+    modules = Seen(
+        frozenset(("ib_umad",)),
+        found=Modules(unit_limits={"slurmd.service": (Line("/x", 1, "64"),)}, daemons=(Daemon("slurmd", "slurmd.service", "8192"),)),
+        limits={"session": "64"},
+    )
     for form, found in ((Stack, Stack("inbox", version="44.0")), (Seen, modules)):
         assert decode(form, json.loads(json.dumps(encode(found)))) == found
 

@@ -496,22 +496,30 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     assert "/etc/systemd/system.conf line 4 sets it: remove the line" in line
 
 
-def test_daemons_that_began_before_the_limit_was_raised() -> None:
+@pytest.mark.proves("modules")
+def test_daemons_that_were_started_before_the_limit_was_raised() -> None:
     wanted = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="unlimited"))
     files = {**MODULES.files, SESSIONS_PATH: sessions_text("unlimited"), SERVICES_PATH: services_text("unlimited")}
     daemons = (Daemon("slurmd", "slurmd.service", "8192"), Daemon("dockerd", "docker.service", "unlimited"))
-    node = having(limited(GOOD, daemons=daemons), kernel_modules=MODULES._replace(may_raise=True, files=files))
+    able = MODULES._replace(may_raise=True, files=files, daemons=daemons)
+    node = having(GOOD, kernel_modules=able)
     (line,) = words(wanted, node)
-    assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it was started before")
+    assert line.startswith("daemon slurmd locked memory: wanted unlimited, found 8192 (it passes its limit on to what it starts: it was started before")
     assert "'systemctl restart slurmd.service'" in line
-    assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts no daemon of others"
+    assert [finding.severity for finding in findings(wanted, node)] == [Severity.WARNING], "the role restarts daemons of others only with consent"
     # What a service started now would lack is one finding.
     (line,) = words(wanted, limited(node, limits={"service": "8192"}))
     assert line.startswith("locked memory of a service")
+    # The service manager of a user gets the limit of sessions.
+    manager = having(GOOD, kernel_modules=able._replace(daemons=(Daemon("systemd", "user@1000.service", "8192", "it has services"),)))
+    (line,) = words(wanted, manager)
+    assert "'systemctl restart user@1000.service' while nothing depends on it, because it has services" in line
+    (line,) = words(wanted, limited(manager, limits={"session": "8192"}))
+    assert line.startswith("locked memory of a session")
     lower = wanting(WANTED, kernel_modules=DECLARED_MODULES._replace(memlock="8192"))
     assert Code.DAEMON_LIMIT not in [finding.code for finding in findings(lower, node)]
     # If limits may not be raised, nothing is wrong.
-    assert words(wanted, having(node, kernel_modules=MODULES)) == []
+    assert words(wanted, having(node, kernel_modules=MODULES._replace(daemons=daemons))) == []
 
 
 def test_a_part_of_the_declared_interfaces_can_be_checked() -> None:

@@ -23,7 +23,6 @@ from ansible_collections.rdma.ofed.plugins.module_utils._firmware._links._look i
 from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod import _plan as kmod
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._config import LOAD_PATH
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import read_limits
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._told._expect import Told
@@ -231,55 +230,17 @@ def test_limits_are_those_of_a_session_and_a_service_that_begin_now() -> None:
     assert read_limits(tools(su=Output(1, "", "su: cannot open session\n"))) == {}
 
 
-LIMITS = """Limit                     Soft Limit           Hard Limit           Units
-Max processes             31188                31188                processes
-Max locked memory         %s              %s              bytes
-Max address space         unlimited            unlimited            bytes
-"""
-
-
-def daemon(root: pathlib.Path, pid: int, name: str, *, cgroup: str, limit: str = "8388608", namespace: str = "pid:[1]") -> None:
-    write(root, "proc/%d/comm" % pid, name + "\n")
-    write(root, "proc/%d/cgroup" % pid, "0::%s\n" % cgroup)
-    write(root, "proc/%d/limits" % pid, LIMITS % (limit, "unlimited"))
-    (root / ("proc/%d/ns" % pid)).mkdir()
-    (root / ("proc/%d/ns/pid" % pid)).symlink_to(namespace)
-
-
-def test_daemons_hand_on_the_limit_with_which_they_began(tmp_path: pathlib.Path) -> None:
-    (tmp_path / "proc/self/ns").mkdir(parents=True)
-    (tmp_path / "proc/self/ns/pid").symlink_to("pid:[1]")
-    write(tmp_path, "proc/1/cgroup", "0::/init.scope\n")
-    daemon(tmp_path, 10, "slurmd", cgroup="/system.slice/slurmd.service")
-    daemon(tmp_path, 11, "slurmd", cgroup="/system.slice/slurmd.service", limit="unlimited")
-    daemon(tmp_path, 12, "containerd", cgroup="/system.slice/containerd.service", limit="unlimited")
-    daemon(tmp_path, 13, "sshd", cgroup="/system.slice/ssh.service")
-    daemon(tmp_path, 14, "sshd", cgroup="/user.slice/user-0.slice/session-3.scope")
-    daemon(tmp_path, 15, "dockerd", cgroup="/system.slice/docker.service", namespace="pid:[2]")
-    daemon(tmp_path, 16, "pbs_mom", cgroup="/system.slice/a b.service")
-    daemon(tmp_path, 17, "sshd", cgroup="/system.slice/system-sshd.slice/sshd@3.service")
-    slurmd, containerd = Daemon("slurmd", "slurmd.service", "8192"), Daemon("containerd", "containerd.service", "unlimited")
-    assert read_daemons(str(tmp_path)) == (slurmd, containerd, Daemon("sshd", "ssh.service", "8192"))
-    # Sessions that use PAM get the limits of pam_limits. The first value counts, and included files come first.
-    write(tmp_path, "etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n#UsePAM no\nUsePAM yes\n")
-    assert read_daemons(str(tmp_path)) == (slurmd, containerd)
-    write(tmp_path, "etc/ssh/sshd_config.d/10-site.conf", "usepam no\n")
-    assert len(read_daemons(str(tmp_path))) == 3
-
-
-@pytest.mark.parametrize("text", ["", "Max locked memory\n", "Max locked memory         many  many  bytes\n", LIMITS % ("9" * 40, "1")])
-def test_a_limit_that_is_not_told_is_none(text: str) -> None:
-    assert memlock_of(text) == ""
-
-
 def test_daemons_are_looked_at_where_a_limit_is_declared(node: pathlib.Path) -> None:
     (node / "proc/self/ns").mkdir(parents=True, exist_ok=True)
     (node / "proc/self/ns/pid").symlink_to("pid:[1]")
-    daemon(node, 10, "slurmd", cgroup="/system.slice/slurmd.service")
+    for name, text in {"comm": "slurmd", "cgroup": "0::/system.slice/slurmd.service", "limits": "Max locked memory  unlimited  unlimited  bytes"}.items():
+        write(node, "proc/10/" + name, text + "\n")
+    (node / "proc/10/ns").mkdir()
+    (node / "proc/10/ns/pid").symlink_to("pid:[1]")
     limited = wanting(Wanted(), kernel_modules=MODULES._replace(memlock="unlimited"))
-    assert look(at(tools(), node, RELEASE), limited).concerns["kernel_modules"].daemons == (Daemon("slurmd", "slurmd.service", "8192"),)
+    assert look(at(tools(), node, RELEASE), limited).concerns["kernel_modules"].found.daemons == (Daemon("slurmd", "slurmd.service", "unlimited"),)
     kept = wanting(Wanted(), kernel_modules=MODULES)
-    assert look(at(tools(), node, RELEASE), kept).concerns["kernel_modules"].daemons == ()
+    assert look(at(tools(), node, RELEASE), kept).concerns["kernel_modules"].found.daemons is None
 
 
 CABLED = (pathlib.Path(__file__).resolve().parents[4] / "corpus/mlxlink/bf3_p1_m_c_text.txt").read_text()

@@ -180,7 +180,7 @@ def test_the_limit_of_locked_memory(found: Found, limit: t.Any) -> None:
 
 
 def test_limits_that_are_too_low_are_dangerous() -> None:
-    seen = Seen(found=Found(may_raise=True), limits={"session": "8192", "service": "unlimited"}, daemons=(Daemon("slurmd", "slurmd.service", "64"),))
+    seen = Seen(found=Found(may_raise=True, daemons=(Daemon("slurmd", "slurmd.service", "64"),)), limits={"session": "8192", "service": "unlimited"})
     dangers = read(Subject("node1", facts=FACTS, found=SeenOfStack(seen))).dangers
     assert [danger.partition(":")[0] for danger in dangers] == [
         "memory locked by a session is limited to 8192 KiB",

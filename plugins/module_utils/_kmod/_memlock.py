@@ -1,0 +1,72 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+"""The plan for the limit of locked memory: our files, and the daemons that run with a lower limit than declared. Pure."""
+
+from __future__ import annotations
+
+import typing as t
+
+from .._host._files import file_change
+from .._plan import Change, Kind
+from . import _limits as limits
+from ._limits import others, reaches
+
+if t.TYPE_CHECKING:
+    from ._found import Found
+    from ._limits import Daemon, Line
+    from ._wanted import Wanted
+
+# The aspect of a unit that is restarted for its limit.
+ASPECT = "memlock"
+
+
+def limit_changes(wanted: Wanted, found: Found) -> list[Change | None]:
+    """Our files with the locked-memory limit. A lower limit set by others stays unchanged: the site has chosen it."""
+
+    def text(render: t.Callable[[str], str], lines: t.Sequence[Line]) -> str:
+        return "" if not found.may_raise or others(lines, wanted.memlock) else render(wanted.memlock)
+
+    return [
+        file_change(path, found.text(path), text(render, lines))
+        for path, render, lines in (
+            (limits.SESSIONS_PATH, limits.sessions_text, found.session_limits),
+            (limits.SERVICES_PATH, limits.services_text, found.service_limits),
+        )
+    ]
+
+
+def restart_changes(wanted: Wanted, found: Found) -> list[Change]:
+    """The restarts of daemons that get more in this way."""
+    low = restarts(found, wanted.memlock) if wanted.restarts else []
+    return [Change(Kind.UNIT, daemon.unit, ASPECT, daemon.memlock, wanted.memlock, needs="restart") for daemon in low]
+
+
+def limit_of_unit(unit: str, found: Found, limit: str) -> Line | None:
+    """The line with which a unit limits its daemon to less than `limit`; None where the default counts, or enough is set."""
+    last = next(iter(found.unit_limits.get(unit, ())[-1:]), None)
+    return None if last is None or not last.value or reaches(last.value, limit) else last
+
+
+def remedy(daemon: Daemon, found: Found, limit: str) -> str:
+    """What can be done about a daemon with less than `limit`."""
+    line = limit_of_unit(daemon.unit, found, limit)
+    if line:
+        return "%s line %d sets it: change or remove that line, then 'systemctl daemon-reload' and 'systemctl restart %s'" % (*line[:2], daemon.unit)
+    start = "it was started before the limit was raised: "
+    if daemon.obstacle:
+        return start + "'systemctl restart %s' while nothing depends on it, because %s" % (daemon.unit, daemon.obstacle)
+    return start + "'systemctl restart %s', or run rdma.ofed.site with rdma_allow_interruption: true; what it has started goes on" % daemon.unit
+
+
+def restarts(found: Found, limit: str) -> list[Daemon]:
+    """The daemons, one for each unit, that get at least `limit` by a restart, and with nothing lost. `found`: the state in which the files are as declared."""
+    default = found.may_raise and not others(found.service_limits, limit)
+    units: dict[str, Daemon] = {}
+    for daemon in found.daemons or ():
+        last = next(iter(found.unit_limits.get(daemon.unit, ())[-1:]), None)
+        will = reaches(last.value, limit) if last is not None and last.value else default
+        if will and not daemon.obstacle and not reaches(daemon.memlock, limit):
+            units.setdefault(daemon.unit, daemon)
+    return list(units.values())

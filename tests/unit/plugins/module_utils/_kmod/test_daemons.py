@@ -1,0 +1,201 @@
+# Copyright (c) 2026 The rdma.ofed engineers
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+
+from __future__ import annotations
+
+import pathlib
+import typing as t
+
+import pytest
+from ansible_collections.rdma.ofed.plugins.module_utils._host._run import Output
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._daemons import memlock_of, read_daemons
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Found
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._limits import Daemon, Line
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._look import unit_limits
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._memlock import limit_of_unit, remedy
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._obstacles import Around, obstacle
+
+LIMITS = """Limit                     Soft Limit           Hard Limit           Units
+Max processes             31188                31188                processes
+Max locked memory         %s              %s              bytes
+Max address space         unlimited            unlimited            bytes
+"""
+PROCESS = {"KillMode": "process"}
+
+
+class Node:
+    """A root directory with processes, and the tools that tell about their units."""
+
+    def __init__(self, root: pathlib.Path) -> None:
+        self.root = root
+        self.units: list[dict[str, str]] = []
+        self.answers: dict[str, Output] = {}
+        self.calls: list[list[str]] = []
+        (root / "proc/self/ns").mkdir(parents=True)
+        (root / "proc/self/ns/pid").symlink_to("pid:[1]")
+        self.write("proc/1/cgroup", "0::/init.scope\n")
+
+    def write(self, path: str, text: str) -> None:
+        target = self.root / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def daemon(self, pid: int, name: str, *, cgroup: str, limit: str = "8388608", namespace: str = "pid:[1]") -> None:
+        self.write("proc/%d/comm" % pid, name + "\n")
+        self.write("proc/%d/cgroup" % pid, "0::%s\n" % cgroup)
+        self.write("proc/%d/limits" % pid, LIMITS % (limit, "unlimited"))
+        (self.root / ("proc/%d/ns" % pid)).mkdir()
+        (self.root / ("proc/%d/ns/pid" % pid)).symlink_to(namespace)
+
+    def has(self, tool: str) -> bool:
+        return tool == "systemctl" or tool in self.answers
+
+    def __call__(self, argv: t.Sequence[str], ok: t.Collection[int] | None = (0,), timeout: float = 60) -> Output:
+        self.calls.append(list(argv))
+        if argv[0] != "systemctl":
+            return self.answers[argv[0]]
+        return Output(0, "\n\n".join("".join("%s=%s\n" % pair for pair in unit.items()) for unit in self.units), "")
+
+    def read(self) -> tuple[Daemon, ...]:
+        return read_daemons(self, str(self.root))
+
+
+@pytest.fixture
+def node(tmp_path: pathlib.Path) -> Node:
+    return Node(tmp_path)
+
+
+@pytest.mark.proves("modules")
+def test_daemons_pass_on_the_limit_with_which_they_were_started(node: Node) -> None:
+    node.units = [{"Id": "slurmd.service", **PROCESS}, {"Id": "ssh.service", **PROCESS}]
+    node.daemon(10, "slurmd", cgroup="/system.slice/slurmd.service")
+    node.daemon(11, "slurmd", cgroup="/system.slice/slurmd.service", limit="unlimited")
+    node.daemon(12, "containerd", cgroup="/system.slice/containerd.service", limit="unlimited")
+    node.daemon(13, "sshd", cgroup="/system.slice/ssh.service")
+    node.daemon(14, "sshd", cgroup="/user.slice/user-0.slice/session-3.scope")
+    node.daemon(15, "dockerd", cgroup="/system.slice/docker.service", namespace="pid:[2]")
+    node.daemon(16, "pbs_mom", cgroup="/system.slice/a b.service")
+    node.daemon(17, "sshd", cgroup="/system.slice/system-sshd.slice/sshd@3.service")
+    slurmd, containerd = Daemon("slurmd", "slurmd.service", "8192"), Daemon("containerd", "containerd.service", "unlimited")
+    assert node.read() == (slurmd, containerd, Daemon("sshd", "ssh.service", "8192"))
+    # Sessions that use PAM get the limits of pam_limits. The first value counts, and included files come first.
+    node.write("etc/ssh/sshd_config", "Include /etc/ssh/sshd_config.d/*.conf\n#UsePAM no\nUsePAM yes\n")
+    assert node.read() == (slurmd, containerd)
+    node.write("etc/ssh/sshd_config.d/10-site.conf", "usepam no\n")
+    assert len(node.read()) == 3
+
+
+def test_daemons_without_a_limit_cost_no_process(node: Node) -> None:
+    node.daemon(10, "slurmd", cgroup="/system.slice/slurmd.service", limit="unlimited")
+    assert node.read() == (Daemon("slurmd", "slurmd.service", "unlimited"),)
+    assert node.calls == []
+
+
+def test_what_an_earlier_daemon_left_in_the_unit_does_not_count(node: Node) -> None:
+    """After a restart with KillMode=process, such as a session of sshd."""
+    node.write("etc/ssh/sshd_config", "UsePAM no\n")
+    node.daemon(10, "sshd", cgroup="/system.slice/ssh.service")
+    node.daemon(40, "sshd", cgroup="/system.slice/ssh.service", limit="unlimited")
+    node.units = [{"Id": "ssh.service", "MainPID": "40", **PROCESS}]
+    assert node.read() == (Daemon("sshd", "ssh.service", "unlimited"),)
+    # The main process of a unit may be another program.
+    node.units[0]["MainPID"] = "1"
+    assert node.read() == (Daemon("sshd", "ssh.service", "8192"),)
+
+
+def test_of_service_managers_of_users_those_count_that_stay(node: Node) -> None:
+    """The others end with the last session of their user. Their cgroup is `init.scope` below their unit."""
+    node.daemon(9, "systemd", cgroup="/init.scope")
+    node.daemon(10, "systemd", cgroup="/user.slice/user-0.slice/user@0.service/init.scope")
+    node.daemon(11, "systemd", cgroup="/user.slice/user-0.slice/user@0.service/app.slice/x.service")
+    assert node.read() == ()
+    node.write("var/lib/systemd/linger/root", "")
+    node.write("var/lib/systemd/linger/no such user", "")
+    (manager,) = node.read()
+    assert (manager.name, manager.unit, manager.memlock, manager.is_user_manager) == ("systemd", "user@0.service", "8192", True)
+    assert manager.obstacle == "that ends everything that runs in it"
+
+
+@pytest.mark.parametrize(
+    ("name", "unit", "around", "words"),
+    [
+        ("slurmd", PROCESS, Around(), ""),
+        ("slurmd", {"KillMode": "control-group"}, Around(), "KillMode=control-group"),
+        ("slurmd", {}, Around(), "KillMode=unknown"),
+        ("slurmd", {**PROCESS, "RequiredBy": "slurm.target"}, Around(), "slurm.target"),
+        ("pbs_mom", PROCESS, Around(), "options"),
+        ("containerd", PROCESS, Around(), ""),
+        ("containerd", {**PROCESS, "BoundBy": "docker.service"}, Around(), "docker.service"),
+        ("containerd", PROCESS, Around(docker_runs=True), "live restore"),
+        ("containerd", PROCESS, Around(docker_runs=True, live_restore=True), ""),
+        ("dockerd", {**PROCESS, "ConsistsOf": "docker.socket"}, Around(docker_runs=True, live_restore=True), ""),
+        ("dockerd", PROCESS, Around(docker_runs=True), "live restore"),
+        ("sshd", PROCESS, Around(), ""),
+        ("sshd", PROCESS, Around(sshd_refuses="/etc/ssh/sshd_config line 3: Bad configuration option: x"), "Bad configuration option"),
+    ],
+)
+def test_what_a_restart_may_end(name: str, unit: dict[str, str], around: Around, words: str) -> None:
+    found = obstacle(name, unit, around)
+    assert words in found and bool(found) == bool(words)
+
+
+@pytest.mark.parametrize(("live", "free"), [("true\n", True), ("false\n", False), ("", False)])
+def test_docker_tells_whether_containers_stay(node: Node, live: str, free: bool) -> None:
+    node.answers["docker"] = Output(0 if live else 1, live, "")
+    node.daemon(10, "containerd", cgroup="/system.slice/containerd.service")
+    node.daemon(11, "dockerd", cgroup="/system.slice/docker.service")
+    node.units = [{"Id": "containerd.service", **PROCESS}, {"Id": "docker.service", **PROCESS}]
+    assert [daemon.obstacle == "" for daemon in node.read()] == [free, free]
+    assert ["docker", "info", "--format", "{{.LiveRestoreEnabled}}"] in node.calls
+
+
+def test_an_sshd_that_would_not_start_again_is_not_restarted(node: Node) -> None:
+    node.daemon(10, "sshd", cgroup="/system.slice/ssh.service")
+    node.units = [{"Id": "ssh.service", **PROCESS}]
+    node.answers["sshd"] = Output(255, "", "/etc/ssh/sshd_config: line 3: Bad configuration option: x\n")
+    assert "Bad configuration option" in node.read()[0].obstacle
+    node.answers["sshd"] = Output(0, "", "")
+    assert node.read()[0].obstacle == ""
+
+
+@pytest.mark.parametrize("text", ["", "Max locked memory\n", "Max locked memory         many  many  bytes\n", LIMITS % ("9" * 40, "1")])
+def test_a_limit_that_is_not_told_is_none(text: str) -> None:
+    assert memlock_of(text) == ""
+
+
+def test_the_limits_of_units_are_read_in_the_order_of_systemd(node: Node) -> None:
+    assert unit_limits(str(node.root)) == {}
+    node.write("usr/lib/systemd/system/slurmd.service", "[Service]\nLimitMEMLOCK=infinity\n")
+    node.write("usr/lib/systemd/system/slurmd.service.d/20-vendor.conf", "[Service]\nLimitMEMLOCK=64K\n")
+    node.write("usr/lib/systemd/system/slurmd.service.d/10-hidden.conf", "[Service]\nLimitMEMLOCK=1K\n")
+    node.write("etc/systemd/system/slurmd.service.d/10-hidden.conf", "[Service]\nLimitMEMLOCK=8M:16M\n")
+    node.write("usr/lib/systemd/system/docker.service", "[Service]\nLimitNOFILE=infinity\n")
+    node.write("etc/systemd/system/pbs.service.d/site.conf", "[Service]\nLimitMEMLOCK=1K\n")
+    lines = unit_limits(str(node.root))["slurmd.service"]
+    assert [(line.path.rpartition("/")[2], line.value) for line in lines] == [
+        ("slurmd.service", "unlimited"),
+        ("10-hidden.conf", "8192"),
+        ("20-vendor.conf", "64"),
+    ]
+    assert set(unit_limits(str(node.root))) == {"slurmd.service"}
+    # A file in /etc replaces the one of the package.
+    node.write("etc/systemd/system/slurmd.service", "[Service]\nLimitMEMLOCK=1G\n")
+    assert unit_limits(str(node.root))["slurmd.service"][0] == Line("/etc/systemd/system/slurmd.service", 2, str(1024 * 1024))
+
+
+@pytest.mark.parametrize(
+    ("values", "low"), [(["64"], True), (["64", "unlimited"], False), (["unlimited", "64"], True), (["64", ""], False), ([], False), (["8192"], False)]
+)
+def test_the_last_line_of_a_unit_counts(values: list[str], low: bool) -> None:
+    found = Found(unit_limits={"slurmd.service": tuple(Line("/x", number, value) for number, value in enumerate(values, 1))})
+    assert (limit_of_unit("slurmd.service", found, "8192") is not None) is low
+
+
+def test_a_remedy_names_the_line_or_the_command() -> None:
+    daemon = Daemon("slurmd", "slurmd.service", "64")
+    found = Found(unit_limits={"slurmd.service": (Line("/etc/systemd/system/slurmd.service.d/site.conf", 2, "64"),)})
+    assert remedy(daemon, found, "8192").startswith("/etc/systemd/system/slurmd.service.d/site.conf line 2 sets it")
+    for words in ("'systemctl restart slurmd.service'", "rdma_allow_interruption: true"):
+        assert words in remedy(daemon, Found(), "8192")
+    assert "rdma_allow_interruption" not in remedy(daemon._replace(obstacle="it has jobs"), Found(), "8192")
