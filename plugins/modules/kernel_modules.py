@@ -116,7 +116,7 @@ options:
       - Whether daemons that run with a lower limit of locked memory than O(memlock), and pass it on to the jobs, sessions or containers that
         they start, are restarted. C(slurmd), C(containerd), C(dockerd), and an C(sshd) without PAM are.
       - A daemon is restarted only where what it has started goes on. Its unit must have C(KillMode=process), and nothing may be restarted with
-        it. Where C(dockerd) runs, it must have live restore. C(sshd -t) must find nothing wrong. C(pbs_mom) and the service managers of users are never
+        it. C(dockerd) must have live restore, and C(sshd -t) must find nothing wrong. C(pbs_mom) and the service managers of users are never
         restarted.
     type: bool
     default: false

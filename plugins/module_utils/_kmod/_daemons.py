@@ -19,7 +19,7 @@ from .._foreign import decimal
 from .._host._files import under
 from .._host._units import properties_of
 from ._limits import UNLIMITED, USER_MANAGER, Daemon
-from ._obstacles import CONTAINERD, DOCKER, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
+from ._obstacles import DOCKER, NAMES, PROPERTIES, SSH, Around, main_pid, obstacle
 
 if t.TYPE_CHECKING:
     from .._host._run import Runner
@@ -91,16 +91,15 @@ def _candidates(root: str) -> dict[tuple[str, str], str]:
     return found
 
 
-def _around(run: Runner, names: t.Collection[str], low: t.Collection[str]) -> Around:
-    """What decides on restarts. `names`: all daemons; `low`: those that may have to be restarted."""
-    docker_runs = DOCKER in names
+def _around(run: Runner, low: t.Collection[str]) -> Around:
+    """What decides on restarts. `low`: the daemons that may have to be restarted."""
     live, refused = "", ""
-    if docker_runs and not {CONTAINERD, DOCKER}.isdisjoint(low) and run.has("docker"):
+    if DOCKER in low and run.has("docker"):
         live = run(["docker", "info", "--format", "{{.LiveRestoreEnabled}}"], ok=None, timeout=20).stdout.strip()
     if SSH in low and run.has(SSH):
         output = run([SSH, "-t"], ok=None, timeout=20)
         refused = "" if output.rc == 0 else output.stderr.strip() or "sshd -t fails"
-    return Around(docker_runs, live == "true", refused)
+    return Around(live == "true", refused)
 
 
 def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
@@ -113,7 +112,7 @@ def read_daemons(run: Runner, root: str = "/") -> tuple[Daemon, ...]:
     if low and run.has("systemctl"):
         output = run(["systemctl", "show", "--no-pager", "-p", ",".join(PROPERTIES), "--", *(unit for _name, unit in low)], ok=None, timeout=20)
         units = properties_of(output.stdout)
-        around = _around(run, {name for name, _unit in found}, {name for name, _unit in low})
+        around = _around(run, {name for name, _unit in low})
     daemons = []
     for name, unit in found:
         # Of a daemon that was restarted, processes may have stayed in the unit with a lower process ID.

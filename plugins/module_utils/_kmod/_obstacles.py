@@ -5,8 +5,8 @@
 """Whether what a daemon has started goes on when its unit is restarted. Pure.
 
 systemd stops all processes of a unit, unless it has `KillMode=process` (systemd.kill(5)). Then the daemon decides. slurmd leaves its slurmstepd to
-themselves, containerd its shims, and sshd its sessions. dockerd stops its containers, unless it has live restore. What pbs_mom does depends on the options
-with which it is started.
+themselves, containerd its shims, also those of docker, and sshd its sessions. dockerd stops its containers, unless it has live restore. What pbs_mom does
+depends on the options with which it is started.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ UNITS = ("slurmd.service", "pbs.service", "pbs_mom.service", "containerd.service
 class Around(t.NamedTuple):
     """What else decides on a restart."""
 
-    docker_runs: bool = False
     live_restore: bool = False
     """Whether a running dockerd leaves its containers to themselves."""
     sshd_refuses: str = ""
@@ -55,8 +54,8 @@ def obstacle(name: str, unit: t.Mapping[str, str], around: Around) -> str:
     tied = sorted({other for tie in _TIES for other in unit.get(tie, "").split() if not other.endswith(_HARMLESS)})
     if tied:
         return "systemd restarts or stops %s with it" % ", ".join(tied)
-    if name in (CONTAINERD, DOCKER) and around.docker_runs and not around.live_restore:
-        return "dockerd has no live restore (live-restore in daemon.json), so its containers may end"
+    if name == DOCKER and not around.live_restore:
+        return "without live restore (live-restore in daemon.json), dockerd stops its containers"
     if name == SSH and around.sshd_refuses:
         return "sshd would not start again: %s" % around.sshd_refuses
     return ""
