@@ -36,6 +36,7 @@ options:
     description:
       - Whether to keep, in the same way, what the node has by declarations of the collection, whoever has set it up, for M(rdma.ofed.report) with
         C(kind=discovery). It has no effect with O(keep_look).
+      - It queries the firmware of the adapters, which takes some seconds, and at most 100 where an adapter hangs.
       - Values of secret settings stay on the node.
     type: bool
     default: false

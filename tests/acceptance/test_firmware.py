@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import collections.abc
 import json
+import pathlib
 import typing as t
 
 import pytest
 import records
+import yaml
 from cluster import Cluster, Run
 from proofs import LOOK_ALIKE
 
@@ -57,3 +59,22 @@ def test_a_parameter_is_foreseen_set_and_in_use_after_a_reset_that_is_allowed(no
     assert records.changes(activated.events)
     assert values(node) == {"NUM_OF_VFS": ["4", "4"], "SRIOV_EN": ["True(1)", "True(1)"]}
     assert records.changes(firmware(node).events) == {}
+
+
+@pytest.mark.proves("discovered", debian12=LOOK_ALIKE)
+def test_what_was_set_by_hand_is_discovered_and_changes_nothing(node: Cluster, tmp_path: pathlib.Path) -> None:
+    tools = "DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils >/dev/null"
+    done = node.shell(NODE, "%s && mstconfig -y -d %s set NUM_OF_VFS=4 SRIOV_EN=1" % (tools, PCI))
+    assert done.returncode == 0, done.stdout + done.stderr
+    before = values(node)
+    found = tmp_path / "found"
+    run = node.play("discover", "--limit", NODE, "-e", "discover_output=%s" % found)
+    assert run.status == 0 and not records.changes(run.events), run.output
+    declared = yaml.safe_load((found / "host_vars" / (NODE + ".yml")).read_text(encoding="utf-8"))
+    (board,) = declared["hca_firmware_versions"]
+    assert declared["hca_firmware_config"] == [{"psid": board, "parameters": PARAMETERS}]
+    # The card still runs with the former value.
+    assert "NUM_OF_VFS is 0 now, and 4 after the next start of the adapter" in (found / "report.txt").read_text(encoding="utf-8")
+    run = node.play("firmware", "--check", "--limit", NODE, "-i", str(found), "-e", '{"rdma_allow_container": true}')
+    assert run.status == 0 and records.changes(run.events) == {}, run.output
+    assert values(node) == before

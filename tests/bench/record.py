@@ -24,6 +24,10 @@ PREFIX = "rdma-record"
 RECORDED = pathlib.Path(__file__).with_name("recorded.json")
 KINDS = {"node1": "manager", "node2": "compute"}
 DRIFT = "rm /etc/systemd/network/50-rdma-ib0.network; networkctl reload; ip address flush dev ib0; ip link set ib0 down"
+CONFIGURE = """
+DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends mstflint pciutils >/dev/null
+for pci in $(ls /sys/bus/pci/drivers/mlx5_core | grep :); do mstconfig -y -d "$pci" set NUM_OF_VFS=4 SRIOV_EN=1; done
+"""
 # The own values of node2. Those of node1, the master, are what all others see of it.
 OWN = {
     "0002c903000010[12](?=[0-9a-f])": "@GUID@",
@@ -70,6 +74,9 @@ def record() -> None:
         found = {
             name: play(cluster, playbook) for name, playbook in (("first", "rdma.ofed.site"), ("unchanged", "rdma.ofed.site"), ("verify", "rdma.ofed.verify"))
         }
+        for node in KINDS:
+            # The firmware of adapters that were configured by hand.
+            cluster.shell(node, CONFIGURE)
         with tempfile.TemporaryDirectory() as folder:
             found["discover"] = play(cluster, "rdma.ofed.discover", "-e", "discover_output=" + folder)
         cluster.shell("node2", DRIFT)

@@ -10,6 +10,7 @@ import typing as t
 
 from .._check._live._look import seen as _check
 from .._facts._shared import seen_stack as _stack
+from .._firmware._look import seen as _firmware
 from .._gpudirect._look import seen as _gpudirect
 from .._host._node import Look
 from .._ipoib._look import seen as _ipoib
@@ -22,6 +23,7 @@ LOOKS: t.Mapping[str, Look] = {
     "packages": _packages,
     "ofed": _stack,
     "kernel_modules": _kmod,
+    "hca_firmware": _firmware,
     "opensm": _opensm,
     "ipoib": _ipoib,
     "gpudirect": _gpudirect,

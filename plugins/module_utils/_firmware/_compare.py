@@ -21,6 +21,7 @@ from ._found import Differences
 from ._image import _look as images
 from ._image import _plan as burning
 from ._image._fetch import CACHE
+from ._image._query import query_adapter
 from ._image._wanted import Wanted as WantedImages
 
 if t.TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _firmware(run: Runner, wanted: Wanted, devices: t.Sequence[Device], *, root:
         return Differences(errors=(_NO_FLINT,))
     chosen, problems = select_devices("hca_firmware_devices", wanted.devices, devices, missing=wanted.missing)
     require_none(problems)
-    queries = outcomes(lambda device: images.query_adapter(run, tool, device.pci), chosen)
+    queries = outcomes(lambda device: query_adapter(run, tool, device.pci), chosen)
     pairs = list(zip(chosen, queries))
     unread = tuple(_line(query) for query in queries if isinstance(query, RdmaError))
     adapters = [burning.Adapter(one.pci, one.functions, one.rdma, query) for one, query in pairs if not isinstance(query, RdmaError)]

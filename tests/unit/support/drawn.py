@@ -11,6 +11,11 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._netdevs import Netdev
 from ansible_collections.rdma.ofed.plugins.module_utils._facts._ports import Hca, Port
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _plan as parameters
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._check import check
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config._input import wanted_of as parameters_of
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._found import Seen, SeenAdapter
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib import _found as ipoib
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._backends import _networkd
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._wanted import Interface, interfaces_of, settled
@@ -24,11 +29,23 @@ from ansible_collections.rdma.ofed.plugins.module_utils._opensm._partitions._inp
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._wanted import read_wanted
 from ansible_collections.rdma.ofed.plugins.module_utils._plan import Kind
 from ansible_collections.rdma.ofed.plugins.module_utils._schema import _kernel_modules, _opensm
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 
 MODULES = ("ib_umad", "ib_uverbs", "rdma_ucm", "ib_ipoib", "ib_srpt", "mlx5_core", "rds_rdma")
 NODES = ("node1", "node2", "node3")
 GUIDS = {node: "0x%016x" % (0x101 + number) for number, node in enumerate(NODES)}
 _PCI = "0000:03:00.0"
+BOARDS = {"MT_0000000008": "16.35.%d", "MT_0000000838": "28.39.%d"}
+"""PSIDs, with the versions of their firmware."""
+_VALUES: t.Mapping[str, t.Sequence[tuple[t.Any, str]]] = {
+    "LINK_TYPE_P1": [("IB", "IB(1)"), ("ETH", "ETH(2)"), (2, "ETH(2)")],
+    "SRIOV_EN": [(False, "False(0)"), (True, "True(1)"), ("1", "True(1)")],
+    "NUM_OF_VFS": [(0, "0"), (16, "16"), ("0x20", "32")],
+    "BOOT_RETRY_CNT": [("NONE", "NONE(0)"), ("_3", "_3(3)")],
+    "PHY_RATE_MASK_P1": [(0, "0x0(0)"), ("0x10", "0x10(16)")],
+    **{"HOST_CHAINING_DESCRIPTORS[%d]" % at: [(3, "3"), (4, "4"), (5, "5")] for at in range(4)},
+}
+"""Parameters: the values that may be declared, each as the tools show it. The first is the default."""
 _ROUTES = [{"to": "10.30.0.0/16", "via": "10.20.0.254", "metric": 100}, {"to": "10.31.0.0/16", "via": "10.20.0.253"}]
 
 
@@ -146,3 +163,43 @@ def with_interfaces(declared: t.Sequence[t.Mapping[str, t.Any]], guid: str) -> i
         hcas=(Hca("mlx5_0", "MT4119", "mlx5_core", _PCI),),
         ports=(Port("mlx5_0/1", "mlx5_0", 1, guid, link_layer="InfiniBand"),),
     )
+
+
+def adapters(chance: random.Random) -> tuple[Device, ...]:
+    """Return the adapters of a random node, by address."""
+    boards = [chance.choice(list(BOARDS)) for _slot in range(chance.randrange(4))]
+    slots = ["0000:%02x:00.0" % slot for slot in range(len(boards))]
+    return tuple(Device(pci, (pci,), psid=psid if chance.random() < 0.95 else "", type="MT4119") for pci, psid in zip(slots, boards))
+
+
+def firmware(chance: random.Random) -> dict[str, t.Any]:
+    """Return random variables of the role hca_firmware. Their entries agree: none sets what another one sets."""
+    versions = {psid: version % chance.choice([1000, 2000]) for psid, version in BOARDS.items() if chance.random() < 0.8}
+    boards = [{"psid": psid} for psid in BOARDS]
+    entries: list[dict[str, t.Any]] = [{**selector, "parameters": {}} for selector in (*boards, {"type": "MT4119"}, {"pci": "0000:01:00.0"})]
+    for name in chance.sample(list(_VALUES), chance.randrange(len(_VALUES))):
+        for entry in chance.choice([entries[:2], entries[2:3], entries[3:]]):
+            entry["parameters"][name] = chance.choice(_VALUES[name])[0]
+    return {"hca_firmware_versions": versions, "hca_firmware_config": [entry for entry in entries if entry["parameters"]]}
+
+
+_FRESH = {name: Row(name, values[0][1], values[0][1], values[0][1]) for name, values in _VALUES.items()}
+
+
+def parameters_set(declared: t.Sequence[t.Mapping[str, t.Any]], devices: t.Sequence[Device]) -> dict[str, dict[str, str]]:
+    """Return what a run sets on new adapters, as the tools show it, by address and parameter."""
+    wanted, problems = parameters_of("hca_firmware_config", declared, devices, missing="ignore")
+    assert problems == [] and [problem for one in wanted for problem in check(one, _FRESH)] == []
+    shown = {(name, parameters.argument(str(value), at)): at for name, values in _VALUES.items() for value, at in values}
+    return {one.device.pci: {name: shown[name, value] for name, value in parameters.plan(one, _FRESH).assignments.items()} for one in wanted}
+
+
+def with_firmware(declared: t.Mapping[str, t.Any], devices: t.Sequence[Device]) -> Seen:
+    """Return what a discovery sees of the adapters after it was declared."""
+    done = parameters_set(declared["hca_firmware_config"], devices)
+    found = []
+    for device in devices:
+        version = declared["hca_firmware_versions"].get(device.psid, "10.10.1000")
+        rows = [_FRESH[name]._replace(next=value, current=value) for name, value in sorted(done.get(device.pci, {}).items())]
+        found.append(SeenAdapter(device.pci, device.psid, "", device.psid, version, version, tuple(rows)))
+    return Seen(tuple(found), ("mstflint", "mstconfig"))

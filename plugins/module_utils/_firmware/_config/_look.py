@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import typing as t
 
-from . import _plan as planning
 from ._session import Missing, Session
-from ._values import base_name, bounds, number_of
+from ._values import base_name, bounds, number_of, whole_arrays
 
 if t.TYPE_CHECKING:
     from ..._tools._mlxconfig import Row
@@ -34,6 +33,11 @@ def _marked(rows: dict[str, Row], everything: t.Callable[[], t.Mapping[str, Row]
     return {name: row._replace(read_only=whole[base_name(name)].read_only) if base_name(name) in whole else row for name, row in rows.items()}
 
 
+def look_at_elements(session: Session, rows: dict[str, Row], names: t.Sequence[str]) -> dict[str, Row]:
+    """The named elements of arrays. `rows` has all parameters of the adapter, with whole arrays."""
+    return _marked(session.query(names), lambda: rows) if names else {}
+
+
 def look(session: Session, wanted: Wanted) -> dict[str, Row]:
     """The declared parameters; all parameters of the adapter where all are to be reset or a declared one is missing."""
     names = list(wanted.settings)
@@ -43,7 +47,6 @@ def look(session: Session, wanted: Wanted) -> dict[str, Row]:
         except Missing:
             pass
     rows = session.query()
-    elements = planning.whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
-    if elements:
-        rows.update(_marked(session.query(elements), lambda: rows))
+    elements = whole_arrays(rows) if wanted.reset_all else [name for name in names if _is_there(name, rows)]
+    rows.update(look_at_elements(session, rows, elements))
     return rows

@@ -78,12 +78,6 @@ def differences(wanted: Wanted, rows: t.Mapping[str, Row]) -> dict[str, str]:
     return found
 
 
-def whole_arrays(rows: t.Mapping[str, Row]) -> list[str]:
-    """The arrays among all parameters, named as a query for their elements names them."""
-    limits = {name: bounds(row.next) for name, row in rows.items()}
-    return ["%s[%d..%d]" % (name, limit[0], limit[1]) for name, limit in sorted(limits.items()) if limit]
-
-
 class ConfigPlan(t.NamedTuple):
     """The changes of one adapter."""
 

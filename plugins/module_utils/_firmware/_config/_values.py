@@ -15,6 +15,9 @@ import typing as t
 
 from ..._foreign import decimal, hexadecimal
 
+if t.TYPE_CHECKING:
+    from ..._tools._mlxconfig import Row
+
 _NAMED = re.compile(r"^(?P<text>[^\s()]+)\((?P<number>[0-9]{1,20})\)\Z")
 _ARRAY = re.compile(r"^Array\[([0-9]{1,6})\.\.([0-9]{1,6})\]\Z")
 _DECIMAL = re.compile(r"^[0-9]{1,20}\Z")
@@ -52,6 +55,12 @@ def bounds(shown: str) -> tuple[int, int] | None:
 
 def readable(shown: str) -> bool:
     return shown != _UNREADABLE
+
+
+def whole_arrays(rows: t.Mapping[str, Row]) -> list[str]:
+    """The arrays among all parameters, named as a query for their elements names them."""
+    limits = {name: bounds(row.next) for name, row in rows.items()}
+    return ["%s[%d..%d]" % (name, limit[0], limit[1]) for name, limit in sorted(limits.items()) if limit]
 
 
 def number_of(text: str) -> int | None:
@@ -119,6 +128,18 @@ def same(declared_text: str, shown: str) -> bool:
     if declared is None and name_of(declared_text).lower() == name_of(shown).lower():
         return True
     return bool(_DIGITS.match(_bytes(declared_text)) and _bytes(declared_text) == _bytes(shown))
+
+
+def as_declared(shown: str) -> bool | int | str:
+    """The value to declare for a value that the tool shows: a boolean, the name of an enumeration, a number, digits of a bit mask with 0x, or bytes."""
+    number = number_of(shown)
+    if is_boolean(shown):
+        return number == 1
+    match = _NAMED.match(shown)
+    if match and (name_of(shown) or (_HEX.match(match.group("text")) and number_of(match.group("text")) == number)):
+        return match.group("text")
+    # Digits with leading zeros may be a string of bytes.
+    return number if number is not None and (match or str(number) == shown) else shown
 
 
 def argument(declared_text: str, shown: str) -> str:

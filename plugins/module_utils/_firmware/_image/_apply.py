@@ -12,8 +12,8 @@ from ..._errors import CommandFailed, RdmaError, Refused
 from ..._host._lock import card_locks
 from ..._host._run import Runner
 from ..._tools import _flint as flint
-from . import _look as looking
 from ._plan import OVERRIDE_PSID, Adapter, Burn, is_due, name_of
+from ._query import query_adapter
 
 _PENDING_IMAGE = "pending reset"
 
@@ -26,7 +26,7 @@ def _verify_flash(run: Runner, tool: str, burn: Burn, *, psid_in_flash: bool, by
     not verified as a whole, and an adapter without a good image does not survive its reset: then the minutes are well spent.
     """
     adapter, image = burn
-    found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
+    found = adapter._replace(query=query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
     if is_due(found, image):
         raise CommandFailed(
             "after the burn %s has %s (%s) in its flash instead of %s (%s)"
@@ -56,7 +56,7 @@ def burn_one(run: Runner, tool: str, burn: Burn, *, parameters: t.Mapping[str, t
     adapter, image = burn
     psid_in_flash = parameters[OVERRIDE_PSID]
     with card_locks((adapter.pci,), parameters["lock_timeout"], root):
-        found = adapter._replace(query=looking.query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
+        found = adapter._replace(query=query_adapter(run, tool, adapter.pci, psid_in_flash=psid_in_flash))
         if not is_due(found, image):
             return found
         foreign = found.query.psid != image.query.psid

@@ -9,53 +9,22 @@ from __future__ import annotations
 import os
 import typing as t
 
-from ..._errors import CommandFailed, InvalidInput, Problem, RdmaError, require_none
+from ..._errors import InvalidInput, Problem, RdmaError, require_none
 from ..._facts._sysfs import entries
 from ..._host._download import mismatch
-from ..._host._run import Output, Runner
 from ..._tools import _flint as flint
 from .._devices import Unread, each, select_devices, sort_out
 from . import _plan as planning
 from ._fetch import Download, Location, cached, fetch, location_of
 from ._plan import Adapter, Image, ImagePlan, Source
+from ._query import ask, query_adapter
 from ._wanted import Wanted
 
 if t.TYPE_CHECKING:
+    from ..._host._run import Runner
     from .._devices import Device
 
 _SUFFIXES = (".bin", ".mfa2", ".fw")
-
-
-def _ask(run: Runner, argv: t.Sequence[str], timeout: float) -> tuple[Output, str]:
-    """Run a command. Returns the output, and both streams as one text, since errors can be on either."""
-    output = run(argv, ok=None, timeout=timeout)
-    return output, output.stdout + output.stderr
-
-
-def _query(run: Runner, argv: t.Sequence[str], pci: str) -> flint.Query:
-    output, text = _ask(run, argv, flint.QUERY_TIMEOUT)
-    if output.rc:
-        raise CommandFailed("the adapter at %s can't be queried: %s" % (pci, flint.error_of(text)), rc=output.rc, stdout=text)
-    return flint.parse_query(text)
-
-
-def query_adapter(run: Runner, tool: str, pci: str, *, psid_in_flash: bool = False) -> flint.Query:
-    """Query an adapter.
-
-    Firmware that controls updates reports the PSID that it runs, even if the PSID of another board was burned and waits for a
-    reset. With `psid_in_flash` the flash itself is read, too. Secure firmware forbids that, and also forbids changes of the PSID.
-    """
-    found = _query(run, flint.query_device(tool, pci), pci)
-    if not psid_in_flash or not flint.firmware_checks(found) or flint.SECURE in found.security:
-        return found
-    stored = _query(run, flint.query_flash(tool, pci), pci)
-    return found._replace(
-        psid=stored.psid,
-        running_psid=found.psid,
-        original_psid=stored.original_psid,
-        version=stored.version,
-        release_date=stored.release_date,
-    )
 
 
 def look(run: Runner, tool: str, devices: t.Sequence[Device], *, parameters: t.Mapping[str, t.Any]) -> tuple[tuple[Adapter, ...], tuple[Unread, ...]]:
@@ -85,7 +54,7 @@ def look_at_image(run: Runner, tool: str, path: str) -> Image:
     """Query an image. An image that can't be read has a fault instead of a query."""
     if not os.path.isfile(path):
         return Image(path, fault=planning.ABSENT)
-    output, text = _ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
+    output, text = ask(run, flint.query_image(tool, path), flint.QUERY_TIMEOUT)
     try:
         return Image(path, fault=flint.error_of(text)) if output.rc else Image(path, flint.parse_query(text))
     except RdmaError as exc:
@@ -110,7 +79,7 @@ def look_at_location(run: Runner, tool: str, location: Location, *, cache: str, 
 
 def verify_image(run: Runner, tool: str, image: Image) -> Image:
     """The same image, with a fault where one of its checksums is wrong."""
-    output, text = _ask(run, flint.verify_image(tool, image.file), flint.VERIFY_TIMEOUT)
+    output, text = ask(run, flint.verify_image(tool, image.file), flint.VERIFY_TIMEOUT)
     return image if flint.verified(output.rc, text) else image._replace(fault="verification failed: %s" % flint.error_of(text))
 
 

@@ -25,7 +25,7 @@ from .._config._session import Session, find_tools
 from .._config._values import bounds, readable, same
 from .._config._wanted import Wanted
 from .._devices import SELECTORS, Device, describe_device, each, matches
-from .._image._look import query_adapter
+from .._image._query import query_adapter
 from ._plan import Card, Host
 
 if t.TYPE_CHECKING:

@@ -11,16 +11,18 @@ import typing as t
 
 from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
 from ansible_collections.rdma.ofed.plugins.module_utils._concerns._registry import CONCERNS
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._found import Seen, SeenAdapter
 from ansible_collections.rdma.ofed.plugins.module_utils._host._files import HEADER
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._found import Found as Interfaces
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import Described
-from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
+from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen as Modules
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor import _settings as places
 from ansible_collections.rdma.ofed.plugins.module_utils._monitor._found import Installed
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Found as Managers
 from ansible_collections.rdma.ofed.plugins.module_utils._opensm._found import Predecessor, Whole
 from ansible_collections.rdma.ofed.plugins.module_utils._record import encode
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import Row
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._files import files
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._lift import Site, place
 from ansible_collections.rdma.ofed.plugins.plugin_utils._discovery._read import DEFAULTS, read
@@ -73,13 +75,19 @@ class Chance(random.Random):
 
     def looks(self) -> dict[str, t.Any]:
         whole = {
-            "kernel_modules": encode(SeenOfStack(Seen())),
+            "kernel_modules": encode(SeenOfStack(Modules())),
             "opensm": encode(Whole(self.manager(), {self.text(): self.text()})),
             "ipoib": encode(Described(Interfaces())),
             "packages": [["rdma-core", "1"]],
             "fabric_monitor": encode(Installed(self.monitor())),
+            "hca_firmware": encode(self.firmware()),
         }
         return {name: self.or_else(look) for name, look in whole.items() if self.random() < 0.9}
+
+    def firmware(self) -> Seen:
+        rows = tuple(Row(self.text(), self.text(), self.choice((None, self.text())), self.text()) for _number in range(self.randrange(3)))
+        adapters = [SeenAdapter(self.text(), self.text(), "", self.text(), self.text(), self.text(), rows, (self.text(),), False, (self.text(),))]
+        return Seen(tuple(adapters * self.randrange(3)), (self.text(), "mstconfig"))
 
     def monitor(self) -> dict[str, str]:
         sample = places.SampleSettings(((self.choice(hostile.NAMES), self.choice(hostile.NAMES)),), self.choice(hostile.NAMES), "/names", True)
@@ -99,5 +107,5 @@ def test_any_answer() -> None:
 
 
 def test_each_look_of_a_discovery_is_tried() -> None:
-    tried = {"kernel_modules", "opensm", "ipoib", "packages", "fabric_monitor"}
+    tried = {"kernel_modules", "hca_firmware", "opensm", "ipoib", "packages", "fabric_monitor"}
     assert tried == {name for name, concern in CONCERNS.items() if concern.discovery.hints is not None}

@@ -14,6 +14,7 @@ import typing as t
 import pytest
 import yaml
 from ansible_collections.rdma.ofed.plugins.module_utils._concern import Subject
+from ansible_collections.rdma.ofed.plugins.module_utils._firmware._devices import Device
 from ansible_collections.rdma.ofed.plugins.module_utils._ipoib._readers import described
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._found import Seen
 from ansible_collections.rdma.ofed.plugins.module_utils._kmod._handmade import SeenOfStack
@@ -76,14 +77,20 @@ class World:
         # Hosts of a rack are alike, but for their addresses and the mechanism, which a node may not have.
         common = [drawn.kernel_modules(chance) for _group in range(2)]
         shape = [chance.random() for _group in range(2)]
+        firmware = [drawn.firmware(chance) for _group in range(2)]
         self.modules, self.interfaces, self.subjects = {}, {}, []
+        self.firmware, self.adapters = {}, {}
         for number, host in enumerate(drawn.NODES, 1):
             group = int(host not in GROUPS["rack1"] or chance.random() < 0.1)
             self.modules[host], node = drawn.with_modules(random.Random(shape[group]), common[group])
             self.interfaces[host] = drawn.interfaces(random.Random(shape[group]), number)
             manager = drawn.with_manager(self.managers) if host == "node1" else NoManager()
             network = drawn.with_interfaces(self.interfaces[host], drawn.GUIDS[host])
+            # A rack may have several kinds of nodes.
+            self.adapters[host] = drawn.adapters(random.Random(shape[group]) if chance.random() < 0.7 else chance)
+            self.firmware[host] = firmware[group]
             looks = {
+                "hca_firmware": encode(drawn.with_firmware(firmware[group], self.adapters[host])),
                 "kernel_modules": encode(SeenOfStack(Seen(found=node))),
                 "opensm": encode(Whole(manager)),
                 "ipoib": encode(described(network, network)),
@@ -107,6 +114,13 @@ def of_managers(variables: t.Mapping[str, t.Any]) -> dict[str, t.Any]:
     return {**found, "opensm_partitions": render(found.get("opensm_partitions"), Inventory(GROUPS, {host: [guid] for host, guid in drawn.GUIDS.items()}))}
 
 
+def of_adapters(variables: t.Mapping[str, t.Any], adapters: t.Sequence[Device]) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Return what the variables make of a host's adapters: the versions of its boards, and the parameters that are not the default."""
+    versions = {device.psid: variables["hca_firmware_versions"].get(device.psid, "10.10.1000") for device in adapters if device.psid}
+    done = drawn.parameters_set(variables["hca_firmware_config"], adapters)
+    return versions, {pci: own for pci, own in done.items() if own}
+
+
 @pytest.mark.parametrize("one_file", [False, True])
 def test_what_was_declared_provisioned_and_forgotten_is_declared_again(one_file: bool) -> None:
     for number in range(ROUNDS // 2):
@@ -117,4 +131,6 @@ def test_what_was_declared_provisioned_and_forgotten_is_declared_again(one_file:
             options = {name: declared.get("kernel_modules_" + name, entry["default"]) for name, entry in OPTIONS.items()}
             assert wanted_of(options)._replace(mechanism="") == world.modules[host]._replace(mechanism=""), (number, host)
             assert drawn.named(declared["ipoib_interfaces"]) == drawn.named(world.interfaces[host]), (number, host)
+            adapters, firmware = world.adapters[host], world.firmware[host]
+            assert of_adapters(declared, adapters) == of_adapters(firmware, adapters), (number, host)
         assert of_managers(inventory(texts, "node1")) == of_managers(world.managers), number

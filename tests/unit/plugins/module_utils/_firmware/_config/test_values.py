@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import pytest
 from ansible_collections.rdma.ofed.plugins.module_utils._firmware._config import _values as values
+from ansible_collections.rdma.ofed.plugins.module_utils._tools._mlxconfig import parse_query
 from hypothesis import given
 from hypothesis import strategies as st
+from support import recordings
 
 
 @pytest.mark.parametrize(
@@ -99,3 +101,41 @@ def test_any_text_can_be_compared(wish: str, shown: str) -> None:
     values.argument(wish, shown)
     values.elements_of(wish)
     assert values.agree(wish, wish)
+
+
+@pytest.mark.parametrize(
+    ("shown", "value"),
+    [
+        ("True(1)", True),
+        ("False(0)", False),
+        ("ETH(2)", "ETH"),
+        ("OFF(0)", "OFF"),
+        ("_4_VLs(3)", "_4_VLs"),
+        ("0x10(16)", "0x10"),
+        ("16", 16),
+        ("0", 0),
+        ("8(3)", 3),
+        ("ab00cd", "ab00cd"),
+        ("0012", "0012"),
+        ("1" * 24, "1" * 24),
+    ],
+)
+def test_what_is_declared_for_a_value_that_is_shown(shown: str, value: bool | int | str) -> None:
+    found = values.as_declared(shown)
+    assert (type(found), found) == (type(value), value)
+    assert values.same(values.text_of(found), shown)
+
+
+def test_what_is_declared_for_recorded_values_means_them() -> None:
+    shown = {
+        value
+        for path in recordings.files()
+        if path.parent.name in ("mlxconfig", "mlxconfig_e")
+        # The only text that was cut off within a row.
+        if path.name != "cx3pro_default_next_only.txt"
+        for row in parse_query(recordings.recorded(path)).rows.values()
+        for value in (row.next, row.current, row.default)
+        if value is not None and values.readable(value) and not values.bounds(value)
+    }
+    assert len(shown) > 50
+    assert [value for value in shown if not values.same(values.text_of(values.as_declared(value)), value)] == []
