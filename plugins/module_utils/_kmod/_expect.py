@@ -16,9 +16,9 @@ from . import _plan as kmod
 from ._config import IMAGE_PATHS, NAMING_PATH, UNMANAGED
 from ._found import Seen
 from ._input import problems
-from ._limits import KEEP, SERVICE, SESSION, others, reaches
+from ._limits import CONTAINER, KEEP, SERVICE, SESSION, others, reaches
 from ._look import Scope, look, with_limits
-from ._memlock import remedy
+from ._memlock import low_containers, remedy
 from ._wanted import Wanted, wanted_of
 
 if t.TYPE_CHECKING:
@@ -61,13 +61,14 @@ def _pending(wanted: Wanted, found: Found) -> list[Finding]:
 
 
 def _limits(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:
-    """Findings about the locked-memory limit of a session and of a service. A limit that may not be raised is no finding."""
+    """Findings about the locked-memory limit of a session, a service and a container. A limit that may not be raised is no finding."""
     result = []
     for name, lines in ((SESSION, found.session_limits), (SERVICE, found.service_limits)):
         if found.may_raise and name in live and not reaches(live[name], limit):
             lower = ["%s line %d" % (line.path, line.line) for line in others(lines, limit)]
             result.append(Finding(Code.LOW_LIMIT, Topic.LIMIT, name, "", limit, live[name], ", ".join(lower)))
-    return result
+    low = low_containers(found, limit)
+    return result + [Finding(Code.LOW_LIMIT, Topic.LIMIT, CONTAINER, "", limit, line.value, "%s line %d" % line[:2]) for line in low]
 
 
 def _daemons(limit: str, found: Found, live: t.Mapping[str, str]) -> list[Finding]:

@@ -60,6 +60,8 @@ class Found(t.NamedTuple):
     """The locked-memory limits in foreign files, in the order in which they are read."""
     unit_limits: t.Mapping[str, tuple[Line, ...]] = {}
     """By unit of a daemon: the limits that foreign files of the unit set, in the order in which they are read."""
+    container_limits: tuple[Line, ...] = ()
+    """The limits that container engines set for all containers, at most one for each engine."""
     daemons: tuple[Daemon, ...] | None = None
     """The daemons that pass on their locked-memory limit; None where the look was not to find them."""
     may_raise: bool = False

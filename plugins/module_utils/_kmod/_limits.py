@@ -21,8 +21,9 @@ KEEP, UNLIMITED = "keep", "unlimited"
 SESSIONS_PATH = "/etc/security/limits.d/rdma-ofed.conf"
 SERVICES_PATH = "/etc/systemd/system.conf.d/rdma-ofed.conf"
 PATHS = (SESSIONS_PATH, SERVICES_PATH)
-# The two kinds of limits.
+# The two kinds of limits, and what may have a limit of its own.
 SESSION, SERVICE = "session", "service"
+CONTAINER = "container"
 USER_MANAGER = "systemd"
 
 _FORM = re.compile(r"^(%s|%s|[1-9][0-9]{0,11})\Z" % (KEEP, UNLIMITED))

@@ -21,6 +21,7 @@ from .._host._files import HEADER, read_text, under
 from .._host._initramfs import builder_of
 from .._tools._modinfo import parse_parameters
 from . import _config as config
+from . import _engines as engines
 from . import _limits as limits
 from ._daemons import read_daemons
 from ._found import Found, Seen, narrowed
@@ -143,6 +144,12 @@ def unit_limits(root: str) -> dict[str, tuple[limits.Line, ...]]:
     return found
 
 
+def container_limits(root: str) -> tuple[limits.Line, ...]:
+    """The limits that container engines set for all containers."""
+    docker = engines.read_docker(engines.DOCKER_PATH, read_text(under(root, engines.DOCKER_PATH)))
+    return (*docker, *engines.read_podman(_texts(root, engines.PODMAN_PATHS)))
+
+
 def may_raise_limits(root: str) -> bool:
     """Whether PID 1 has the capability to raise limits. Containers often lack it."""
     lines = read_text(under(root, "proc/1/status")).splitlines()
@@ -241,6 +248,7 @@ def look(run: Runner, release: str, scope: Scope = _NO_OPTIONS, *, load_now: boo
         session_limits=session_limits,
         service_limits=service_limits,
         unit_limits=unit_limits(root),
+        container_limits=container_limits(root),
         daemons=read_daemons(run, root) if scope.daemons else None,
         may_raise=may_raise_limits(root),
         devices=tuple(name for name in rdma_devices(root) if pci_address(root, "sys/class/infiniband", name, "device")),

@@ -49,6 +49,17 @@ def limit_of_unit(unit: str, found: Found, limit: str) -> Line | None:
     return None if last is None or not last.value or reaches(last.value, limit) else last
 
 
+def special(found: Found, limit: str) -> list[Line]:
+    """The lines below `limit` that are about the unit of a daemon, or about all containers of an engine. Nothing takes them over."""
+    units = [limit_of_unit(unit, found, limit) for unit in sorted(found.unit_limits)]
+    return [*(line for line in units if line), *low_containers(found, limit)]
+
+
+def low_containers(found: Found, limit: str) -> list[Line]:
+    """The lines of container engines that limit containers to less than `limit`."""
+    return [line for line in found.container_limits if found.may_raise and not reaches(line.value, limit)]
+
+
 def remedy(daemon: Daemon, found: Found, limit: str) -> str:
     """What can be done about a daemon with less than `limit`."""
     line = limit_of_unit(daemon.unit, found, limit)

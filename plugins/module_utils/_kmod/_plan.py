@@ -14,7 +14,7 @@ from .._host._files import file_change
 from .._plan import Change, Kind, Pending, Plan, changes_of
 from . import _config as config
 from . import _limits as limits
-from ._memlock import limit_changes, restart_changes
+from ._memlock import limit_changes, restart_changes, special
 from ._saved import LEDGER
 from ._takeover import OF_IMAGES, Part, Takeover, effective, takeover
 from ._wanted import Wanted
@@ -190,6 +190,10 @@ def lower_limits(wanted: Wanted, found: Found) -> list[str]:
         "%s line %d limits locked memory to %s, and %s is declared: %s, or declare kernel_modules_memlock: keep"
         % (line.path, line.line, line.value, wanted.memlock, _remedy(wanted, taken, line[:2]))
         for line in _low(wanted, taken)
+    ] + [
+        "%s line %d limits locked memory to %s, and %s is declared: change or remove the line, or declare kernel_modules_memlock: keep"
+        % (line.path, line.line, line.value, wanted.memlock)
+        for line in special(found, wanted.memlock)
     ]
 
 

@@ -154,3 +154,21 @@ def test_the_controller_plans_restarts_on_a_look_for_them(daemons: Daemons) -> N
     # Without them in the look, the module runs on the node.
     assert plan({**variables, "rdma_allow_interruption": False}) is None
     assert "daemons" not in hints({**variables, "kernel_modules_memlock": "keep"})
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("etc/systemd/system/slurmd.service.d/site.conf", "[Service]\nLimitMEMLOCK=8M\n"),
+        ("etc/containers/containers.conf", '[containers]\ndefault_ulimits = ["memlock=8388608"]\n'),
+    ],
+)
+def test_a_lower_limit_of_a_unit_or_of_containers_stays_and_is_named(daemons: Daemons, path: str, text: str) -> None:
+    daemons.node.write("usr/lib/systemd/system/slurmd.service", "[Service]\n")
+    daemons.node.write(path, text)
+    daemons.node.run()
+    (warning,) = daemons.node.warnings
+    assert warning.startswith("/%s line 2 limits locked memory to 8192, and unlimited is declared" % path)
+    assert daemons.node.read(path) == text
+    daemons.node.run(memlock=8192)
+    assert daemons.node.warnings == []

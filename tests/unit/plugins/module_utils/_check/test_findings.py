@@ -494,6 +494,11 @@ def test_limits_of_locked_memory_that_are_lower_than_declared() -> None:
     foreign = able._replace(files={**files, SERVICES_PATH: ""}, service_limits=(Line("/etc/systemd/system.conf", 4, "8192"),))
     (line,) = words(wanted, having(node, kernel_modules=foreign))
     assert "/etc/systemd/system.conf line 4 sets it: remove the line" in line
+    # Without a setting of its engine, a container has the limit of what starts it.
+    of_docker = able._replace(container_limits=(Line("/etc/docker/daemon.json", 3, "64"), Line("/etc/containers/containers.conf", 2, "unlimited")))
+    (line,) = words(wanted, having(GOOD, kernel_modules=of_docker))
+    assert line.startswith("locked memory of a container: wanted unlimited, found 64 (/etc/docker/daemon.json line 3 sets it")
+    assert words(wanted, having(GOOD, kernel_modules=of_docker._replace(may_raise=False, files=MODULES.files))) == []
 
 
 @pytest.mark.proves("modules")
